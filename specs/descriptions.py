@@ -1,0 +1,202 @@
+"""What an operator is asked to do: tensors, operators and the bytes they are bound to.
+
+Every value here is frozen and compares by content; NaN attributes compare by their bits.
+Descriptions are deliberately able to hold what DirectML must refuse (rank 9, a zero size),
+because the suite has to say those things to the implementation under test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs.datatypes import DataType
+
+
+def _elements_spanned(sizes: Sequence[int], strides: Sequence[int] | None) -> int:
+    if strides is None:
+        return math.prod(sizes)
+    if not all(sizes):
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+
+
+def minimum_size_in_bytes(data_type: DataType, sizes: Sequence[int], strides: Sequence[int] | None) -> int:
+    """Bytes from the first element to the end of the last, before any rounding up."""
+    return _elements_spanned(sizes, strides) * data_type.itemsize
+
+
+def documented_total_size(data_type: DataType, sizes: Sequence[int], strides: Sequence[int] | None) -> int:
+    """The documented total size: the last element's end, rounded up to a multiple of 4 bytes.
+
+    Source: DirectML's page "DirectML helper functions" (``DMLCalcBufferTensorSize``).
+    """
+    return (minimum_size_in_bytes(data_type, sizes, strides) + 3) // 4 * 4
+
+
+@dataclass(frozen=True, init=False)
+class TensorDesc:
+    """A buffer tensor (``DML_BUFFER_TENSOR_DESC``).
+
+    Args:
+        data_type: the element type.
+        sizes: elements along each dimension; the rank is ``len(sizes)``.
+        strides: elements between neighbours along each dimension, or ``None`` for packed row-major.
+        total_size_in_bytes: bytes of the buffer; ``None`` means the documented formula.
+
+    Raises:
+        ValueError: ``strides`` has another length than ``sizes`` (the C struct cannot say that).
+    """
+
+    data_type: DataType
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    total_size_in_bytes: int
+
+    def __init__(
+        self,
+        data_type: DataType,
+        sizes: Sequence[int],
+        strides: Sequence[int] | None = None,
+        total_size_in_bytes: int | None = None,
+    ) -> None:
+        if strides is not None and len(strides) != len(sizes):
+            raise ValueError(f"{len(strides)} strides for {len(sizes)} sizes; give one stride a dimension")
+        put = object.__setattr__
+        put(self, "data_type", data_type)
+        put(self, "sizes", tuple(int(size) for size in sizes))
+        put(self, "strides", None if strides is None else tuple(int(stride) for stride in strides))
+        if total_size_in_bytes is None:
+            total_size_in_bytes = documented_total_size(data_type, self.sizes, self.strides)
+        put(self, "total_size_in_bytes", int(total_size_in_bytes))
+
+    @property
+    def rank(self) -> int:
+        """The number of dimensions (``DimensionCount``)."""
+        return len(self.sizes)
+
+    @property
+    def element_count(self) -> int:
+        """The number of logical elements: the product of the sizes."""
+        return math.prod(self.sizes)
+
+    @property
+    def minimum_size_in_bytes(self) -> int:
+        """Bytes from the first element to the end of the last, before rounding up."""
+        return minimum_size_in_bytes(self.data_type, self.sizes, self.strides)
+
+    @property
+    def element_strides(self) -> tuple[int, ...]:
+        """The strides in elements, the packed row-major ones where none were given."""
+        if self.strides is not None:
+            return self.strides
+        strides = []
+        step = 1
+        for size in reversed(self.sizes):
+            strides.append(step)
+            step *= size
+        return tuple(reversed(strides))
+
+
+@dataclass(frozen=True, init=False)
+class ScaleBias:
+    """``DML_SCALE_BIAS``: g(x) = x * scale + bias, applied to the input; both are FLOAT."""
+
+    scale: np.float32
+    bias: np.float32
+
+    def __init__(self, scale: float | np.float32, bias: float | np.float32) -> None:
+        object.__setattr__(self, "scale", np.float32(scale))
+        object.__setattr__(self, "bias", np.float32(bias))
+
+    @property
+    def bits(self) -> tuple[int, int]:
+        """The two bit patterns, which is what equality looks at."""
+        return int(self.scale.view(np.uint32)), int(self.bias.view(np.uint32))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ScaleBias) and self.bits == other.bits
+
+    def __hash__(self) -> int:
+        return hash(self.bits)
+
+
+Attribute = np.float32 | ScaleBias | str | None
+
+
+def _identity(value: Attribute) -> Any:
+    return ("f32", int(value.view(np.uint32))) if isinstance(value, np.float32) else value
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class OperatorDesc:
+    """An operator with its tensors and attributes (``DML_OPERATOR_DESC``).
+
+    Args:
+        name: the header's name without ``DML_``, for example ``"ELEMENT_WISE_CLIP"``.
+        tensors: "InputTensor" and "OutputTensor" to their descriptions.
+        attributes: FLOAT members as ``numpy.float32`` (a Python float is rounded to one),
+            "ScaleBias" as :class:`ScaleBias` or ``None``, "RoundingMode" as the enumerator's name.
+    """
+
+    name: str
+    tensors: Mapping[str, TensorDesc]
+    attributes: Mapping[str, Attribute]
+
+    def __init__(
+        self,
+        name: str,
+        tensors: Mapping[str, TensorDesc],
+        attributes: Mapping[str, Attribute | float] | None = None,
+    ) -> None:
+        exact = {
+            key: np.float32(value) if isinstance(value, (int, float, np.floating)) else value
+            for key, value in (attributes or {}).items()
+        }
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "tensors", MappingProxyType(dict(tensors)))
+        object.__setattr__(self, "attributes", MappingProxyType(exact))
+
+    @property
+    def input(self) -> TensorDesc:
+        """The description of InputTensor."""
+        return self.tensors["InputTensor"]
+
+    @property
+    def output(self) -> TensorDesc:
+        """The description of OutputTensor."""
+        return self.tensors["OutputTensor"]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OperatorDesc) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return (
+            self.name,
+            frozenset(self.tensors.items()),
+            frozenset((key, _identity(value)) for key, value in self.attributes.items()),
+        )
+
+    def __repr__(self) -> str:
+        return f"OperatorDesc({self.name!r}, {dict(self.tensors)!r}, {dict(self.attributes)!r})"
+
+
+@dataclass(frozen=True)
+class Region:
+    """``size`` bytes of a memory, from byte ``offset`` (a multiple of 16 when bound to a tensor)."""
+
+    offset: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """The first byte past the region."""
+        return self.offset + self.size

@@ -1,0 +1,299 @@
+"""The shape of the spec tables: frozen pydantic models, from which the JSON Schemas are generated.
+
+A table that fits these models and passes :mod:`dmlcts.specs.loading`'s checks is one the oracle,
+the suites and the reports can rely on without looking again.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.levels import FeatureLevel
+
+Obligation = Literal["required", "implied", "unspecified"]
+LevelName = Literal[
+    "1.0", "2.0", "2.1", "3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "5.2", "6.0", "6.1", "6.2", "6.3", "6.4"
+]
+DataTypeName = Literal[
+    "FLOAT32", "FLOAT16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8", "FLOAT64"
+]  # fmt: skip
+ClauseId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+$")]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Text = Annotated[str, Field(min_length=1)]
+LatitudeName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
+
+
+class Model(BaseModel):
+    """Base: frozen, strict about types, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+class Source(Model):
+    """Where a rule is written."""
+
+    id: LatitudeName
+    title: Text = Field(description="the document's title")
+    locale: Text = Field("en-us", description="the language version that was read")
+    revision: Text = Field(description="date or digest of the revision that was read")
+
+
+class Quotation(Model):
+    """A few words of a source that a clause rests on."""
+
+    source: LatitudeName = Field(description="id of one of the table's sources")
+    words: Text = Field(description="quoted exactly; short")
+
+
+class Disagreement(Model):
+    """Another Microsoft document that says something else, recorded beside the clause."""
+
+    source: LatitudeName
+    says: Text
+
+
+class Clause(Model):
+    """One checkable statement."""
+
+    id: ClauseId
+    text: Text = Field(description="the statement, in our words")
+    obligation: Obligation
+    subject: Literal[
+        "formula", "casting", "rounding", "special values", "scale and bias", "descriptions",
+        "layout", "memory", "aliasing", "state", "properties",
+    ]  # fmt: skip
+    quotation: Quotation | None = None
+    sources: tuple[LatitudeName, ...] = Field((), description="further sources, by id")
+    data_types: Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...] = (
+        Field("all", description="the listed types it is about; `unlisted`: those in no support row")
+    )
+    level: LevelName | None = Field(None, description="the support table it states; obliged from there on")
+    latitude: tuple[LatitudeName, ...] = Field((), description="named latitudes that apply")
+    permitted: tuple[Text, ...] = Field((), description="for `unspecified`: the outcomes that are permitted")
+    disagreements: tuple[Disagreement, ...] = ()
+
+
+class StructField(Model):
+    """A member of the operator's C struct, in order."""
+
+    name: Identifier
+    type: Text = Field(description="the C type as the page writes it, without annotations")
+
+
+class SupportRow(Model):
+    """One row of a page's support table."""
+
+    tensor: Identifier
+    kind: Literal["Input", "Output"]
+    dimension_counts: tuple[int, int] = Field(description="lowest and highest rank")
+    data_types: tuple[DataTypeName, ...] = Field(min_length=1)
+
+
+class SupportTable(Model):
+    """The rows that hold at a feature level and above."""
+
+    level: LevelName
+    rows: tuple[SupportRow, ...] = Field(min_length=1)
+
+    @property
+    def feature_level(self) -> FeatureLevel:
+        """The level as a :class:`FeatureLevel`."""
+        return FeatureLevel(self.level)
+
+    @property
+    def data_types(self) -> tuple[DataType, ...]:
+        """The element types of the first tensor, in the page's order."""
+        return tuple(DataType[name] for name in self.rows[0].data_types)
+
+    @property
+    def ranks(self) -> range:
+        """The ranks of the first tensor."""
+        low, high = self.rows[0].dimension_counts
+        return range(low, high + 1)
+
+
+class AttributeTable(Model):
+    """An attribute: a FLOAT, the optional scale and bias, or an enumeration."""
+
+    name: Identifier
+    type: Literal["FLOAT", "DML_SCALE_BIAS", "ENUM"]
+    cast: Literal["documented", "undocumented"] | None = Field(
+        None, description="FLOAT only: does the page document its cast to the tensor's type?"
+    )
+    formula: Text | None = Field(None, description="DML_SCALE_BIAS only: what it does to x")
+    enumerators: tuple[Identifier, ...] = Field((), description="ENUM only: in the header's order, from 0")
+
+
+class Example(Model):
+    """Official vectors: inputs and the outputs a page gives for them."""
+
+    clause: ClauseId
+    source: LatitudeName
+    attributes: dict[Identifier, Identifier | float] = Field(default_factory=dict)
+    inputs: tuple[float, ...]
+    outputs: tuple[float, ...]
+
+
+class OperatorTable(Model):
+    """One operator, from one page."""
+
+    format: Literal["dmlcts/operator/1"]
+    operator: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")]
+    code: int = Field(ge=1, description="DML_OPERATOR_TYPE's number")
+    introduced: LevelName
+    summary: Text
+    in_place: bool = Field(description="may OutputTensor alias InputTensor?")
+    sources: tuple[Source, ...] = Field(min_length=1)
+    struct: tuple[StructField, ...] = Field(min_length=2)
+    attributes: tuple[AttributeTable, ...] = ()
+    constraints: tuple[Literal["DataType", "DimensionCount", "Sizes"], ...] = Field(
+        (), description="what InputTensor and OutputTensor must have in common"
+    )
+    support: tuple[SupportTable, ...] = Field(min_length=1, description="highest level first")
+    formula: Text = Field(description="the operator in the expression language, of x and the attributes")
+    page_formula: Text | None = Field(None, description="the formula as the page prints it, if it does")
+    clauses: tuple[Clause, ...] = Field(min_length=1)
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def short_name(self) -> str:
+        """The name people use: CLIP for ELEMENT_WISE_CLIP."""
+        return self.operator.removeprefix("ELEMENT_WISE_")
+
+    @property
+    def prefix(self) -> str:
+        """What the operator's clause ids begin with: ``clip`` for ELEMENT_WISE_CLIP."""
+        return self.short_name.lower().replace("_", "-")
+
+    @property
+    def data_types(self) -> tuple[DataType, ...]:
+        """Every element type that any support table lists, in the newest table's order."""
+        seen: dict[DataType, None] = {}
+        for table in self.support:
+            seen.update(dict.fromkeys(table.data_types))
+        return tuple(seen)
+
+    def attribute(self, name: str) -> AttributeTable | None:
+        """The attribute called ``name``, or ``None``."""
+        return next((attribute for attribute in self.attributes if attribute.name == name), None)
+
+    @property
+    def float_attributes(self) -> tuple[str, ...]:
+        """The names of the FLOAT attributes (Min, Max), in the struct's order."""
+        return tuple(attribute.name for attribute in self.attributes if attribute.type == "FLOAT")
+
+    @property
+    def has_scale_bias(self) -> bool:
+        """Whether the operator takes an optional DML_SCALE_BIAS."""
+        return any(attribute.type == "DML_SCALE_BIAS" for attribute in self.attributes)
+
+    def support_at(self, level: FeatureLevel) -> tuple[SupportTable, ...]:
+        """The support tables that hold at ``level``."""
+        return tuple(table for table in self.support if table.feature_level <= level)
+
+    def obliged(self, data_type: DataType, rank: int, level: FeatureLevel) -> bool:
+        """Whether ``level`` obliges an implementation to take this type at this rank."""
+        return any(
+            data_type in table.data_types and rank in table.ranks for table in self.support_at(level)
+        )
+
+    def listed(self, data_type: DataType, rank: int) -> bool:
+        """Whether any level's table lists this type at this rank."""
+        return any(data_type in table.data_types and rank in table.ranks for table in self.support)
+
+
+class RulesTable(Model):
+    """Rules that all operators share: limits with their clauses."""
+
+    format: Literal["dmlcts/rules/1"]
+    title: Text
+    sources: tuple[Source, ...] = Field(min_length=1)
+    limits: dict[Identifier, int] = Field(default_factory=dict)
+    clauses: tuple[Clause, ...] = ()
+
+
+class Latitude(Model):
+    """Something the pages leave open, and the outcomes a conforming implementation may choose from."""
+
+    name: LatitudeName
+    text: Text
+    permitted: tuple[Text, ...] = Field(min_length=1)
+    strict: Text = Field(description="the one IEEE 754 behaviour that --strict leaves")
+    source: LatitudeName
+
+
+class LatitudeTable(Model):
+    """Every latitude, by name."""
+
+    format: Literal["dmlcts/latitude/1"]
+    title: Text
+    sources: tuple[Source, ...] = Field(min_length=1)
+    latitudes: tuple[Latitude, ...] = Field(min_length=1)
+
+
+class CastRule(Model):
+    """How a FLOAT attribute becomes a value of the tensor's type."""
+
+    target: Literal["integer", "FLOAT16", "FLOAT32"]
+    rounding: Literal["toward zero", "to nearest, ties to even", "exact"]
+    range: Text = Field(description="which values the rule covers")
+    beyond: Text = Field(description="what is known of the others")
+    source: LatitudeName
+
+
+class CastsTable(Model):
+    """The documented casts of FLOAT attributes."""
+
+    format: Literal["dmlcts/casts/1"]
+    title: Text
+    sources: tuple[Source, ...] = Field(min_length=1)
+    casts: tuple[CastRule, ...] = Field(min_length=1)
+
+
+class DataTypeRow(Model):
+    """One element type."""
+
+    name: DataTypeName
+    value: int = Field(ge=1, description="the enumerator's number")
+    size_in_bytes: int = Field(ge=1, le=8)
+    kind: Literal["floating", "signed", "unsigned"]
+
+
+class DataTypesTable(Model):
+    """The element types."""
+
+    format: Literal["dmlcts/data-types/1"]
+    title: Text
+    sources: tuple[Source, ...] = Field(min_length=1)
+    data_types: tuple[DataTypeRow, ...] = Field(min_length=1)
+
+
+class FeatureLevelRow(Model):
+    """One feature level."""
+
+    level: LevelName
+    value: int = Field(ge=1, description="the enumerator's number")
+
+
+class FeatureLevelsTable(Model):
+    """The feature levels, ascending."""
+
+    format: Literal["dmlcts/feature-levels/1"]
+    title: Text
+    sources: tuple[Source, ...] = Field(min_length=1)
+    feature_levels: tuple[FeatureLevelRow, ...] = Field(min_length=1)
+
+
+AnyTable = OperatorTable | RulesTable | LatitudeTable | CastsTable | DataTypesTable | FeatureLevelsTable
+
+MODELS: dict[str, type[AnyTable]] = {
+    "dmlcts/operator/1": OperatorTable,
+    "dmlcts/rules/1": RulesTable,
+    "dmlcts/latitude/1": LatitudeTable,
+    "dmlcts/casts/1": CastsTable,
+    "dmlcts/data-types/1": DataTypesTable,
+    "dmlcts/feature-levels/1": FeatureLevelsTable,
+}

@@ -1,0 +1,92 @@
+"""The description rules: which operator descriptions DirectML must refuse, and by which clause.
+
+Backends that have no validation of their own call :func:`violations` in ``create``; the suite uses the
+same function to know what an implementation must accept. Sources: the operator pages, and DirectML's
+pages on DML_BUFFER_TENSOR_DESC and its helper functions (see ``shared/tensors.yaml``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dmlcts.specs.descriptions import OperatorDesc, TensorDesc
+from dmlcts.specs.levels import FeatureLevel
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables import Tables
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One rule that a description breaks: the clause's id and what is wrong."""
+
+    clause: str
+    text: str
+
+
+def _tensor_violations(name: str, tensor: TensorDesc, limits: dict[str, int]) -> list[Violation]:
+    found = []
+    if tensor.rank < limits["rank_min"]:
+        found.append(Violation("tensor.rank.minimum", f"{name} has no dimensions"))
+    if tensor.rank > limits["rank_max"]:
+        found.append(Violation("tensor.rank.maximum", f"{name} has {tensor.rank} dimensions"))
+    if any(size < limits["size_min"] for size in tensor.sizes):
+        found.append(Violation("tensor.size.zero", f"{name} has sizes {list(tensor.sizes)}"))
+    if tensor.element_count > limits["elements_max"]:
+        found.append(Violation("tensor.elements.maximum", f"{name} has {tensor.element_count} elements"))
+    if tensor.total_size_in_bytes < tensor.minimum_size_in_bytes:
+        needed = f"{tensor.total_size_in_bytes} bytes where sizes and strides need {tensor.minimum_size_in_bytes}"
+        found.append(Violation("tensor.total-size.minimum", f"{name} has {needed}"))
+    return found
+
+
+def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
+    compared = {
+        "DataType": ("data-type", lambda tensor: tensor.data_type.name),
+        "DimensionCount": ("dimension-count", lambda tensor: tensor.rank),
+        "Sizes": ("sizes", lambda tensor: list(tensor.sizes)),
+    }
+    found = []
+    for constraint in table.constraints:
+        clause, read = compared[constraint]
+        first, second = read(operator.input), read(operator.output)
+        if first != second:
+            text = f"{constraint} of InputTensor is {first}, of OutputTensor {second}"
+            found.append(Violation(f"{table.prefix}.constraint.{clause}", text))
+    return found
+
+
+def unconditional_violations(operator: OperatorDesc, tables: Tables) -> tuple[Violation, ...]:
+    """The rules that ``operator`` breaks at every feature level: such a description must be refused."""
+    table = tables.operator(operator.name)
+    found = []
+    for name, tensor in operator.tensors.items():
+        found += _tensor_violations(name, tensor, tables.limits)
+        if tensor.data_type not in table.data_types:
+            clause = f"{table.prefix}.support.unlisted"
+            found.append(Violation(clause, f"no feature level lists {tensor.data_type.name} for {table.short_name}"))
+    return tuple(found + _constraint_violations(operator, table))
+
+
+def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> tuple[Violation, ...]:
+    """Everything for which an implementation of ``level`` may refuse ``operator``.
+
+    Args:
+        operator: the description.
+        level: the feature level that the implementation claims.
+        tables: the spec tables.
+
+    Returns:
+        The broken rules in a fixed order; empty where the level obliges the implementation to accept.
+
+    Raises:
+        UsageError: no table describes ``operator.name``.
+    """
+    found = list(unconditional_violations(operator, tables))
+    table = tables.operator(operator.name)
+    if not found and not table.obliged(operator.input.data_type, operator.input.rank, level):
+        text = (
+            f"feature level {level} does not list {table.short_name} on {operator.input.data_type.name} "
+            f"with {operator.input.rank} dimensions"
+        )
+        found.append(Violation(f"{table.prefix}.support.later-level", text))
+    return tuple(found)

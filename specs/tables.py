@@ -1,0 +1,117 @@
+"""All spec tables together, with the look-ups that the rest of the project needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.errors import UsageError
+from dmlcts.specs.formula import Expression, parse
+from dmlcts.specs.levels import FeatureLevel
+from dmlcts.specs.models import Clause, Latitude, OperatorTable, RulesTable, Source
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables that a run rests on.
+
+    Attributes:
+        operators: operator table by ``OperatorDesc`` name ("ELEMENT_WISE_CLIP").
+        rules: the rules that all operators share.
+        latitudes: latitude by name.
+        digests: SHA-256 of every table's bytes, by file name ("operators/clip.yaml").
+    """
+
+    operators: Mapping[str, OperatorTable]
+    rules: tuple[RulesTable, ...]
+    latitudes: Mapping[str, Latitude]
+    digests: Mapping[str, str]
+
+    def operator(self, name: str) -> OperatorTable:
+        """The table of an operator, by its full name or by the short one ("CLIP"), in any case.
+
+        Raises:
+            UsageError: no table describes it; the message lists those that there are.
+        """
+        written = name.upper().removeprefix("DML_").removeprefix("OPERATOR_")
+        for candidate in (written, f"ELEMENT_WISE_{written}"):
+            if candidate in self.operators:
+                return self.operators[candidate]
+        known = ", ".join(table.short_name for table in self.operators.values())
+        raise UsageError(f"no table describes the operator {name!r}", f"choose one of {known}")
+
+    @cached_property
+    def limits(self) -> dict[str, int]:
+        """Every numeric limit of the shared rules, by name."""
+        return {name: value for rules in self.rules for name, value in rules.limits.items()}
+
+    @cached_property
+    def _clauses(self) -> dict[str, tuple[Clause, OperatorTable | RulesTable]]:
+        owners: list[OperatorTable | RulesTable] = [*self.operators.values(), *self.rules]
+        return {clause.id: (clause, owner) for owner in owners for clause in owner.clauses}
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """Every clause, operators first, in the order of the tables."""
+        return tuple(clause for clause, _ in self._clauses.values())
+
+    def clause(self, identifier: str) -> Clause:
+        """The clause with this id.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if identifier not in self._clauses:
+            raise UsageError(f"no clause {identifier!r}", "`dmlcts spec coverage` lists them")
+        return self._clauses[identifier][0]
+
+    def owner(self, identifier: str) -> OperatorTable | RulesTable:
+        """The table that the clause stands in."""
+        self.clause(identifier)
+        return self._clauses[identifier][1]
+
+    def source(self, identifier: str) -> Source:
+        """The document that the clause with this id rests on: its quotation's, or the first it names."""
+        clause = self.clause(identifier)
+        wanted = clause.quotation.source if clause.quotation else clause.sources[0]
+        return next(source for source in self.owner(identifier).sources if source.id == wanted)
+
+    def data_types(self, clause: Clause, operator: OperatorTable) -> tuple[DataType, ...]:
+        """The element types for which ``clause`` says something about ``operator``."""
+        if clause.data_types == "unlisted":
+            return tuple(data_type for data_type in DataType if data_type not in operator.data_types)
+        listed = operator.data_types
+        if clause.level is not None:
+            listed = next(table for table in operator.support if table.level == clause.level).data_types
+        match clause.data_types:
+            case "all":
+                return listed
+            case "floating":
+                return tuple(data_type for data_type in listed if data_type.is_floating)
+            case "integer":
+                return tuple(data_type for data_type in listed if not data_type.is_floating)
+            case "not-FLOAT32":
+                return tuple(data_type for data_type in listed if data_type is not DataType.FLOAT32)
+            case names:
+                return tuple(data_type for data_type in listed if data_type.name in names)
+
+    def clauses_of(self, operator: OperatorTable) -> tuple[Clause, ...]:
+        """The operator's own clauses, then the shared ones."""
+        return (*operator.clauses, *(clause for rules in self.rules for clause in rules.clauses))
+
+    def obliged(self, clause: Clause, operator: OperatorTable, level: FeatureLevel) -> tuple[DataType, ...]:
+        """The element types for which ``level`` obliges an implementation of ``operator`` to fulfil ``clause``."""
+        if clause.level is not None and FeatureLevel(clause.level) > level:
+            return ()
+        supported = {data_type for table in operator.support_at(level) for data_type in table.data_types}
+        types = self.data_types(clause, operator)
+        if clause.data_types == "unlisted":
+            return types if supported else ()
+        return tuple(data_type for data_type in types if data_type in supported)
+
+    def formula(self, operator: OperatorTable) -> Expression:
+        """The operator's formula, parsed."""
+        enumerations = {item.name: item.enumerators for item in operator.attributes if item.type == "ENUM"}
+        return parse(operator.formula, ("x", *operator.float_attributes), enumerations)
