@@ -1,0 +1,284 @@
+"""What a backend is: three small protocols, the errors they may raise, and the device's description.
+
+Nothing here has to be imported by a backend. :func:`error_kind` recognises errors by class name and
+:func:`describe` reads any object with the right attributes, so duck typing is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, TracebackType
+from typing import Any, Literal, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import DataType, DmlctsError, FeatureLevel, OperatorDesc, Region, UsageError
+
+ErrorKind = Literal["invalid_argument", "device_lost", "execution_failed", "unavailable"]
+
+
+class InvalidArgument(Exception):  # noqa: N818 - the contract's name
+    """Raise it in ``Device.create`` for a description that must be, or may be, refused (E_INVALIDARG)."""
+
+
+class DeviceLost(Exception):  # noqa: N818 - the contract's name
+    """Raise it where the device is gone and only a new one can go on (DXGI_ERROR_DEVICE_REMOVED)."""
+
+
+class ExecutionFailed(Exception):  # noqa: N818 - the contract's name
+    """Raise it where a call failed while the device is still usable: bad bindings, out of memory."""
+
+
+class BackendUnavailable(DmlctsError):  # noqa: N818 - the contract's name
+    """Raise it in ``Backend.open`` where the backend cannot run here: no library, no adapter.
+
+    Args:
+        cause: why, in one line.
+        mend: what would make it available; may be empty.
+    """
+
+    def __init__(self, cause: str, mend: str = "") -> None:
+        super().__init__(" ".join((f"{cause}; {mend}" if mend else cause).split()))
+        self.cause = cause
+        self.mend = mend
+
+
+class ContractError(DmlctsError):
+    """A backend breaks the contract itself, in a way that leaves nothing to judge.
+
+    Args:
+        cause: what the backend does.
+        mend: what it should do.
+    """
+
+    def __init__(self, cause: str, mend: str) -> None:
+        super().__init__(f"{cause}; {mend}")
+        self.cause = cause
+        self.mend = mend
+
+
+_KINDS: Mapping[str, ErrorKind] = {
+    "InvalidArgument": "invalid_argument",
+    "DeviceLost": "device_lost",
+    "ExecutionFailed": "execution_failed",
+    "BackendUnavailable": "unavailable",
+}
+
+
+def error_kind(exception: BaseException) -> ErrorKind | None:
+    """Which of the contract's errors ``exception`` is, by the name of its class or of one of its bases.
+
+    Returns:
+        The kind of the most derived class that has one of the four names; ``None`` for any other error.
+    """
+    for ancestor in type(exception).__mro__:
+        if ancestor.__name__ in _KINDS:
+            return _KINDS[ancestor.__name__]
+    return None
+
+
+@dataclass(frozen=True, init=False)
+class DeviceInfo:
+    """What a device says of itself.
+
+    Args:
+        name: the backend's name.
+        feature_level: the level it claims, as "5.0", 5.0 or a :class:`FeatureLevel`.
+        adapter: the hardware, as its vendor calls it.
+        driver: the driver and its version.
+        library: the library that executes the operators.
+        version: that library's version.
+        data_types: operator name to the element types it takes, for operators where these are fewer than
+            the level obliges; ``None`` or a missing operator claims all that the level obliges. The
+            operators may be written without ``ELEMENT_WISE_``, the types as :class:`DataType` or by name.
+        details: anything else worth recording, by name.
+
+    Raises:
+        ContractError: the level, an operator or a type cannot be understood.
+    """
+
+    name: str
+    feature_level: FeatureLevel
+    adapter: str
+    driver: str
+    library: str
+    version: str
+    data_types: Mapping[str, frozenset[DataType]] | None
+    details: Mapping[str, Any]
+
+    def __init__(
+        self,
+        name: str,
+        feature_level: str | float | FeatureLevel,
+        adapter: str = "",
+        driver: str = "",
+        library: str = "",
+        version: str = "",
+        data_types: Mapping[str, Iterable[DataType | str]] | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "name", _text("name", name))
+        put(self, "feature_level", _feature_level(feature_level))
+        put(self, "adapter", _text("adapter", adapter))
+        put(self, "driver", _text("driver", driver))
+        put(self, "library", _text("library", library))
+        put(self, "version", _text("version", version))
+        put(self, "data_types", _data_types(data_types))
+        put(self, "details", _details(details))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping proxy cannot be pickled, and a description travels between worker processes.
+        claimed = None if self.data_types is None else dict(self.data_types)
+        texts = (self.adapter, self.driver, self.library, self.version)
+        return DeviceInfo, (self.name, self.feature_level, *texts, claimed, dict(self.details))
+
+
+class Kernel(Protocol):
+    """An operator that is ready to run on its device."""
+
+    def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
+        """Run once, and return when ``memory`` holds the outcome.
+
+        Args:
+            memory: writable, one dimension, ``uint8``: the whole resource. After the call it holds what
+                the device left in all of it.
+            bindings: "InputTensor" and "OutputTensor" to their regions of ``memory``; offsets are
+                multiples of 16. The same region under both names is in-place execution.
+
+        Raises:
+            DeviceLost: the device is gone.
+            ExecutionFailed: the bindings cannot be used, or the run failed.
+        """
+
+    def close(self) -> None:
+        """Release what the kernel holds; calling it again does nothing."""
+
+
+class Device(Protocol):
+    """An opened device; a context manager that closes itself."""
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What the device says of itself; any object that :func:`describe` can read will do."""
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """Make ``operator`` ready to run.
+
+        Raises:
+            InvalidArgument: the description is refused, where DirectML would return E_INVALIDARG.
+            DeviceLost: the device is gone.
+            ExecutionFailed: it could not be made ready for another reason.
+        """
+
+    def close(self) -> None:
+        """Release the device; calling it again does nothing."""
+
+    def __enter__(self) -> Self:
+        """Return the device itself."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the device."""
+
+
+class Backend(Protocol):
+    """A way to reach an implementation; its class is called without arguments."""
+
+    @property
+    def name(self) -> str:
+        """A short name for reports."""
+
+    def open(self, *_: Any, **options: Any) -> Device:
+        """Open a device.
+
+        Args:
+            options: what ``-o key=value`` gave, as strings; always passed by keyword.
+
+        Raises:
+            BackendUnavailable: it cannot run here.
+            ValueError: an option's value makes no sense.
+        """
+
+
+_MISSING = object()
+
+
+def describe(info: object) -> DeviceInfo:
+    """Read a device's description from a :class:`DeviceInfo`, a mapping, or any object with its attributes.
+
+    Args:
+        info: has ``name`` and ``feature_level``; the other fields of :class:`DeviceInfo` are optional,
+            and ``None`` counts as absent.
+
+    Raises:
+        ContractError: a field is missing or makes no sense; the message says which, and the mend.
+    """
+    if isinstance(info, DeviceInfo):
+        return info
+
+    def read(field: str) -> Any:
+        return info.get(field, _MISSING) if isinstance(info, Mapping) else getattr(info, field, _MISSING)
+
+    found = {field: read(field) for field in DeviceInfo.__dataclass_fields__}
+    given = {field: value for field, value in found.items() if value is not _MISSING and value is not None}
+    for field, example in (("name", "'my-device'"), ("feature_level", "'5.0'")):
+        if field not in given:
+            raise ContractError(f"the device's info has no {field}", f"give one, for example {example}")
+    return DeviceInfo(**given)
+
+
+def _text(field: str, value: object) -> str:
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise ContractError(f"the device's {field} is of type {type(value).__name__}", "give a string")
+
+
+def _feature_level(value: object) -> FeatureLevel:
+    try:
+        return FeatureLevel.parse(value)
+    except UsageError as error:
+        raise ContractError(f"the device's feature_level is wrong: {error.cause}", error.mend) from None
+
+
+def _details(value: object) -> Mapping[str, Any]:
+    if value is None:
+        return MappingProxyType({})
+    if isinstance(value, Mapping):
+        return MappingProxyType({str(key): item for key, item in value.items()})
+    raise ContractError(f"the device's details are of type {type(value).__name__}", "give a dictionary")
+
+
+def _data_types(value: object) -> Mapping[str, frozenset[DataType]] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        cause = f"the device's data_types are of type {type(value).__name__}"
+        raise ContractError(cause, "give a dictionary of operator name to data types")
+    claimed: dict[str, frozenset[DataType]] = {}
+    for key, types in value.items():
+        written = str(key).upper().removeprefix("DML_").removeprefix("ELEMENT_WISE_")
+        operator = f"ELEMENT_WISE_{written}"
+        if operator in claimed:
+            raise ContractError(f"the device's data_types name {operator} twice", "name it once")
+        if isinstance(types, str) or not isinstance(types, Iterable):
+            cause = f"the device's data_types of {key} are {types!r}"
+            raise ContractError(cause, "give a set of data types, for example {'FLOAT32', 'FLOAT16'}")
+        claimed[operator] = frozenset(_data_type(item, str(key)) for item in types)
+    return MappingProxyType(claimed)
+
+
+def _data_type(value: object, operator: str) -> DataType:
+    # A third party may have an enumeration of its own, whose members say their name as ours do.
+    written = value if isinstance(value, str) else getattr(value, "name", None)
+    name = str(written).upper().removeprefix("DML_TENSOR_DATA_TYPE_")
+    if name not in DataType.__members__:
+        cause = f"the device's data_types of {operator} hold {value!r}, which is no data type"
+        raise ContractError(cause, f"choose from {', '.join(DataType.__members__)}")
+    return DataType[name]

@@ -1,0 +1,488 @@
+"""The ``cpu`` backend: the three operators in numpy, following IEEE 754 strictly.
+
+It is one more implementation under test, and shares no arithmetic with the oracle that judges it.
+
+A kernel is a *program*: a function of a source block, a target block and a scratch block of the same
+shape, that writes the target. Source and target may be the same memory, so a program reads the source for
+the last time in the call that first writes the target. Blocks are small enough for the second pass over
+one to find it in the cache, and large enough for the Python around it not to matter.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.backends.contract import DeviceInfo, ExecutionFailed, InvalidArgument
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.rules import Violation, violations
+
+Array = NDArray[Any]
+Program = Callable[[Array, Array, Array], None]
+Layout = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+BLOCK_ELEMENTS = 1 << 17
+# From here on a table of every FLOAT16 pattern costs less than it saves.
+TABLE_ELEMENTS = 1 << 18
+_NAMES = ("InputTensor", "OutputTensor")
+# The largest FLOAT32 below one half. One half itself would carry 0.49999997 up to 1.
+_BELOW_HALF = np.nextafter(np.float32(0.5), np.float32(0))
+
+
+class CpuBackend:
+    """Runs the operators on this machine's processor with numpy; always available."""
+
+    name = "cpu"
+
+    def open(self, *, feature_level: str | FeatureLevel = "5.0") -> CpuDevice:
+        """Open the processor.
+
+        Args:
+            feature_level: the level to claim; what it does not list is refused.
+
+        Raises:
+            UsageError: there is no such level.
+        """
+        return CpuDevice(FeatureLevel.parse(feature_level))
+
+
+class CpuDevice:
+    """The processor, claiming ``level``; a context manager."""
+
+    def __init__(self, level: FeatureLevel) -> None:
+        self._level = level
+        self._tables = load_tables()
+        self._closed = False
+        lacking = {name: frozenset[DataType]() for name in self._tables.operators if name not in _PROGRAMS}
+        self.info = DeviceInfo(
+            name="cpu",
+            feature_level=level,
+            adapter=platform.machine(),
+            library="numpy",
+            version=np.__version__,
+            data_types=lacking or None,
+        )
+
+    def create(self, operator: OperatorDesc) -> CpuKernel:
+        """Check ``operator`` against the rules of the claimed level and make it ready to run.
+
+        Raises:
+            InvalidArgument: it breaks rules; the message gives each clause and what is wrong.
+            ExecutionFailed: the device is closed.
+        """
+        if self._closed:
+            raise ExecutionFailed("the device is closed")
+        if sorted(operator.tensors) != sorted(_NAMES):
+            raise InvalidArgument(f"the tensors are {sorted(operator.tensors)}, not {sorted(_NAMES)}")
+        try:
+            table = self._tables.operator(operator.name)
+        except UsageError as error:
+            raise InvalidArgument(error.cause) from None
+        if table.operator not in _PROGRAMS:
+            raise InvalidArgument(f"the cpu backend has no {table.operator}")
+        found = (*violations(operator, self._level, self._tables), *_layout_violations(operator))
+        if found:
+            raise InvalidArgument("; ".join(f"{violation.clause}: {violation.text}" for violation in found))
+        _check_attribute_names(operator, table)
+        return CpuKernel(operator, table, self._tables.limits["offset_alignment"])
+
+    def close(self) -> None:
+        """Refuse further work; calling it again does nothing."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class CpuKernel:
+    """A checked operator; ``create`` of :class:`CpuDevice` makes it."""
+
+    def __init__(self, operator: OperatorDesc, table: OperatorTable, alignment: int) -> None:
+        self._tensors = operator.tensors
+        self._in_place = table.in_place
+        self._alignment = alignment
+        self._closed = False
+        self._data_type = operator.input.data_type
+        self._shape, self._input_strides, self._output_strides = _coalesced(operator.input, operator.output)
+        # Element by element is right in place only where each element is read from the very place it is
+        # written to, and nothing else is written there before.
+        self._elementwise_in_place = self._input_strides == self._output_strides and _is_disjoint(
+            self._shape, self._output_strides
+        )
+        self._program = _PROGRAMS[table.operator](operator)
+
+    def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
+        """Run the operator once; only the output's elements are written.
+
+        Args:
+            memory: 1-D ``uint8``, contiguous, writable, its first byte at a multiple of 16.
+            bindings: a region for "InputTensor" and one for "OutputTensor", disjoint or the same.
+
+        Raises:
+            ExecutionFailed: the kernel is closed, or memory or bindings cannot be used.
+        """
+        if self._closed:
+            raise ExecutionFailed("the kernel is closed")
+        self._check_memory(memory)
+        self._check_bindings(memory, bindings)
+        source = self._view(memory, bindings["InputTensor"], self._input_strides)
+        target = self._view(memory, bindings["OutputTensor"], self._output_strides)
+        if bindings["InputTensor"] == bindings["OutputTensor"] and not self._elementwise_in_place:
+            source = source.copy()
+        scratch = np.empty(min(target.size, BLOCK_ELEMENTS), self._data_type.numpy)
+        with np.errstate(all="ignore"):
+            for block in _blocks(self._shape):
+                written = target[block]
+                self._program(source[block], written, scratch[: written.size].reshape(written.shape))
+
+    def close(self) -> None:
+        """Refuse further work; calling it again does nothing."""
+        self._closed = True
+
+    def _view(self, memory: NDArray[np.uint8], region: Region, strides: tuple[int, ...]) -> Array:
+        dtype = self._data_type.numpy
+        steps = tuple(stride * dtype.itemsize for stride in strides)
+        return np.ndarray(self._shape, dtype, buffer=memory, offset=region.offset, strides=steps)
+
+    def _check_memory(self, memory: NDArray[np.uint8]) -> None:
+        if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
+            raise ExecutionFailed("the memory is not a numpy array of uint8 with one dimension")
+        if not memory.flags.c_contiguous or not memory.flags.writeable:
+            raise ExecutionFailed("the memory is not contiguous and writable")
+        if memory.ctypes.data % self._alignment:
+            raise ExecutionFailed(f"the memory does not begin at a multiple of {self._alignment} bytes")
+
+    def _check_bindings(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
+        if sorted(bindings) != sorted(_NAMES):
+            raise ExecutionFailed(f"the bindings are {sorted(bindings)}, not {sorted(_NAMES)}")
+        for name in _NAMES:
+            region, needed = bindings[name], self._tensors[name].total_size_in_bytes
+            place = f"{name} is bound at byte {region.offset}, {region.size} bytes long"
+            if region.offset < 0 or region.offset % self._alignment:
+                raise ExecutionFailed(f"{place}: the offset is no multiple of {self._alignment} from 0 up")
+            if region.size < needed:
+                raise ExecutionFailed(f"{place}: the tensor needs {needed} bytes")
+            if region.end > memory.size:
+                raise ExecutionFailed(f"{place}: the memory has only {memory.size} bytes")
+        read, written = (bindings[name] for name in _NAMES)
+        if read.offset < written.end and written.offset < read.end:
+            if read != written:
+                raise ExecutionFailed(f"the bindings overlap without being the same: {read} and {written}")
+            if not self._in_place:
+                raise ExecutionFailed("the operator does not support in-place execution")
+
+
+# Descriptions.
+
+
+def _layout_violations(operator: OperatorDesc) -> list[Violation]:
+    """What this backend refuses beyond the shared rules, because it has no meaning to execute."""
+    found = []
+    for name, tensor in operator.tensors.items():
+        if any(stride < 0 for stride in tensor.element_strides):
+            text = f"{name} has strides {list(tensor.element_strides)}, which are unsigned in DirectML"
+            found.append(Violation("tensor.strides", text))
+    steps = zip(operator.output.sizes, operator.output.element_strides, strict=True)
+    if any(size > 1 and stride == 0 for size, stride in steps):
+        text = "OutputTensor has a stride of zero, so several elements would be written to one place"
+        found.append(Violation("tensor.strides.zero-output", text))
+    return found
+
+
+def _check_attribute_names(operator: OperatorDesc, table: OperatorTable) -> None:
+    known = [attribute.name for attribute in table.attributes]
+    for name in operator.attributes:
+        if name not in known:
+            raise InvalidArgument(f"{table.operator} has no attribute {name}; it has {', '.join(known)}")
+
+
+def _float(operator: OperatorDesc, name: str) -> np.float32:
+    value = operator.attributes.get(name)
+    if not isinstance(value, np.float32):
+        raise InvalidArgument(f"{name} is {value!r}, not a FLOAT")
+    return value
+
+
+def _scale_bias(operator: OperatorDesc) -> ScaleBias | None:
+    value = operator.attributes.get("ScaleBias")
+    if value is not None and not isinstance(value, ScaleBias):
+        raise InvalidArgument(f"ScaleBias is {value!r}, not a ScaleBias or None")
+    return value
+
+
+# Layouts: elements may be visited in any order, so every layout is first made as flat as it can be.
+
+
+def _coalesced(source: TensorDesc, target: TensorDesc) -> Layout:
+    """The fewest dimensions, largest output stride first, that visit the same pairs of elements.
+
+    Returns:
+        Sizes, input strides and output strides, in elements; at least one dimension.
+    """
+    axes = sorted(
+        (
+            axis
+            for axis in zip(source.sizes, source.element_strides, target.element_strides, strict=True)
+            if axis[0] > 1
+        ),
+        key=lambda axis: (axis[2], axis[1]),
+        reverse=True,
+    )
+    merged: list[tuple[int, int, int]] = []
+    for size, read, written in axes:
+        if merged and merged[-1][1] == size * read and merged[-1][2] == size * written:
+            merged[-1] = (merged[-1][0] * size, read, written)
+        else:
+            merged.append((size, read, written))
+    sizes, reads, writes = zip(*merged or [(1, 1, 1)], strict=True)
+    return sizes, reads, writes
+
+
+def _is_disjoint(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether no two elements share a place, judged by each stride reaching past all smaller ones.
+
+    ``strides`` descend. Some layouts that interleave without touching are reported as sharing.
+    """
+    reach = 0
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        if stride <= reach:
+            return False
+        reach += (size - 1) * stride
+    return True
+
+
+def _blocks(sizes: tuple[int, ...]) -> Iterator[tuple[int | slice, ...]]:
+    """Indices of blocks that hold at most ``BLOCK_ELEMENTS`` elements each and cover ``sizes`` once."""
+    axis = 0
+    while math.prod(sizes[axis + 1 :]) > BLOCK_ELEMENTS:
+        axis += 1
+    step = BLOCK_ELEMENTS // math.prod(sizes[axis + 1 :])
+    for outer in np.ndindex(sizes[:axis]):
+        for start in range(0, sizes[axis], step):
+            yield (*outer, slice(start, start + step))
+
+
+# Programs on floating-point tensors. FLOAT16 is computed in FLOAT32, which holds each of its values: clamping
+# and rounding to an integer give FLOAT16 values again, so the way back is exact. After ScaleBias it is the
+# one rounding to FLOAT16; that clamping comes before it changes nothing, for rounding is monotone and keeps
+# the bounds, which are FLOAT16 values themselves.
+
+
+def _floating(program: Program, tensor: TensorDesc) -> Program:
+    """``program``, which computes in FLOAT32, made fit for blocks of the tensor's type."""
+    if tensor.data_type is DataType.FLOAT32:
+        return program
+
+    def widened(source: Array, target: Array, scratch: Array) -> None:
+        work = source.astype(np.float32)
+        program(work, work, np.empty_like(work))
+        np.copyto(target, work, casting="same_kind")
+
+    return _tabulated(widened) if tensor.element_count >= TABLE_ELEMENTS else widened
+
+
+def _tabulated(program: Program) -> Program:
+    """``program`` on a 16-bit type, looked up: numpy converts FLOAT16 slower than it reads a table."""
+    patterns = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    table = np.empty_like(patterns)
+    with np.errstate(all="ignore"):
+        program(patterns, table, np.empty_like(patterns))
+
+    def look_up(source: Array, target: Array, scratch: Array) -> None:
+        np.copyto(target, table[source.view(np.uint16)])
+
+    return look_up
+
+
+def _float_clamp(low: np.float32, high: np.float32) -> Program:
+    """max(low, min(x, high)) as IEEE 754-2019 maximum and minimum: NaN propagates, -0 is less than +0."""
+    if np.isnan(low) or np.isnan(high):
+        return lambda source, target, scratch: target.fill(np.nan)
+    constant = low > high or (low == high and (np.signbit(high) or not np.signbit(low)))
+    # One pass of np.clip, which keeps NaN, does it where the bounds are ordered. Where they are not, low is
+    # the result, because the maximum is taken last.
+    top = low if constant else high
+
+    def clamp(source: Array, target: Array, scratch: Array) -> None:
+        np.clip(source, low, top, out=target)
+
+    if low != 0 and top != 0:
+        return clamp
+
+    # np.clip may take either of two equal zeros, so a bound of zero needs a second pass for the sign.
+    if low == 0 and not np.signbit(low):
+
+        def sign_is_plus(source: Array, target: Array, scratch: Array) -> None:
+            np.clip(source, low, top, out=target)
+            np.abs(target, out=target)
+
+        return sign_is_plus
+    if top == 0 and np.signbit(top):
+
+        def sign_is_minus(source: Array, target: Array, scratch: Array) -> None:
+            np.clip(source, low, top, out=target)
+            np.copysign(target, np.float32(-1), out=target)
+
+        return sign_is_minus
+
+    def sign_of_source(source: Array, target: Array, scratch: Array) -> None:
+        np.clip(source, low, top, out=scratch)
+        np.copysign(scratch, source, out=target)
+
+    return sign_of_source
+
+
+def _float_scaled(program: Program, scale_bias: ScaleBias | None) -> Program:
+    """``program`` of x * scale + bias, the product and the sum each rounded to FLOAT32."""
+    if scale_bias is None:
+        return program
+    scale, bias = scale_bias.scale, scale_bias.bias
+
+    def scaled(source: Array, target: Array, scratch: Array) -> None:
+        np.multiply(source, scale, out=target)
+        np.add(target, bias, out=target)
+        program(target, target, scratch)
+
+    return scaled
+
+
+def _half_even(source: Array, target: Array, scratch: Array) -> None:
+    np.rint(source, out=target)
+
+
+def _toward_zero(source: Array, target: Array, scratch: Array) -> None:
+    np.trunc(source, out=target)
+
+
+def _half_away(source: Array, target: Array, scratch: Array) -> None:
+    # trunc(x + copysign(h, x)) with h just below one half. A fraction of exactly one half makes the sum a
+    # tie between the next integer and its lower neighbour, and the integer is the even one; any smaller
+    # fraction stays below, any integer is kept, and so are the signs of zeros, infinities and NaN.
+    np.copysign(_BELOW_HALF, source, out=scratch)
+    np.add(scratch, source, out=scratch)
+    np.trunc(scratch, out=target)
+
+
+_ROUNDINGS: Mapping[str, Program] = {
+    "HALVES_TO_NEAREST_EVEN": _half_even,
+    "TOWARD_ZERO": _toward_zero,
+    "TOWARD_INFINITY": _half_away,
+}
+
+
+# Programs on integer tensors.
+
+
+def _limits(data_type: DataType) -> tuple[int, int]:
+    limits = np.iinfo(data_type.numpy)
+    return int(limits.min), int(limits.max)
+
+
+def _integer_bound(value: np.float32, data_type: DataType) -> int:
+    """``value`` truncated toward zero; beyond the type the nearest limit, and 0 for NaN."""
+    least, most = _limits(data_type)
+    if np.isnan(value):
+        return 0
+    if np.isinf(value):
+        return most if value > 0 else least
+    return max(least, min(int(value), most))
+
+
+def _integer_clamp(low: int, high: int, data_type: DataType) -> Program:
+    bottom, top = data_type.numpy.type(low), data_type.numpy.type(max(low, high))
+
+    def clamp(source: Array, target: Array, scratch: Array) -> None:
+        np.clip(source, bottom, top, out=target)
+
+    return clamp
+
+
+def _integer_scaled(program: Program, scale_bias: ScaleBias | None, data_type: DataType) -> Program:
+    """``program`` of x * scale + bias.
+
+    Where scale and bias are values of the type, in integers that wrap. Otherwise in FLOAT64, truncated
+    toward zero, saturating, with 0 for NaN.
+    """
+    if scale_bias is None:
+        return program
+    least, most = _limits(data_type)
+    factors = [float(scale_bias.scale), float(scale_bias.bias)]
+    if all(factor.is_integer() and least <= factor <= most for factor in factors):
+        scale, bias = (data_type.numpy.type(int(factor)) for factor in factors)
+
+        def wrapping(source: Array, target: Array, scratch: Array) -> None:
+            np.multiply(source, scale, out=target)
+            np.add(target, bias, out=target)
+            program(target, target, scratch)
+
+        return wrapping
+
+    def saturating(source: Array, target: Array, scratch: Array) -> None:
+        exact = source.astype(np.float64)
+        exact *= factors[0]
+        exact += factors[1]
+        np.trunc(exact, out=exact)
+        # The limits are compared as powers of two, which FLOAT64 holds where it does not hold 2^64 - 1.
+        above, below = exact >= float(most + 1), exact < float(least)
+        exact[above | below | np.isnan(exact)] = 0
+        np.copyto(target, exact, casting="unsafe")
+        np.copyto(target, data_type.numpy.type(most), where=above)
+        np.copyto(target, data_type.numpy.type(least), where=below)
+        program(target, target, scratch)
+
+    return saturating
+
+
+# Operators.
+
+
+def _clamp(operator: OperatorDesc, low: np.float32, high: np.float32 | None) -> Program:
+    """The clamp that CLIP and THRESHOLD share; ``high`` is ``None`` where nothing bounds from above."""
+    data_type = operator.input.data_type
+    scale_bias = _scale_bias(operator)
+    if data_type.is_floating:
+        with np.errstate(all="ignore"):
+            # To FLOAT16 and back: to nearest, ties to even, with infinity from 65520 on.
+            bounds = [
+                np.float32(data_type.numpy.type(bound))
+                for bound in (low, np.float32(np.inf) if high is None else high)
+            ]
+        return _floating(_float_scaled(_float_clamp(*bounds), scale_bias), operator.input)
+    bottom = _integer_bound(low, data_type)
+    top = _limits(data_type)[1] if high is None else _integer_bound(high, data_type)
+    return _integer_scaled(_integer_clamp(bottom, top, data_type), scale_bias, data_type)
+
+
+def _clip(operator: OperatorDesc) -> Program:
+    return _clamp(operator, _float(operator, "Min"), _float(operator, "Max"))
+
+
+def _threshold(operator: OperatorDesc) -> Program:
+    return _clamp(operator, _float(operator, "Min"), None)
+
+
+def _round(operator: OperatorDesc) -> Program:
+    mode = operator.attributes.get("RoundingMode")
+    if not isinstance(mode, str) or mode not in _ROUNDINGS:
+        raise InvalidArgument(f"RoundingMode is {mode!r}, not one of {', '.join(_ROUNDINGS)}")
+    return _floating(_ROUNDINGS[mode], operator.input)
+
+
+_PROGRAMS: Mapping[str, Callable[[OperatorDesc], Program]] = {
+    "ELEMENT_WISE_CLIP": _clip,
+    "ELEMENT_WISE_ROUND": _round,
+    "ELEMENT_WISE_THRESHOLD": _threshold,
+}

@@ -1,0 +1,413 @@
+"""The summary at the end of a run: a page that a person reads in ten seconds.
+
+It says everything in words and repeats nothing by colour alone; it fits 80 columns, and falls back to ASCII
+where the stream cannot encode more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dmlcts.reports.outcomes import Outcome, Verdict, exit_code
+from dmlcts.specs import DataType, UsageError
+from dmlcts.specs.tables import Tables
+
+CLAUSES_SHOWN = 8
+BEHAVIOURS_SHOWN = 12
+GAPS_SHOWN = 4
+
+_COLOURS = {Verdict.CONFORMANT: "green", Verdict.NOT_CONFORMANT: "red", Verdict.INCOMPLETE: "yellow"}
+_FAULTS = {
+    Outcome.CRASH: "CRASH",
+    Outcome.TIMEOUT: "TIMEOUT",
+    Outcome.DEVICE_LOST: "LOST",
+    Outcome.RESOURCE_ERROR: "RESOURCE",
+    Outcome.HARNESS_ERROR: "ERROR",
+    Outcome.FAIL: "FAIL",
+}
+_LEGEND = {
+    "CRASH": "clauses failing, the worst by a crash",
+    "TIMEOUT": "clauses failing, the worst by a hang",
+    "LOST": "clauses failing, the worst by losing the device",
+    "RESOURCE": "clauses failing, the worst for want of resources",
+    "ERROR": "clauses that the suite itself failed to judge",
+    "FAIL": "clauses failing",
+    "skip": "clauses that should have run and did not",
+    "not run": "no clause ran",
+    "n/s": "not supported, as the device declares",
+    "waived": "clauses failing under a waiver",
+    "refused": "rightly refused: no feature level lists the type",
+}
+_FALLBACKS = str.maketrans(
+    {"—": "-", "·": "|", "…": "...", "✓": "+", "✗": "x", "“": '"', "”": '"', "\u2018": "'", "\u2019": "'"}
+)
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class _Page:
+    """A console that is only ever given what it can encode."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._encoding = console.encoding or "ascii"
+
+    def fit(self, text: str) -> str:
+        """The text in characters that the stream has."""
+        try:
+            text.encode(self._encoding)
+        except (UnicodeError, LookupError):
+            usable = text.translate(_FALLBACKS)
+            return usable.encode("ascii", "backslashreplace").decode("ascii")
+        return text
+
+    def line(self, *parts: str | tuple[str, str], indent: int = 0, whole: bool = False) -> None:
+        """Print one paragraph, its later lines indented; ``whole`` leaves it on one line, to be copied."""
+        text = Text()
+        for part in parts:
+            words, style = (part, "") if isinstance(part, str) else part
+            text.append(self.fit(words), style)
+        if whole:
+            self._console.print(Text(" " * indent) + text, soft_wrap=True, highlight=False)
+            return
+        for number, row in enumerate(text.wrap(self._console, max(self._console.width - indent - 2, 20))):
+            row.rstrip()
+            lead = indent + (2 if number and indent else 0)
+            self._console.print(Text(" " * lead) + row, soft_wrap=True, highlight=False)
+
+    def gap(self) -> None:
+        """Print an empty line."""
+        self._console.print()
+
+    def table(self, table: Table) -> None:
+        """Print a table."""
+        self._console.print(table)
+
+    @property
+    def width(self) -> int:
+        """Columns of the console."""
+        return self._console.width
+
+
+def _short(operator: str) -> str:
+    return operator.removeprefix("ELEMENT_WISE_") or "(no operator)"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _shortened(text: str, length: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else flat[: length - 1] + "…"
+
+
+def _outcome(row: Mapping[str, Any]) -> Outcome:
+    return Outcome(row["outcome"])
+
+
+def _failing(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [row for row in rows if _outcome(row).breaks_conformance]
+
+
+def _type_order(name: str) -> int:
+    return list(DataType.__members__).index(name) if name in DataType.__members__ else len(DataType)
+
+
+def _type_names(names: Iterable[str], operator: str, tables: Tables) -> str:
+    """A set of data types in as few words as they can be said."""
+    ordered = sorted(set(names), key=_type_order)
+    table = tables.operators.get(operator)
+    if table is not None and len(ordered) > 2:
+        listed = {data_type.name for data_type in table.data_types}
+        floating = {data_type.name for data_type in table.data_types if data_type.is_floating}
+        for words, meant in (
+            ("all types", listed),
+            ("floating types", floating),
+            ("integer types", listed - floating),
+        ):
+            if set(ordered) == meant:
+                return words
+            missing = sorted(meant - set(ordered), key=_type_order)
+            if set(ordered) < meant and len(missing) < 3 <= len(ordered) - len(missing):
+                return f"{words} but {', '.join(missing)}"
+    return ", ".join(ordered)
+
+
+def _places(pairs: Iterable[tuple[str, str]], tables: Tables) -> str:
+    """(operator, data type) pairs, compactly: "CLIP, ROUND on FLOAT32; CLIP on INT8"."""
+    types: dict[str, set[str]] = defaultdict(set)
+    for operator, data_type in pairs:
+        types[operator].add(data_type)
+    operators: dict[str, list[str]] = defaultdict(list)
+    for operator, names in sorted(types.items()):
+        operators[_type_names(filter(None, names), operator, tables)].append(_short(operator))
+    said = (
+        f"{', '.join(group)} on {words}" if words else ", ".join(group) for words, group in operators.items()
+    )
+    return "; ".join(said)
+
+
+def _head(results: Mapping[str, Any], verdict: Verdict, page: _Page) -> None:
+    device = results.get("device") or {}
+    who = device.get("name") or "unnamed device"
+    extras = [device.get("adapter"), " ".join(filter(None, (device.get("library"), device.get("version"))))]
+    extras.append(f"driver {device['driver']}" if device.get("driver") else "")
+    about = ", ".join(dict.fromkeys(extra for extra in extras if extra and extra != who))
+    page.line(
+        (verdict.words, f"bold {_COLOURS[verdict]}"),
+        f"  {results.get('backend') or 'no backend'} · {who}{f' ({about})' if about else ''}",
+    )
+    facts = [
+        f"level {results.get('feature_level', '?')}",
+        f"profile {results.get('profile', '?')}",
+        f"seed {results.get('seed', '?')}",
+        *(["strict"] if results.get("strict") else []),
+    ]
+    chosen = {key: value for key, value in (results.get("selection") or {}).items() if value}
+    parts = []
+    for key, value in chosen.items():
+        words = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        parts.append(f"{key.replace('_', ' ')} {words}")
+    page.line(" · ".join([*facts, "selected: " + ("; ".join(parts) or "everything")]))
+
+
+def _tally(rows: Rows, results: Mapping[str, Any], page: _Page) -> None:
+    cases, elements = sum(row["cases"] for row in rows), sum(row["elements"] for row in rows)
+    counts = Counter(_outcome(row) for row in rows)
+    said = ", ".join(
+        f"{counts[outcome]} {outcome.value.replace('_', ' ')}" for outcome in Outcome if counts[outcome]
+    )
+    seconds = (results.get("timings") or {}).get("seconds")
+    spent = f" in {seconds:.1f} s" if seconds is not None else ""
+    page.line(f"{len(rows)} clause rows: {said or 'none'} · {cases:,} cases, {elements:,} elements{spent}")
+    if results.get("interrupted"):
+        page.line(("The run was stopped before its end.", "yellow"))
+
+
+def _cell(rows: Rows, listed: bool) -> tuple[str, str]:
+    """What a cell of the matrix says, and its style."""
+    if not rows:
+        return "—", "dim"
+    outcomes = [_outcome(row) for row in rows]
+    failing = [outcome for outcome in outcomes if outcome.breaks_conformance]
+    if failing:
+        return f"✗ {_FAULTS[min(failing)]} {len(failing)}", "bold red"
+    idle = [outcome for outcome in outcomes if outcome.did_not_run]
+    if len(idle) == len(rows):
+        unsupported = all(outcome is Outcome.NOT_SUPPORTED for outcome in idle)
+        return ("n/s" if unsupported else "not run"), "yellow"
+    if idle:
+        return f"skip {len(idle)}", "yellow"
+    waived = outcomes.count(Outcome.WAIVED)
+    if waived:
+        return f"waived {waived}", "yellow"
+    return ("✓ pass", "green") if listed else ("✓ refused", "green")
+
+
+def _matrix(rows: Rows, tables: Tables, page: _Page) -> None:
+    cells: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        cells[row["operator"], row["data_type"]].append(row)
+    operators = sorted({operator for operator, _ in cells})
+    data_types = sorted({data_type for _, data_type in cells}, key=_type_order)
+
+    def cell(operator: str, data_type: str) -> tuple[str, str]:
+        table = tables.operators.get(operator)
+        listed = table is None or data_type in {listed.name for listed in table.data_types}
+        text, style = _cell(cells.get((operator, data_type), []), listed)
+        if page.fit("✓✗") != "✓✗":
+            text = text.removeprefix("✓ ").removeprefix("✗ ")
+        return page.fit(text), style
+
+    said: dict[str, None] = {}
+    widths = [max(len(_short(operator)), 11) + 2 for operator in operators]
+    first = 0
+    while first < len(operators):
+        last, used = first, 9
+        while last < len(operators) and (last == first or used + widths[last] <= page.width):
+            used += widths[last]
+            last += 1
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        table.add_column("")
+        for operator in operators[first:last]:
+            table.add_column(Text(page.fit(_short(operator))), min_width=11)
+        for data_type in data_types:
+            shown = [cell(operator, data_type) for operator in operators[first:last]]
+            said |= dict.fromkeys(text.strip("✓✗ ").rstrip("0123456789 ") for text, _ in shown)
+            table.add_row(Text(page.fit(data_type)), *(Text(text, style) for text, style in shown))
+        page.gap()
+        page.table(table)
+        first = last
+    explained = [f"{word} = {_LEGEND[word]}" for word in _LEGEND if word in said]
+    if explained:
+        page.line(("; ".join(explained), "dim"))
+
+
+def _rule(clause: str, tables: Tables, page: _Page) -> None:
+    """The words that a clause rests on: its quotation and source, or else its text."""
+    try:
+        entry = tables.clause(clause)
+        if entry.quotation is None:
+            page.line(entry.text, indent=2)
+        else:
+            page.line(f"“{entry.quotation.words}”", (f" ({tables.source(clause).title})", "dim"), indent=2)
+    except UsageError:
+        page.line(("(these tables have no such clause)", "dim"), indent=2)
+
+
+def _clause_failures(
+    clause: str, rows: Rows, failures: Rows, tables: Tables, page: _Page, folder: str
+) -> None:
+    """One clause: where it fails, what it rests on, its first failing case, and the file that replays it."""
+    worst = min(_outcome(row) for row in [*rows, *failures])
+    cases = max(sum(row["failures"] for row in rows), len(failures))
+    where = _places(
+        {(row["operator"], row["data_type"]) for row in [*rows, *failures] if row["operator"]}, tables
+    )
+    obligation = f" ({rows[0]['obligation']})" if rows else ""
+    word = (
+        f" fail{'s' if cases == 1 else ''}"
+        if worst is Outcome.FAIL
+        else f", the worst: {worst.value.replace('_', ' ')}"
+    )
+    page.line(
+        (f"{_FAULTS[worst]}  ", "bold red"),
+        (clause or "no single clause", "bold"),
+        f"{obligation}: {_many(cases, 'case')}{word}{f' · {where}' if where else ''}",
+    )
+    if clause:
+        _rule(clause, tables, page)
+    first = next(iter(sorted(failures, key=lambda failure: (_outcome(failure), not failure["file"]))), None)
+    if first is not None:
+        page.line(f"first: {_shortened(first['title'] or first['test'], 150)}", indent=2)
+        replay = next((failure["file"] for failure in [first, *failures] if failure["file"]), "")
+        test = first["test"]
+        page.line(f"replay: {folder}failures/{replay}" if replay else f"test: {test}", indent=2, whole=True)
+
+
+def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: _Page, folder: str) -> None:
+    failing: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    told: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in _failing(rows):
+        failing[row["id"]].append(row)
+    for failure in _failing(results.get("failures") or []):
+        told[failure["clause"]].append(failure)
+
+    def order(clause: str) -> tuple[Outcome, str]:
+        return min(map(_outcome, [*failing[clause], *told[clause]])), clause
+
+    ordered = sorted({*failing, *told}, key=order)
+    for clause in ordered[:CLAUSES_SHOWN]:
+        page.gap()
+        _clause_failures(clause, failing[clause], told[clause], tables, page, folder)
+    if len(ordered) > CLAUSES_SHOWN:
+        page.gap()
+        page.line(f"… and {_many(len(ordered) - CLAUSES_SHOWN, 'more clause')}, in results.json")
+
+
+def _gaps(rows: Rows, tables: Tables, page: _Page) -> None:
+    """What was owed and did not run."""
+    idle = [row for row in rows if _outcome(row).did_not_run]
+    if not idle:
+        return
+    whole = Counter((row["operator"], row["data_type"]) for row in rows)
+    missing: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in idle:
+        missing[row["operator"], row["data_type"]].add(row["id"])
+    entire = {place for place, clauses in missing.items() if len(clauses) == whole[place]}
+    page.gap()
+    page.line((f"Did not run: {_many(len(idle), 'clause row')}", "bold yellow"))
+    if entire:
+        page.line(f"nothing ran on: {_places(entire, tables)}", indent=2)
+    partly: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for place, clauses in missing.items():
+        if place not in entire:
+            for clause in clauses:
+                partly[clause].add(place)
+    for clause in sorted(partly)[:GAPS_SHOWN]:
+        page.line(f"{clause}: {_places(partly[clause], tables)}", indent=2)
+    if len(partly) > GAPS_SHOWN:
+        page.line(f"… and {_many(len(partly) - GAPS_SHOWN, 'more clause')}, in results.json", indent=2)
+
+
+def _behaviours(behaviours: Rows, tables: Tables, page: _Page) -> None:
+    """What the implementation does where the pages are silent."""
+    if not behaviours:
+        return
+    seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for behaviour in behaviours:
+        seen[behaviour["behaviour"]].add((behaviour["operator"], behaviour["data_type"]))
+    page.gap()
+    page.line(("Where the pages are silent, this implementation:", "bold"))
+    for sentence in sorted(seen)[:BEHAVIOURS_SHOWN]:
+        page.line(sentence, (f" · {_places(seen[sentence], tables)}", "dim"), indent=2)
+    if len(seen) > BEHAVIOURS_SHOWN:
+        page.line(f"… and {_many(len(seen) - BEHAVIOURS_SHOWN, 'more behaviour')}, in results.json", indent=2)
+
+
+def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
+    failing = {row["id"] for row in _failing(rows)} | {row["clause"] for row in _failing(failures)} - {""}
+    outcomes = [_outcome(row) for row in rows]
+    facts = []
+    if failing:
+        facts.append(_many(len(failing), "clause") + (" fails" if len(failing) == 1 else " fail"))
+    stray = [failure for failure in _failing(failures) if not failure["clause"]]
+    if stray:
+        facts.append(_many(len(stray), "test") + " ended badly outside any clause")
+    idle = sum(outcome.did_not_run for outcome in outcomes)
+    if idle:
+        facts.append(_many(idle, "clause row") + " did not run")
+    if not rows:
+        facts.append("nothing ran")
+    waived = outcomes.count(Outcome.WAIVED)
+    if waived:
+        facts.append(_many(waived, "clause row") + " waived")
+    return f": {', '.join(facts)}" if facts else f": {_many(len(rows), 'clause row')} hold"
+
+
+def summary(
+    results: Mapping[str, Any],
+    tables: Tables,
+    console: Console,
+    *,
+    folder: str | Path | None = None,
+    written: Iterable[str | Path] = (),
+) -> None:
+    """Print what a run found: verdict, matrix, failures, gaps, observed behaviour, paths, verdict again.
+
+    Args:
+        results: a results document; an empty one is summarised as such.
+        tables: the spec tables, for what the clauses say.
+        console: where to print.
+        folder: the results folder, for the paths of the files that replay a failure.
+        written: the paths that were written.
+    """
+    page = _Page(console)
+    rows: Rows = results.get("clauses") or []
+    failures: Rows = results.get("failures") or []
+    verdict = Verdict(results.get("verdict") or Verdict.INCOMPLETE)
+    _head(results, verdict, page)
+    _tally(rows, results, page)
+    _matrix(rows, tables, page)
+    _faults(results, rows, tables, page, "" if folder is None else f"{Path(folder).as_posix()}/")
+    _gaps(rows, tables, page)
+    _behaviours(results.get("behaviours") or [], tables, page)
+    page.gap()
+    paths = [str(path) for path in written]
+    if paths:
+        page.line("Written:")
+        for path in paths:
+            page.line(path, indent=2, whole=True)
+        page.gap()
+    page.line(
+        (verdict.words, f"bold {_COLOURS[verdict]}"),
+        f"{_closing(rows, failures, verdict)} (exit code {exit_code(verdict)})",
+    )

@@ -1,0 +1,204 @@
+"""Reading documents back: results and failures from disk, checked, with one clear line for what is wrong."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import json
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import jsonschema
+import yaml
+
+from dmlcts.reports.outcomes import Verdict
+from dmlcts.reports.results import SCHEMA, verdict_of
+from dmlcts.specs import DmlctsError
+
+FAILURE_FORMAT = "dmlcts/failure/1"
+
+
+class DocumentError(DmlctsError):
+    """A results or failure document that cannot be used.
+
+    Args:
+        document: its path, or what it is.
+        pointer: JSON pointer to what is wrong, "" for the document itself.
+        cause: what is wrong.
+        mend: what to do about it.
+    """
+
+    def __init__(self, document: str, pointer: str, cause: str, mend: str) -> None:
+        super().__init__(f"{document}{' ' + pointer if pointer else ''}: {cause}; {mend}")
+        self.document = document
+        self.pointer = pointer
+        self.cause = cause
+        self.mend = mend
+
+
+@functools.cache
+def schema(name: str) -> dict[str, Any]:
+    """The JSON Schema called ``name``: "results-1" or "failure-1"."""
+    text = importlib.resources.files("dmlcts.reports").joinpath("schemas", f"{name}.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+@functools.cache
+def _validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schema(name))
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _kinds(written: str | list[str]) -> str:
+    return written if isinstance(written, str) else " or ".join(written)
+
+
+def _explained(value: Any, rule: str, wanted: Any, around: Any) -> tuple[str, str]:
+    """The cause and the mend of a schema error, in words.
+
+    Args:
+        value: what was written.
+        rule: the keyword of the schema that it breaks.
+        wanted: the keyword's value.
+        around: the schema that the keyword stands in.
+    """
+    match rule:
+        case "required":
+            missing = [name for name in wanted if name not in value]
+            return f"lacks {', '.join(missing)}", "add what is missing"
+        case "additionalProperties":
+            unknown = sorted(set(value) - set(around["properties"]))
+            return f"has the unknown key {', '.join(unknown)}", "remove it"
+        case "enum":
+            known = ", ".join(_shown(member) for member in wanted)
+            return f"{_shown(value)} is not known here", f"write one of {known}"
+        case "const":
+            return f"is {_shown(value)}", f"write {_shown(wanted)}"
+        case "type":
+            return f"{_shown(value)} has the wrong type", f"write {_kinds(wanted)}"
+        case "minimum":
+            return f"{_shown(value)} is too small", f"write {wanted} or more"
+        case "minLength":
+            return "is empty", "write something"
+        case _:
+            return f"{_shown(value)} is malformed", f"it must match {_shown(wanted)}"
+
+
+def _order(error: jsonschema.ValidationError) -> tuple[int, str]:
+    return len(error.absolute_path), error.json_path
+
+
+def _check(document: object, name: str, where: str) -> None:
+    errors = sorted(_validator(name).iter_errors(document), key=_order)
+    if errors:
+        first = errors[0]
+        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in first.absolute_path)
+        cause, mend = _explained(first.instance, str(first.validator), first.validator_value, first.schema)
+        raise DocumentError(where, "".join(f"/{part}" for part in parts), cause, mend)
+
+
+def _repeated(values: Iterable[Any]) -> Any | None:
+    return next((value for value, times in Counter(values).items() if times > 1), None)
+
+
+def validate_results(document: object, where: str = "results") -> None:
+    """Check a results document: its schema, that no row stands twice, and that its verdict follows.
+
+    Args:
+        document: the parsed JSON.
+        where: what to call it in the message, such as its path.
+
+    Raises:
+        DocumentError: the first thing that is wrong, with its JSON pointer, cause and mend.
+    """
+    if isinstance(document, dict) and document.get("schema", SCHEMA) != SCHEMA:
+        cause = f"is {_shown(document['schema'])} where this version of dmlcts reads {_shown(SCHEMA)}"
+        raise DocumentError(where, "/schema", cause, "read it with the version that wrote it")
+    _check(document, "results-1", where)
+    assert isinstance(document, dict)  # noqa: S101 - the schema says so
+    twice = _repeated((row["id"], row["operator"], row["data_type"]) for row in document["clauses"])
+    if twice is not None:
+        raise DocumentError(where, "/clauses", f"the row {' '.join(twice)} stands twice", "merge the two")
+    verdict = Verdict(document["verdict"])
+    derived = verdict_of(document)
+    if verdict is not derived:
+        cause = f"is {verdict.value} where the rows and failures amount to {derived.value}"
+        raise DocumentError(where, "/verdict", cause, "it was altered after the run; run the suite again")
+
+
+def validate_failure(document: object, where: str = "failure") -> None:
+    """Check a failure document against its schema.
+
+    Raises:
+        DocumentError: the first thing that is wrong, with its JSON pointer, cause and mend.
+    """
+    _check(document, "failure-1", where)
+
+
+def _text(path: Path, hint: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DocumentError(str(path), "", "does not exist", hint) from None
+    except UnicodeDecodeError as error:
+        raise DocumentError(str(path), "", f"is not UTF-8 text (byte {error.start})", hint) from None
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise DocumentError(str(path), "", f"cannot be read ({reason})", hint) from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def load_results(path: str | Path) -> dict[str, Any]:
+    """Read and check a results document, given its path or the folder that holds its ``results.json``.
+
+    Raises:
+        DocumentError: it cannot be read, is no JSON, or is no valid results document.
+    """
+    path = Path(path)
+    if path.is_dir():
+        path /= "results.json"
+    hint = "give the results.json that `dmlcts run` wrote, or its folder"
+    text = _text(path, hint)
+    try:
+        document = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise DocumentError(str(path), "", f"is no JSON: {error.msg} at {place}", hint) from None
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(str(path), "", f"is no JSON: {error}", hint) from None
+    validate_results(document, str(path))
+    loaded: dict[str, Any] = document
+    return loaded
+
+
+def load_failure(path: str | Path) -> dict[str, Any]:
+    """Read and check a failure document, ``failures/*.yaml``.
+
+    Raises:
+        DocumentError: it cannot be read, is no YAML, or is no valid failure document.
+    """
+    path = Path(path)
+    hint = "give one of the files that a run wrote into failures/"
+    text = _text(path, hint)
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        reason = getattr(error, "problem", None) or "unreadable"
+        raise DocumentError(str(path), "", f"is no YAML: {reason}{place}", hint) from None
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(str(path), "", f"is no YAML: {error}", hint) from None
+    validate_failure(document, str(path))
+    loaded: dict[str, Any] = document
+    return loaded

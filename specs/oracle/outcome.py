@@ -1,0 +1,50 @@
+"""What an oracle answers: the acceptable outcomes of one element, or that the pages constrain none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.errors import DmlctsError
+
+_INFINITY = {
+    DataType.FLOAT16: 0x7C00,
+    DataType.FLOAT32: 0x7F80_0000,
+    DataType.FLOAT64: 0x7FF0_0000_0000_0000,
+}
+
+
+class Unconstrained(DmlctsError):  # noqa: N818 - a finding, not a fault
+    """No acceptance follows from the pages (``specs/README.md``, "Integer tensors").
+
+    Args:
+        cause: what leaves the element open, naming the attribute and its value.
+    """
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(f"no acceptance follows from the pages: {cause}")
+        self.cause = cause
+
+
+@dataclass(frozen=True)
+class Acceptable:
+    """The acceptable outcomes of one output element (``specs/README.md``, "What the oracle accepts").
+
+    Attributes:
+        patterns: the acceptable bit patterns, none of which is a NaN.
+        any_nan: whether every NaN pattern is acceptable too.
+        any_value: whether every pattern is acceptable.
+    """
+
+    patterns: frozenset[int]
+    any_nan: bool = False
+    any_value: bool = False
+
+    def admits(self, bits: int, data_type: DataType) -> bool:
+        """Whether an output element of ``data_type`` with the pattern ``bits`` is acceptable."""
+        if self.any_value or bits in self.patterns:
+            return True
+        if not (self.any_nan and data_type.is_floating):
+            return False
+        sign = 1 << (8 * data_type.itemsize - 1)
+        return bits & (sign - 1) > _INFINITY[data_type]

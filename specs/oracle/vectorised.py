@@ -1,0 +1,419 @@
+"""The vectorised oracle: numpy over whole arrays, for judging at speed.
+
+It implements the rules of ``specs/README.md`` with arrays in place of elements: a value set is a list of
+*alternatives*, arrays of the tensor's type in which element i of each is one acceptable value of element i.
+Zeros need no alternatives of their own: without ``strict`` the comparison takes either zero for the other.
+A NaN in an alternative stands for any NaN. It shares no code with the exact oracle.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
+from dmlcts.specs.formula import Call, Expression, Name, Number, choose
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
+
+Array = NDArray[Any]
+Alternatives = list[Array]
+
+_FLOAT16_OVERFLOW = 65520.0
+_EXACT_INTEGER = 1 << 24
+_QUIET = {"over": "ignore", "under": "ignore", "invalid": "ignore", "divide": "ignore"}
+
+
+def _distinct(arrays: Iterable[Array]) -> Alternatives:
+    """The arrays without repetitions, compared by their bits."""
+    seen: dict[bytes, Array] = {}
+    for array in arrays:
+        seen.setdefault(array.tobytes(), array)
+    return list(seen.values())
+
+
+def _subnormal(values: Array) -> NDArray[np.bool_]:
+    return np.asarray((np.abs(values) < np.finfo(values.dtype).smallest_normal) & (values != 0))
+
+
+def _flushed(arrays: Iterable[Array]) -> Alternatives:
+    """Rule 1: each array, and where it holds subnormals the same with zeros in their place."""
+    result = []
+    for array in arrays:
+        result.append(array)
+        subnormal = _subnormal(array)
+        if subnormal.any():
+            result.append(np.where(subnormal, np.zeros((), array.dtype), array))
+    return _distinct(result)
+
+
+def fused_multiply_add(x: Array, scale: Array, bias: Array, target: np.dtype[Any]) -> Array:
+    """x * scale + bias rounded once to ``target`` (FLOAT32 or FLOAT16), for operands of at most FLOAT32.
+
+    The product is exact in binary64. The sum is rounded to odd there (Boldo and Melquiond): 53 bits are
+    more than two bits wider than the target, so that the second rounding then gives the right result.
+    """
+    with np.errstate(**_QUIET):  # type: ignore[call-overload]  # numpy types each keyword as a literal
+        product = x.astype(np.float64) * scale.astype(np.float64)
+        addend = np.broadcast_to(bias.astype(np.float64), product.shape)
+        total = product + addend
+        virtual = total - product
+        error = (product - (total - virtual)) + (addend - virtual)
+        inexact = np.isfinite(total) & np.isfinite(error) & (error != 0)
+        even = (total.view(np.uint64) & np.uint64(1)) == 0
+        odd = np.nextafter(total, np.copysign(np.inf, error))
+        return np.asarray(np.where(inexact & even, odd, total).astype(target))
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What is acceptable for each element of an array.
+
+    Attributes:
+        data_type: the output's element type.
+        alternatives: arrays of that type; every element of each is acceptable at its place.
+        any_value: where nothing follows from the pages (integer ScaleBias), or ``None``.
+        strict: whether the sign of zero counts.
+    """
+
+    data_type: DataType
+    alternatives: tuple[Array, ...]
+    any_value: NDArray[np.bool_] | None
+    strict: bool
+
+    def admits(self, output: Array) -> NDArray[np.bool_]:
+        """Which elements of ``output`` are acceptable."""
+        admitted = np.zeros(output.shape, bool) if self.any_value is None else self.any_value.copy()
+        for alternative in self.alternatives:
+            admitted |= equal(output, alternative, self.data_type, strict=self.strict)
+        return admitted
+
+    def element(self, index: int) -> Acceptable:
+        """The acceptable patterns of one element, as the exact oracle states them."""
+        patterns: set[int] = set()
+        any_nan = False
+        sign = 1 << (8 * self.data_type.itemsize - 1)
+        for alternative in self.alternatives:
+            value = alternative[index]
+            if self.data_type.is_floating and np.isnan(value):
+                any_nan = True
+                continue
+            bits = int(value.view(self.data_type.bits_dtype))
+            patterns.add(bits)
+            if self.data_type.is_floating and not self.strict and value == 0:
+                patterns |= {0, sign}
+        any_value = self.any_value is not None and bool(self.any_value[index])
+        return Acceptable(frozenset() if any_value else frozenset(patterns), any_nan and not any_value, any_value)
+
+
+def equal(output: Array, expected: Array, data_type: DataType, *, strict: bool) -> NDArray[np.bool_]:
+    """Element-wise sameness: NaN equals NaN, and without ``strict`` the two zeros are the same."""
+    if not data_type.is_floating:
+        return np.asarray(output == expected)
+    if strict:
+        bits = data_type.bits_dtype
+        same = output.view(bits) == np.ascontiguousarray(expected).view(bits)
+    else:
+        same = output == expected
+    if not same.all():
+        same |= np.isnan(output) & np.isnan(expected)
+    return np.asarray(same)
+
+
+class VectorOracle:
+    """The oracle for one operator description.
+
+    Args:
+        table: the operator's table.
+        expression: its parsed formula.
+        operator: the description whose attributes count; its input's data type must be listed.
+        strict: leave no latitude.
+        casts: integers to take for FLOAT attributes instead of casting them, by name; for judging what
+            an implementation made of a bound whose cast the pages leave open.
+    """
+
+    def __init__(
+        self,
+        table: OperatorTable,
+        expression: Expression,
+        operator: OperatorDesc,
+        *,
+        strict: bool = False,
+        casts: Mapping[str, int] | None = None,
+    ) -> None:
+        enumerators = {
+            item.name: str(operator.attributes[item.name]) for item in table.attributes if item.type == "ENUM"
+        }
+        self.table = table
+        self.expression = choose(expression, enumerators)
+        self.operator = operator
+        self.strict = strict
+        self.casts = dict(casts or {})
+        self.data_type = operator.input.data_type
+
+    @cached_property
+    def _primary(self) -> VectorOracle:
+        if self.strict:
+            return self
+        return VectorOracle(self.table, self.expression, self.operator, strict=True, casts=self.casts)
+
+    @property
+    def scale_bias(self) -> ScaleBias | None:
+        """The ScaleBias attribute where the description has one."""
+        value = self.operator.attributes.get("ScaleBias")
+        return value if isinstance(value, ScaleBias) else None
+
+    @cached_property
+    def attributes(self) -> dict[str, Alternatives]:
+        """Rule 3: the values that each FLOAT attribute may have in the tensor's type, 0-dimensional arrays.
+
+        Raises:
+            Unconstrained: a bound that no integer of the type follows from.
+        """
+        return {name: self._cast(name) for name in self.table.float_attributes}
+
+    def _cast(self, name: str) -> Alternatives:
+        if name in self.casts:
+            return [np.asarray(self.casts[name], self.data_type.numpy)]
+        value = self.operator.attributes[name]
+        assert isinstance(value, np.float32), f"{name} is a FLOAT"  # noqa: S101  # OperatorDesc makes it one
+        attribute = self.table.attribute(name)
+        loose = not self.strict and attribute is not None and attribute.cast == "undocumented"
+        if not self.data_type.is_floating:
+            return self._cast_to_integer(name, value, loose)
+        if self.data_type is DataType.FLOAT32:
+            return self._closed([np.asarray(value)])
+        with np.errstate(over="ignore"):
+            nearest = np.asarray(np.float16(value))
+        found = [nearest]
+        magnitude = abs(float(value))
+        if not self.strict and np.isfinite(value):
+            if magnitude >= _FLOAT16_OVERFLOW:
+                found.append(np.asarray(np.copysign(np.finfo(np.float16).max, nearest)))
+            elif loose and float(nearest) != float(value):
+                away = np.float16(np.inf if float(nearest) < float(value) else -np.inf)
+                found.append(np.asarray(np.nextafter(nearest, away)))
+        return self._closed(found)
+
+    def _cast_to_integer(self, name: str, value: np.float32, loose: bool) -> Alternatives:
+        limits = np.iinfo(self.data_type.numpy)
+        if not np.isfinite(value) or not limits.min <= int(value) <= limits.max:
+            raise Unconstrained(f"{name} = {value!s} has no {self.data_type.name} value that the pages fix")
+        truncated = int(value)
+        candidates = [truncated]
+        if loose and float(value) != truncated:
+            candidates.append(truncated + (1 if value > 0 else -1))
+        return [np.asarray(item, self.data_type.numpy) for item in candidates if limits.min <= item <= limits.max]
+
+    def _closed(self, arrays: Iterable[Array]) -> Alternatives:
+        """Rule 1's closure where the tensor is floating-point and latitude is left."""
+        if self.strict or not self.data_type.is_floating:
+            return _distinct(arrays)
+        return _flushed(arrays)
+
+    def expected(self, x: Array) -> Array:
+        """One acceptable output for each element of ``x``: what IEEE 754 gives, NaN propagating.
+
+        Meant for a first, fast comparison; an element that differs from it is not wrong yet.
+        """
+        primary = self._primary
+        inputs, _ = primary._inputs(x, first_only=True)
+        return np.ascontiguousarray(np.broadcast_to(primary._evaluate(inputs)[0], x.shape))
+
+    def acceptance(self, x: Array) -> Acceptance:
+        """All that is acceptable for each element of ``x`` (1-D, of the input's type)."""
+        with np.errstate(**_QUIET):  # type: ignore[call-overload]  # as above
+            inputs, any_value = self._inputs(x)
+            found = self._evaluate(inputs)
+            if self.data_type.is_floating and not self.strict:
+                found = self._with_nan_latitude(found, inputs)
+        alternatives = tuple(np.ascontiguousarray(np.broadcast_to(array, x.shape)) for array in found)
+        return Acceptance(self.data_type, alternatives, any_value, self.strict)
+
+    def judge(self, x: Array, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
+        """The indices at which ``output`` is not acceptable for the input ``x``, ascending.
+
+        ``expected`` saves the work of :meth:`expected` where the caller has done it.
+        """
+        if expected is None:
+            expected = self.expected(x)
+        wrong = np.flatnonzero(~equal(output, expected, self.data_type, strict=self.strict))
+        if wrong.size:
+            admitted = self.acceptance(x[wrong]).admits(output[wrong])
+            wrong = wrong[~admitted]
+        return wrong
+
+    def _with_nan_latitude(self, found: Alternatives, inputs: Alternatives) -> Alternatives:
+        """Rules 6 and 7: around a NaN, any NaN, the bounds and (for a NaN bound) the input are acceptable."""
+        attributes = [value for values in self.attributes.values() for value in values]
+        base = found[0]
+        extra: Alternatives = []
+        nan_input = np.zeros(base.shape, bool)
+        for array in inputs:
+            nan_input = nan_input | np.isnan(array)
+        if nan_input.any():
+            for value in [np.asarray(np.nan, base.dtype), *attributes]:
+                extra.append(np.where(nan_input, value, base))
+        if any(np.isnan(value) for value in attributes):
+            for value in [np.asarray(np.nan, base.dtype), *attributes, *inputs]:
+                extra.append(np.array(np.broadcast_to(value, inputs[0].shape)))
+        if not extra:
+            return found
+        shape = np.broadcast_shapes(*(array.shape for array in [*found, *extra]))
+        return _distinct(np.array(np.broadcast_to(array, shape)) for array in [*found, *extra])
+
+    # Rule 4 ------------------------------------------------------------------------------------------
+
+    def _inputs(self, x: Array, *, first_only: bool = False) -> tuple[Alternatives, NDArray[np.bool_] | None]:
+        scale_bias = self.scale_bias
+        if scale_bias is None:
+            return (([x], None) if first_only else (self._closed([x]), None))
+        if not self.data_type.is_floating:
+            g, any_value = self._integer_scale_bias(x, scale_bias)
+            return [g], any_value
+        return self._scale_bias(x, scale_bias), None
+
+    def _scale_bias(self, x: Array, scale_bias: ScaleBias) -> Alternatives:
+        single, target = np.dtype(np.float32), self.data_type.numpy
+        wide = np.asarray(scale_bias.scale), np.asarray(scale_bias.bias)
+        if self.strict:
+            with np.errstate(**_QUIET):  # type: ignore[call-overload]  # as above
+                return [((x.astype(single) * wide[0]) + wide[1]).astype(target)]
+        if self.data_type is DataType.FLOAT32:
+            return self._paths(x, *wide, single)
+        narrow = wide[0].astype(target), wide[1].astype(target)
+        found = self._paths(x, *narrow, target)
+        inputs = _flushed([x])
+        for scale, bias in (wide, narrow):
+            for value in inputs:
+                for s, b in itertools.product(_flushed([scale]), _flushed([bias])):
+                    paths = self._paths(value.astype(single), s.astype(single), b.astype(single), single)
+                    found += _flushed(path.astype(target) for path in paths)
+        return _distinct(found)
+
+    @staticmethod
+    def _paths(x: Array, scale: Array, bias: Array, target: np.dtype[Any]) -> Alternatives:
+        """Separate and fused x * scale + bias in ``target``, with every flushing on the way."""
+        found: Alternatives = []
+        for value, s, b in itertools.product(_flushed([x]), _flushed([scale]), _flushed([bias])):
+            for product in _flushed([np.asarray(value * s)]):
+                found.append(np.asarray(product + b))
+            found.append(fused_multiply_add(value, s, b, target))
+        return _flushed(found)
+
+    def _integer_scale_bias(self, x: Array, scale_bias: ScaleBias) -> tuple[Array, NDArray[np.bool_]]:
+        limits = np.iinfo(self.data_type.numpy)
+        factors = [float(scale_bias.scale), float(scale_bias.bias)]
+        if not all(
+            np.isfinite(factor) and factor.is_integer() and abs(factor) <= _EXACT_INTEGER
+            and limits.min <= factor <= limits.max
+            for factor in factors
+        ):  # fmt: skip
+            return x, np.ones(x.shape, bool)
+        scale, bias = (int(factor) for factor in factors)
+        exact = x <= np.asarray(min(_EXACT_INTEGER, limits.max), x.dtype)
+        if self.data_type.is_signed:
+            exact &= x >= np.asarray(max(-_EXACT_INTEGER, limits.min), x.dtype)
+        small = np.where(exact, x, np.zeros((), x.dtype)).astype(np.int64)
+        product = small * scale
+        total = product + bias
+        for step in (product, total):
+            exact &= (abs(step) <= _EXACT_INTEGER) & (step >= int(limits.min))
+            if limits.max < _EXACT_INTEGER:
+                exact &= step <= int(limits.max)
+        return np.where(exact, total, 0).astype(x.dtype), ~exact
+
+    # Rule 5 ------------------------------------------------------------------------------------------
+
+    def _evaluate(self, inputs: Alternatives) -> Alternatives:
+        with np.errstate(**_QUIET):  # type: ignore[call-overload]  # as above
+            return self._value(self.expression, inputs)
+
+    def _value(self, expression: Expression, inputs: Alternatives) -> Alternatives:
+        match expression:
+            case Name("x"):
+                return inputs
+            case Name(name):
+                return self.attributes[name]
+            case Number(value):
+                return self._closed([np.asarray(value, self.data_type.numpy)])
+            case Call(function, arguments):
+                operands = [self._value(argument, inputs) for argument in arguments]
+                results: Alternatives = []
+                for combination in itertools.product(*operands):
+                    results += self._call(function, combination)
+                return self._closed(results)
+        raise AssertionError(f"a choice is left in {expression}")
+
+    def _call(self, function: str, operands: Sequence[Array]) -> Alternatives:
+        if function in ("min", "max"):
+            return self._extremum(function, *operands)
+        table = _FLOAT_FUNCTIONS if self.data_type.is_floating else _INTEGER_FUNCTIONS
+        return [np.asarray(table[function](*operands))]
+
+    def _extremum(self, function: str, a: Array, b: Array) -> Alternatives:
+        smaller = function == "min"
+        if not self.data_type.is_floating:
+            return [np.asarray(np.minimum(a, b) if smaller else np.maximum(a, b))]
+        propagating = np.asarray(np.minimum(a, b) if smaller else np.maximum(a, b))
+        if self.strict:
+            propagating = _with_ordered_zeros(propagating, a, b, smaller)
+        if not np.isnan(propagating).any():
+            return [propagating]
+        number = np.asarray(np.fmin(a, b) if smaller else np.fmax(a, b))
+        if self.strict:
+            number = _with_ordered_zeros(number, a, b, smaller)
+        return [propagating, number]
+
+
+def _with_ordered_zeros(result: Array, a: Array, b: Array, smaller: bool) -> Array:
+    """``result`` with IEEE 754-2019's zeros: where both operands are zero, -0 counts as less than +0."""
+    both = np.asarray((a == 0) & (b == 0))
+    if not both.any():
+        return result
+    negative = np.signbit(a) | np.signbit(b) if smaller else np.signbit(a) & np.signbit(b)
+    zero = np.where(negative, np.asarray(-0.0, result.dtype), np.asarray(0.0, result.dtype))
+    return np.where(both, zero, result)
+
+
+def _round_half_away(x: Array) -> Array:
+    whole = np.trunc(x)
+    up = np.abs(x - whole) >= np.asarray(0.5, x.dtype)  # exact: x and trunc(x) are close, or the difference is 0
+    return np.copysign(np.where(up, np.abs(whole) + np.asarray(1, x.dtype), np.abs(whole)), x)
+
+
+def _same(x: Array) -> Array:
+    return x
+
+
+_FLOAT_FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "abs": np.abs,
+    "neg": np.negative,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round_half_even": np.rint,
+    "round_half_away": _round_half_away,
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+}
+_INTEGER_FUNCTIONS: dict[str, Callable[..., Array]] = {
+    "abs": np.abs,
+    "neg": np.negative,
+    "floor": _same,
+    "ceil": _same,
+    "trunc": _same,
+    "round_half_even": _same,
+    "round_half_away": _same,
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+}

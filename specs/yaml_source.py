@@ -1,0 +1,474 @@
+"""YAML as the project reads it: plain values with their positions, and no surprises of YAML 1.1.
+
+PyYAML does the scanning; the values are built here, from its events, because PyYAML's own construction
+silently turns ``-0`` into 0, ``1e-3`` into a text and ``1:30`` into 90. A table that means a number must not
+become another one, so every such spelling is refused with its position and the way to write it.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import yaml
+
+from dmlcts.specs.errors import Fault, TableError
+
+KeyPath = tuple[str | int, ...]
+"""Where a value stands: mapping keys and list indices from the root, as in ``("clauses", 3, "id")``."""
+
+Position = tuple[int, int]
+"""Line and column, both counted from 1."""
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 32
+MAX_FAULTS = 100
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is optional and ten times as fast
+
+
+@dataclass(frozen=True)
+class Document:
+    """A YAML document that was read without fault.
+
+    Attributes:
+        file: the name that faults are reported under.
+        value: dicts with text keys, lists, and ``str``, ``int``, ``float``, ``bool`` or ``None``.
+        positions: where each value begins.
+        keys: where the key of each mapping entry begins.
+        plain: the paths of unquoted texts on one line, whose characters stand in the file as in the value.
+    """
+
+    file: str
+    value: Any
+    positions: Mapping[KeyPath, Position]
+    keys: Mapping[KeyPath, Position]
+    plain: frozenset[KeyPath]
+
+    def position(self, path: KeyPath) -> Position:
+        """Where the value at ``path`` begins, or else its nearest ancestor that is in the document."""
+        while path not in self.positions:
+            path = path[:-1]
+        return self.positions[path]
+
+    def key_position(self, path: KeyPath) -> Position:
+        """Where the key of the entry at ``path`` begins; for a list item, where the item begins."""
+        return self.keys.get(path) or self.position(path)
+
+    def fault(self, path: KeyPath, cause: str, mend: str, *, at_key: bool = False, offset: int = 0) -> Fault:
+        """A fault of the value at ``path``, ``offset`` characters into it, or of its key."""
+        line, column = self.key_position(path) if at_key else self.position(path)
+        return Fault(self.file, line, column + offset, cause, mend)
+
+
+def shown(value: object, limit: int = 40) -> str:
+    """``value`` as a message shows it: as YAML would write it, on one line, and short."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str():
+            text = repr(value)
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case _:
+            text = str(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def decode(data: bytes, file: str) -> str:
+    """The text of a YAML file.
+
+    Raises:
+        TableError: the file is larger than 1 MiB, or is not UTF-8.
+    """
+    if len(data) > MAX_BYTES:
+        raise TableError(_too_large(file))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        line, column = _position_in(before, len(before))
+        cause = f"byte 0x{data[error.start]:02X} is not UTF-8"
+        raise TableError(Fault(file, line, column, cause, "save the file as UTF-8")) from None
+
+
+def read_yaml(text: str, file: str) -> Document:
+    """Read one YAML document.
+
+    Args:
+        text: the whole file.
+        file: its name, for the faults.
+
+    Raises:
+        TableError: the text is not YAML, or uses what this project refuses: spellings that YAML versions read
+            differently, duplicate keys, anchors and aliases, merge keys, tags, keys that are not text,
+            several documents, more than 32 levels, more than 1 MiB. It holds every fault found, up to 100.
+    """
+    if len(text) > MAX_BYTES or len(text.encode("utf-8", "replace")) > MAX_BYTES:
+        raise TableError(_too_large(file))
+    text = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+    strange = _STRANGE.search(text)
+    if strange:
+        line, column = _position_in(text, strange.start())
+        cause = f"the character U+{ord(strange[0]):04X} cannot stand in a table"
+        raise TableError(
+            Fault(file, line, column, cause, "remove it, or write it as an escape in double quotes")
+        )
+    return _Reader(text, file).document()
+
+
+def _too_large(file: str) -> Fault:
+    return Fault(file, 1, 1, "the file is larger than 1 MiB", "split it into smaller files")
+
+
+def _position_in(text: str, index: int) -> Position:
+    start = text.rfind("\n", 0, index) + 1
+    return text.count("\n", 0, start) + 1, index - start + 1
+
+
+# Control characters, surrogates, byte order marks, and the line breaks that only YAML knows.
+_STRANGE = re.compile(
+    "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+    "|[\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}\ufeff]"
+)
+
+
+class _Refused(Exception):  # noqa: N818 - it never leaves this module
+    """A scalar that is refused: cause and mend."""
+
+    def __init__(self, cause: str, mend: str) -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.mend = mend
+
+
+class _Stop(Exception):  # noqa: N818 - it never leaves this module
+    """Reading on makes no sense."""
+
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_HEXADECIMAL = re.compile(r"[-+]?0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]*([eE][-+][0-9]+)?|\.[0-9]+([eE][-+][0-9]+)?")
+_SPECIAL = {
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **{sign + word: math.inf for sign in ("", "+") for word in (".inf", ".Inf", ".INF")},
+    **{"-" + word: -math.inf for word in (".inf", ".Inf", ".INF")},
+}
+_WORDS = {"true": True, "false": False, "null": None}
+
+_NOT_A_NUMBER = re.compile(r"[-+]?\.?nan", re.IGNORECASE)
+_INFINITY = re.compile(r"([-+]?)\.?inf(inity)?", re.IGNORECASE)
+_LEADING_ZERO = re.compile(r"([-+]?)0+([0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?)")
+_OTHER_BASE = re.compile(r"([-+]?)(0[oO][0-7]+|0[bB][01]+|0X[0-9a-fA-F]+)")
+_EXPONENT = re.compile(r"([-+]?)([0-9]*)(\.[0-9]*)?[eE]([-+]?)([0-9]+)")
+_SIGNED_DOT = re.compile(r"([-+])(\.[0-9]+([eE][-+][0-9]+)?)")
+_UNDERSCORE = re.compile(r"[-+]?(0x[0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9_]+)?)")
+_SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(:[0-9]+)+(\.[0-9_]*)?")
+_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t]+[0-9][-+0-9:. TtZz\t]*)?")
+
+
+def _plain_value(text: str) -> str | int | float | bool | None:
+    """What an unquoted scalar means; :class:`_Refused` where YAML versions or readers differ."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text in _SPECIAL:
+        return _SPECIAL[text]
+    if _INTEGER.fullmatch(text) or _HEXADECIMAL.fullmatch(text):
+        return _integer(text)
+    if _FLOAT.fullmatch(text):
+        return _float(text)
+    _refuse_look_alikes(text)
+    return text
+
+
+def _integer(text: str) -> int:
+    # Its length is looked at first: converting a very long literal is slow, and Python limits it.
+    value = int(text, 0) if len(text) <= 24 else 1 << 64
+    if abs(value) >= 1 << 64:
+        raise _Refused(
+            f"the integer {_cut(text)} has more than 64 bits", "write it with a decimal point, or in quotes"
+        )
+    if value == 0 and text[0] in "+-":
+        raise _Refused(
+            f"YAML reads {text} as an integer and drops its sign", f"write {text[0]}0.0 for the signed zero"
+        )
+    return value
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise _Refused(
+            f"the number {_cut(text)} is beyond FLOAT64", f"write {'-' * (value < 0)}.inf if that is meant"
+        )
+    if value == 0 and re.search("[1-9]", re.split("[eE]", text)[0]):
+        raise _Refused(f"the number {_cut(text)} is too small for FLOAT64", "write 0.0 if that is meant")
+    return value
+
+
+def _refuse_look_alikes(text: str) -> None:
+    quoted = f'"{_cut(text)}"'
+    lowered = text.lower()
+    if not text:
+        raise _Refused("there is no value here", "write one, write null, or remove the key")
+    if text == "~" or lowered == "null":
+        raise _Refused(f"{text} is another spelling of null", f"write null, or {quoted} for the text")
+    if lowered in ("true", "false"):
+        raise _Refused(
+            f"{text} is another spelling of {lowered}", f"write {lowered}, or {quoted} for the text"
+        )
+    if lowered in ("yes", "no", "on", "off", "y", "n"):
+        meant = "true" if lowered in ("yes", "on", "y") else "false"
+        raise _Refused(f"YAML 1.1 reads {text} as {meant}", f"write {meant}, or {quoted} for the text")
+    if text in ("<<", "="):
+        raise _Refused(f"{text} has a special meaning in YAML 1.1", f"write {quoted} for the text")
+    if _TIMESTAMP.fullmatch(text):
+        raise _Refused(f"YAML 1.1 reads {_cut(text)} as a date", f"write {quoted} in quotes")
+    _refuse_numbers(text, quoted)
+
+
+def _refuse_numbers(text: str, quoted: str) -> None:
+    found = _INFINITY.fullmatch(text)
+    if found:
+        raise _Refused(
+            f"YAML reads {text} as a text", f"write {found[1].replace('+', '')}.inf, or {quoted} for the text"
+        )
+    if _NOT_A_NUMBER.fullmatch(text):
+        raise _Refused(f"YAML reads {text} as a text", f"write .nan, or {quoted} for the text")
+    if "_" in text and _UNDERSCORE.fullmatch(text):
+        without = _cut(text.replace("_", ""))
+        raise _Refused(
+            f"YAML versions differ on the underscore in {_cut(text)}", f"write {without}, or {quoted}"
+        )
+    if _SEXAGESIMAL.fullmatch(text):
+        cause = f"YAML 1.1 may read {_cut(text)} as a number to base 60"
+        raise _Refused(cause, f"write the number it stands for, or {quoted} for the text")
+    found = _OTHER_BASE.fullmatch(text)
+    if found:
+        cause = f"YAML versions differ on {_cut(text)}"
+        raise _Refused(
+            cause, f"write {_cut(hex(int(text.lower(), 0)))} in hexadecimal, or {quoted} for the text"
+        )
+    found = _EXPONENT.fullmatch(text)
+    if found and (found[2] or len(found[3] or "") > 1):
+        sign, digits, fraction, exponent_sign, exponent = found.groups()
+        tail = fraction if fraction and len(fraction) > 1 else ".0"
+        mended = f"{sign}{digits.lstrip('0') or '0'}{tail}e{exponent_sign or '+'}{exponent}"
+        cause = f"YAML 1.1 reads {_cut(text)} as a text, YAML 1.2 as a number"
+        raise _Refused(cause, f"write {_cut(mended)}, or {quoted} for the text")
+    found = _LEADING_ZERO.fullmatch(text)
+    if found:
+        cause = f"YAML versions differ on {_cut(text)}: a leading zero may mean octal"
+        raise _Refused(cause, f"write {_cut(found[1] + found[2])}, or {quoted} for the text")
+    found = _SIGNED_DOT.fullmatch(text)
+    if found:
+        cause = f"YAML 1.1 reads {_cut(text)} as a text, YAML 1.2 as a number"
+        raise _Refused(cause, f"write {_cut(found[1] + '0' + found[2])}, or {quoted} for the text")
+
+
+def _cut(text: str) -> str:
+    """The text on one line, and short."""
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else f"{line[:39]}\N{HORIZONTAL ELLIPSIS}"
+
+
+_SYNTAX_MENDS = (
+    ("mapping values are not allowed", "put a text that contains ': ' in quotes, and check the indentation"),
+    ("unexpected end of stream", "close the quotes"),
+    ("could not find expected ':'", "write `key: value`, and check the indentation above"),
+    ("unknown escape", "use single quotes, or double the backslash"),
+    ("'}'", "close the braces, and put a comma between entries"),
+    ("']'", "close the brackets, and put a comma between items"),
+    ("cannot start any token", "put a text that begins with this character in quotes"),
+)
+
+
+_YAML_TAGS = "tag:yaml.org,2002:"  # what `!!` stands for
+
+_KEY: KeyPath = (-1,)
+"""Where a key is read: keys share the reading of values, but no value stands at this path."""
+
+
+class _Reader:
+    """Builds the values of one document from PyYAML's events, collecting faults on the way."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
+        self.file = file
+        self.faults: list[Fault] = []
+        self.positions: dict[KeyPath, Position] = {}
+        self.keys: dict[KeyPath, Position] = {}
+        self.plain: set[KeyPath] = set()
+        self.spans: list[tuple[int, int]] = []
+        self.last: Position = (1, 1)
+        self.events = self.scan()
+
+    def document(self) -> Document:
+        value: Any = None
+        try:
+            value = self.root()
+            self.check_tabs()
+        except _Stop:
+            pass  # the fault that stopped the reading is among self.faults
+        if self.faults:
+            raise TableError(*sorted(self.faults, key=lambda fault: (fault.line, fault.column)))
+        positions, keys = MappingProxyType(self.positions), MappingProxyType(self.keys)
+        return Document(self.file, value, positions, keys, frozenset(self.plain))
+
+    def scan(self) -> Iterator[Any]:
+        try:
+            yield from yaml.parse(self.text, Loader=_LOADER)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            position = (mark.line + 1, mark.column + 1) if mark else self.last
+            self.syntax_fault(position, error.problem or error.context or "it cannot be read")
+        except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
+            # The scanner converts escapes and version numbers without looking at their range.
+            self.syntax_fault(self.last, "an escape or a directive near here is out of range")
+
+    def syntax_fault(self, position: Position, problem: str) -> None:
+        line, column = position
+        lines = self.text.splitlines() or [""]
+        if line > len(lines):  # libyaml puts the end of the file on a line of its own
+            line, column = len(lines), len(lines[-1]) + 1
+        mend = next((mend for part, mend in _SYNTAX_MENDS if part in problem), "correct it here or above")
+        if "\t" in lines[line - 1][: column + 1]:
+            problem, mend = "a tab stands where YAML allows only spaces", "indent with spaces"
+        self.stop((line, column), f"the file is not YAML: {problem}", mend)
+
+    def stop(self, position: Position, cause: str, mend: str) -> None:
+        self.faults.append(Fault(self.file, *position, cause, mend))
+        raise _Stop
+
+    def fault(self, position: Position, cause: str, mend: str) -> None:
+        if len(self.faults) >= MAX_FAULTS:
+            self.stop(
+                position, f"there are more than {MAX_FAULTS} faults in this file", "mend the others first"
+            )
+        self.faults.append(Fault(self.file, *position, cause, mend))
+
+    def next(self) -> Any:
+        event = next(self.events)
+        self.last = (event.start_mark.line + 1, event.start_mark.column + 1)
+        return event
+
+    def root(self) -> Any:
+        self.next()
+        event = self.next()
+        if isinstance(event, yaml.StreamEndEvent):
+            self.stop((1, 1), "the file is empty", "write a document, or remove the file")
+        event = self.next()
+        if isinstance(event, yaml.ScalarEvent) and not event.value and not event.style:
+            self.stop((1, 1), "the document is empty", "write a document, or remove the file")
+        value = self.node(event, (), 1)
+        self.next()
+        if not isinstance(self.next(), yaml.StreamEndEvent):
+            self.stop(
+                self.last, "a second document begins here", "keep one document in a file, without `---` lines"
+            )
+        return value
+
+    def node(self, event: Any, path: KeyPath, depth: int) -> Any:
+        position = (event.start_mark.line + 1, event.start_mark.column + 1)
+        self.positions[path] = position
+        if isinstance(event, yaml.AliasEvent):
+            self.fault(
+                position, f"the alias *{_cut(event.anchor or '')} is not allowed", "write the value out"
+            )
+            return None
+        if event.anchor is not None:
+            self.fault(position, f"the anchor &{_cut(event.anchor)} is not allowed", "remove it")
+        if event.tag is not None:
+            self.fault(
+                position,
+                f"the tag {_cut(event.tag.replace(_YAML_TAGS, '!!'))} is not allowed",
+                "remove it; use quotes to make a text",
+            )
+        if isinstance(event, yaml.ScalarEvent):
+            return self.scalar(event, path, position)
+        if depth > MAX_DEPTH:
+            self.stop(position, f"the document is nested more than {MAX_DEPTH} levels deep", "flatten it")
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self.sequence(path, depth)
+        return self.mapping(path, depth)
+
+    def scalar(self, event: Any, path: KeyPath, position: Position) -> Any:
+        self.spans.append((event.start_mark.index, event.end_mark.index))
+        text: str = event.value
+        if event.style:
+            if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
+                self.fault(position, "a lone surrogate is no character", "write the character itself")
+            return text
+        if event.start_mark.line == event.end_mark.line:
+            self.plain.add(path)
+        try:
+            return _plain_value(text)
+        except _Refused as refused:
+            self.fault(position, refused.cause, refused.mend)
+            return None
+
+    def sequence(self, path: KeyPath, depth: int) -> list[Any]:
+        items: list[Any] = []
+        event = self.next()
+        while not isinstance(event, yaml.SequenceEndEvent):
+            items.append(self.node(event, (*path, len(items)), depth + 1))
+            event = self.next()
+        return items
+
+    def mapping(self, path: KeyPath, depth: int) -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        event = self.next()
+        while not isinstance(event, yaml.MappingEndEvent):
+            key, position = self.key(event, depth), (event.start_mark.line + 1, event.start_mark.column + 1)
+            value_path = (*path, "" if key is None else key)
+            if key in entries:
+                first = self.keys[value_path]
+                cause = f"the key {shown(key)} stands twice in this mapping, first on line {first[0]}"
+                self.fault(position, cause, "remove one of them")
+            self.keys.setdefault(value_path, position)
+            value = self.node(self.next(), value_path, depth + 1)
+            if key is not None:
+                entries[key] = value
+            event = self.next()
+        return entries
+
+    def key(self, event: Any, depth: int) -> str | None:
+        """The key that ``event`` begins, or ``None`` after a fault."""
+        position = (event.start_mark.line + 1, event.start_mark.column + 1)
+        if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and not event.style:
+            self.fault(position, "merge keys (<<) are not allowed", "write the entries out")
+            return None
+        before = len(self.faults)
+        key = self.node(event, _KEY, depth + 1)
+        self.positions.pop(_KEY, None)
+        self.plain.discard(_KEY)
+        if isinstance(key, str):
+            return key
+        if len(self.faults) == before:
+            self.fault(
+                position, f"the key {shown(key)} is not a text", "put it in quotes, or name it otherwise"
+            )
+        return None
+
+    def check_tabs(self) -> None:
+        """Refuse tabs between the scalars: libyaml takes some that other readers refuse."""
+        starts = [start for start, _ in self.spans]
+        comment_end = -1
+        for found in re.finditer(r"\t|(?<!\S)#[^\n]*", self.text):
+            before = bisect.bisect_right(starts, found.start()) - 1
+            if found.start() < comment_end or (before >= 0 and found.start() < self.spans[before][1]):
+                continue
+            if found[0] != "\t":
+                comment_end = found.end()
+                continue
+            position = _position_in(self.text, found.start())
+            self.fault(position, "a tab stands where YAML allows only spaces", "indent with spaces")

@@ -1,0 +1,214 @@
+"""The bench: the implementation under test on its device, and what one dispatch on it does.
+
+Whatever the implementation does ends here as a value, never as an exception that tears down the run:
+a dispatch gives an :class:`Execution`, a refusal a :class:`Refusal`, anything else a :class:`Mishap`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.backends import BackendUnavailable, DeviceInfo
+from dmlcts.backends.contract import describe, error_kind
+from dmlcts.backends.registry import open_device
+from dmlcts.specs import FeatureLevel, OperatorDesc
+from dmlcts.specs.oracle.vectorised import VectorOracle
+from dmlcts.specs.rules import violations
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.arena import Arena
+from dmlcts.suites.cases import Case
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A dispatch that came back.
+
+    Attributes:
+        x: the logical input elements, 1-D.
+        output: the logical output elements, 1-D.
+        poison: what the output elements held before, 1-D.
+        strays_in_input: offsets of input bytes that changed although nothing aliases the input.
+        strays: offsets of other bytes that changed outside the output's total size.
+        padding_changed: whether bytes between output elements changed; ``None`` if there are none.
+    """
+
+    x: Array
+    output: Array
+    poison: Array
+    strays_in_input: tuple[int, ...]
+    strays: tuple[int, ...]
+    padding_changed: bool | None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The implementation refused the description; ``obliged`` says that it had to accept."""
+
+    text: str
+    obliged: bool
+
+
+@dataclass(frozen=True)
+class Mishap:
+    """The implementation did what it must never do: the outcome's name and the exception's text."""
+
+    outcome: str
+    text: str
+
+
+Outcome = Execution | Refusal | Mishap
+
+
+def _mishap(error: BaseException) -> Mishap:
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    match error_kind(error):
+        case "device_lost":
+            return Mishap("device_lost", said)
+        case "execution_failed":
+            return Mishap("fail", said)
+    if isinstance(error, MemoryError):
+        return Mishap("resource_error", said)
+    return Mishap("crash", said)
+
+
+class Bench:
+    """An open device, with what the suite must know to judge it.
+
+    Args:
+        backend: the backend object.
+        options: the strings that ``-o`` gave, passed to ``open``.
+        tables: the spec tables.
+        level: the feature level to judge at; ``None`` means the one the device claims.
+        strict: leave no latitude.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        backend: Any,
+        options: Mapping[str, str],
+        tables: Tables,
+        level: FeatureLevel | None = None,
+        *,
+        strict: bool = False,
+    ) -> None:
+        self.name = name
+        self.backend = backend
+        self.options = dict(options)
+        self.tables = tables
+        self.strict = strict
+        self._stack = contextlib.ExitStack()
+        self._device: Any = None
+        self.info: DeviceInfo = self._open()
+        self.level = level or FeatureLevel.parse(self.info.feature_level)
+
+    def _open(self) -> DeviceInfo:
+        device = open_device(self.backend, self.options)
+        self._device = device
+        if hasattr(device, "close"):
+            self._stack.callback(device.close)
+        return describe(device.info)
+
+    def close(self) -> None:
+        """Close the device; a device that fails to close is reported as the backend's own error."""
+        self._stack.close()
+
+    def _reopen(self) -> None:
+        """A lost device must not poison the cases that follow."""
+        with contextlib.suppress(Exception):  # a lost device may well fail to close; it is abandoned either way
+            self._stack.close()
+        self._stack = contextlib.ExitStack()
+        self._open()
+
+    def claims(self, operator: OperatorDesc) -> bool:
+        """Whether the device claims this operator on this data type (it may claim fewer than its level)."""
+        if self.info.data_types is None:
+            return True
+        table = self.tables.operator(operator.name)
+        claimed = self.info.data_types.get(table.operator)
+        return claimed is None or operator.input.data_type in claimed
+
+    def obliged(self, operator: OperatorDesc) -> bool:
+        """Whether the level obliges the implementation to accept ``operator``, and it claims to."""
+        return self.claims(operator) and not violations(operator, self.level, self.tables)
+
+    def oracle(self, operator: OperatorDesc) -> VectorOracle:
+        """The oracle for ``operator``."""
+        table = self.tables.operator(operator.name)
+        return VectorOracle(table, self.tables.formula(table), operator, strict=self.strict)
+
+    def create(self, operator: OperatorDesc) -> Any | Refusal | Mishap:
+        """A kernel, or why there is none."""
+        try:
+            return self._device.create(operator)
+        except Exception as error:  # the implementation's exceptions are findings, not the suite's
+            if error_kind(error) == "invalid_argument":
+                return Refusal(str(error), self.obliged(operator))
+            return self._recovered(error)
+
+    def _recovered(self, error: Exception) -> Mishap:
+        mishap = _mishap(error)
+        if mishap.outcome == "device_lost":
+            try:
+                self._reopen()
+            except BackendUnavailable as gone:
+                raise DeviceGone(f"the device was lost and does not come back: {gone}") from error
+        return mishap
+
+    def dispatch(self, kernel: Any, arena: Arena) -> Mishap | None:
+        """Run ``kernel`` on the arena's memory; ``None`` where it came back."""
+        try:
+            with np.errstate(all="ignore"):
+                kernel.dispatch(arena.memory, dict(arena.bindings))
+        except Exception as error:  # as in create
+            return self._recovered(error)
+        return None
+
+    def run(self, case: Case, expected: Array | None = None) -> Outcome:
+        """Create the case's kernel, dispatch it once, and look at all of the memory afterwards.
+
+        Args:
+            case: what to run.
+            expected: 1-D expected outputs, whose complement poisons the output; ``None`` poisons with a
+                fixed pattern.
+        """
+        kernel = self.create(case.operator)
+        if isinstance(kernel, (Refusal, Mishap)):
+            return kernel
+        outcome: Outcome = self.run_on(kernel, case, Arena.prepare(case), expected)
+        return self.closed(kernel) or outcome
+
+    def closed(self, kernel: Any) -> Mishap | None:
+        """Close ``kernel`` where it can be closed; a mishap where that fails."""
+        closer = getattr(kernel, "close", None)
+        if closer is None:
+            return None
+        try:
+            closer()
+        except Exception as error:  # as in create
+            return self._recovered(error)
+        return None
+
+    def run_on(self, kernel: Any, case: Case, arena: Arena, expected: Array | None = None) -> Execution | Mishap:
+        """Dispatch an existing kernel on a prepared arena."""
+        arena = arena.poisoned(case, expected)
+        mishap = self.dispatch(kernel, arena)
+        if mishap is not None:
+            return mishap
+        within, outside = arena.strays(case)
+        padding = arena.padding_changed(case) if case.operator.output.strides is not None else None
+        return Execution(
+            arena.x, arena.output(case), arena.poison(case), tuple(within), tuple(outside), padding
+        )  # fmt: skip
+
+
+class DeviceGone(Exception):
+    """The device was lost and could not be opened again: nothing more can be judged."""

@@ -1,0 +1,443 @@
+"""What a case may expect: each expectation runs the case and says what is wrong.
+
+An expectation is a function of the bench and the case; it is found by its name, so that a failure file can
+name it and ``dmlcts replay`` can judge the same thing again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.oracle.outcome import Unconstrained
+from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
+from dmlcts.suites.arena import Arena
+from dmlcts.suites.bench import Bench, Execution, Mishap, Refusal
+from dmlcts.suites.cases import Case
+from dmlcts.suites.values import Values, simplicity, text, text_with_bits
+
+Array = NDArray[Any]
+
+MEMORY_CLAUSES = ("tensor.output.complete", "tensor.output.bounds", "tensor.input.unchanged")
+_MOST_SUSPECTS = 6
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong.
+
+    Attributes:
+        clause: id of the clause it breaks.
+        outcome: ``fail``, ``crash``, ``device_lost``, ``resource_error``.
+        case: the case that showed it.
+        title: one short line.
+        details: label and text pairs, for the full account.
+        wrong: how many elements are wrong.
+        suspects: input values of wrong elements, the simplest first; single-element cases are made of them.
+    """
+
+    clause: str
+    outcome: str
+    case: Case
+    title: str
+    details: tuple[tuple[str, str], ...] = ()
+    wrong: int = 0
+    suspects: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What judging a case came to.
+
+    Attributes:
+        findings: all that is wrong; empty where the case passes.
+        clauses: ids of the clauses that were checked.
+        elements: how many elements were judged.
+        executions: the dispatches, in order; empty where the implementation legitimately refused.
+        refused: the implementation refused the description, and had the right to.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    clauses: tuple[str, ...] = ()
+    elements: int = 0
+    executions: tuple[Execution, ...] = ()
+    refused: bool = False
+
+
+Expectation = Callable[[Bench, Case], Judgement]
+
+
+def value_clauses(case: Case) -> tuple[str, ...]:
+    """The clauses that the values of a dispatch of ``case`` speak about."""
+    return (case.clause,) if case.layout_clause is None else (case.clause, case.layout_clause)
+
+
+def support_clause(bench: Bench, operator: OperatorDesc) -> str:
+    """The clause that obliges an implementation of the bench's level to accept ``operator``: the lowest level's."""
+    table = bench.tables.operator(operator.name)
+    data_type, rank = operator.input.data_type, operator.input.rank
+    levels = [
+        support.level for support in table.support_at(bench.level)
+        if data_type in support.data_types and rank in support.ranks
+    ]  # fmt: skip
+    wanted = levels[-1] if levels else None
+    return next((clause.id for clause in table.clauses if clause.level == wanted), f"{table.prefix}.formula")
+
+
+def _stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
+    """The judgement of a case whose dispatch did not come back."""
+    if isinstance(outcome, Mishap):
+        title = {
+            "fail": "the dispatch failed",
+            "crash": "the implementation raised an exception",
+            "device_lost": "the device was lost",
+            "resource_error": "the implementation ran out of resources",
+        }[outcome.outcome]
+        details = (("said", outcome.text),)
+        return Judgement((Finding(case.clause, outcome.outcome, case, title, details),), value_clauses(case))
+    if not outcome.obliged:
+        return Judgement(refused=True)
+    clause = support_clause(bench, case.operator)
+    details = (("said", outcome.text),)
+    title = f"refused, though feature level {bench.level} obliges it to accept"
+    return Judgement((Finding(clause, "fail", case, title, details),), (*value_clauses(case), clause))
+
+
+def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list[Finding]:
+    found = []
+    if execution.strays_in_input:
+        count = len(execution.strays_in_input)
+        details = (("bytes", f"{count} changed, the first at offset {execution.strays_in_input[0]} of the memory"),)
+        found.append(Finding("tensor.input.unchanged", "fail", case, f"{count} bytes of the input changed", details))
+    if execution.strays:
+        count = len(execution.strays)
+        details = (("bytes", f"{count} changed, the first at offset {execution.strays[0]} of the memory"),)
+        title = f"{count} bytes outside the output's total size changed"
+        found.append(Finding("tensor.output.bounds", "fail", case, title, details))
+    if unwritten.size:
+        details = (("element", f"the first at index {_index(case.operator.output, int(unwritten[0]))}"),)
+        title = f"{unwritten.size} of {execution.output.size} output elements were not written"
+        found.append(Finding("tensor.output.complete", "fail", case, title, details, int(unwritten.size)))
+    return found
+
+
+def _index(tensor: TensorDesc, flat: int) -> str:
+    return str([int(part) for part in np.unravel_index(flat, tensor.sizes)])
+
+
+def _acceptable_text(acceptance: Acceptance, data_type: DataType) -> str:
+    element = acceptance.element(0)
+    bits = np.array(sorted(element.patterns), data_type.bits_dtype)
+    shown = [text_with_bits(value) for value in bits.view(data_type.numpy)]
+    if element.any_nan:
+        shown.append("any NaN")
+    return " or ".join(shown) if shown else "any value"
+
+
+def _wrong_values(case: Case, oracle: VectorOracle, execution: Execution, wrong: Array, clause: str) -> Finding:
+    order = np.argsort(simplicity(execution.x[wrong]), kind="stable")
+    worst = int(wrong[order[0]])
+    acceptance = oracle.acceptance(execution.x[worst : worst + 1])
+    acceptable = _acceptable_text(acceptance, case.data_type)
+    got = text_with_bits(execution.output[worst])
+    details = (
+        ("input", f"{text_with_bits(execution.x[worst])} at index {_index(case.operator.output, worst)}"),
+        ("acceptable", acceptable),
+        ("got", got),
+        ("wrong", f"{wrong.size} of {execution.output.size} elements"),
+    )
+    title = f"input {text(execution.x[worst])} gives {text(execution.output[worst])}"
+    ranked = execution.x[wrong[order]]
+    distinct = list(dict.fromkeys(value.tobytes() for value in ranked[: 8 * _MOST_SUSPECTS]))[:_MOST_SUSPECTS]
+    suspects = tuple(np.frombuffer(value, case.data_type.numpy)[0] for value in distinct)
+    return Finding(clause, "fail", case, title, details, int(wrong.size), suspects)
+
+
+def judge_execution(case: Case, oracle: VectorOracle, execution: Execution, expected: Array) -> Judgement:
+    """Judge the values and the memory of one dispatch."""
+    wrong = oracle.judge(execution.x, execution.output, expected)
+    unwritten = wrong[:0]
+    if wrong.size and not case.placement.in_place:
+        bits = case.operator.output.data_type.bits_dtype
+        kept = execution.output[wrong].view(bits) == execution.poison[wrong].view(bits)
+        unwritten, wrong = wrong[kept], wrong[~kept]
+    findings = _memory_findings(case, execution, unwritten)
+    if wrong.size:
+        findings.append(_wrong_values(case, oracle, execution, wrong, case.layout_clause or case.clause))
+    checked = (*value_clauses(case), *MEMORY_CLAUSES)
+    return Judgement(tuple(findings), checked, int(execution.output.size), (execution,))
+
+
+def judge_oracle(bench: Bench, case: Case) -> Judgement:
+    """Every output element is one that the oracle accepts, and the memory rules hold."""
+    oracle = bench.oracle(case.operator)
+    return _judge_with(bench, case, oracle)
+
+
+def _judge_with(bench: Bench, case: Case, oracle: VectorOracle) -> Judgement:
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return _stopped(bench, case, kernel)
+    arena = Arena.prepare(case)
+    expected = oracle.expected(arena.x)
+    execution = bench.run_on(kernel, case, arena, expected)
+    mishap = bench.closed(kernel)
+    if isinstance(execution, Mishap) or mishap is not None:
+        return _stopped(bench, case, execution if isinstance(execution, Mishap) else mishap)  # type: ignore[arg-type]
+    return judge_execution(case, oracle, execution, expected)
+
+
+def judge_refused(bench: Bench, case: Case) -> Judgement:
+    """The description is refused with InvalidArgument."""
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, Refusal):
+        return Judgement((), value_clauses(case))
+    if isinstance(kernel, Mishap):
+        return _stopped(bench, case, kernel)
+    mishap = bench.closed(kernel)
+    if mishap is not None:
+        return _stopped(bench, case, mishap)
+    finding = Finding(case.clause, "fail", case, "accepted, though it must be refused")
+    return Judgement((finding,), value_clauses(case))
+
+
+def judge_accepted(bench: Bench, case: Case) -> Judgement:
+    """The description is accepted where the level obliges it; nothing is dispatched."""
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return _stopped(bench, case, kernel)
+    mishap = bench.closed(kernel)
+    if mishap is not None:
+        return _stopped(bench, case, mishap)
+    return Judgement((), value_clauses(case))
+
+
+def judge_either(bench: Bench, case: Case) -> Judgement:
+    """The description may be refused or accepted, but nothing worse may happen; nothing is dispatched."""
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, Mishap):
+        return _stopped(bench, case, kernel)
+    if isinstance(kernel, Refusal):
+        return Judgement((), value_clauses(case), refused=True)
+    mishap = bench.closed(kernel)
+    return Judgement((), value_clauses(case)) if mishap is None else _stopped(bench, case, mishap)
+
+
+def _executed(bench: Bench, case: Case) -> Execution | Judgement:
+    """A dispatch of ``case`` whose memory is in order, or the judgement that stops here."""
+    outcome = bench.run(case)
+    if not isinstance(outcome, Execution):
+        return _stopped(bench, case, outcome)
+    findings = _memory_findings(case, outcome, np.zeros(0, np.intp))
+    if findings:
+        return Judgement(tuple(findings), (*value_clauses(case), *MEMORY_CLAUSES[1:]), outcome.output.size, (outcome,))
+    return outcome
+
+
+def _relation(
+    case: Case, executions: tuple[Execution, ...], wrong: Array, told: Callable[[int], str]
+) -> Judgement:
+    """The judgement of a property; ``told(i)`` says what element i shows."""
+    first = executions[0]
+    findings: tuple[Finding, ...] = ()
+    if wrong.size:
+        order = np.argsort(simplicity(first.x[wrong]), kind="stable")
+        worst = int(wrong[order[0]])
+        details = (
+            ("input", f"{text_with_bits(first.x[worst])} at index {_index(case.operator.output, worst)}"),
+            ("got", text_with_bits(first.output[worst])),
+            ("property", told(worst)),
+            ("wrong", f"{wrong.size} of {first.output.size} elements"),
+        )
+        suspects = tuple(first.x[wrong[order[:_MOST_SUSPECTS]]])
+        findings = (Finding(case.clause, "fail", case, told(worst), details, int(wrong.size), suspects),)
+    return Judgement(findings, value_clauses(case), int(first.output.size), executions)
+
+
+def same_values(a: Array, b: Array) -> NDArray[np.bool_]:
+    """Element-wise sameness with every latitude that two runs of one implementation may use between them."""
+    same = a == b
+    if a.dtype.kind == "f":
+        small = np.finfo(a.dtype).smallest_normal
+        same |= np.isnan(a) & np.isnan(b)
+        same |= (np.abs(a) < small) & (np.abs(b) < small) & ((a == 0) | (b == 0))
+    return np.asarray(same)
+
+
+def judge_idempotent(bench: Bench, case: Case) -> Judgement:
+    """Applying the operator to its own output changes nothing."""
+    first = _executed(bench, case)
+    if isinstance(first, Judgement):
+        return first
+    again = _executed(bench, replace(case, values=Values.of(first.output, case.data_type)))
+    if isinstance(again, Judgement):
+        return again
+    wrong = np.flatnonzero(~same_values(first.output, again.output))
+    return _relation(case, (first, again), wrong, lambda i: (
+        f"applied again to {text(first.output[i])} it gives {text(again.output[i])}"
+    ))  # fmt: skip
+
+
+def judge_monotone(bench: Bench, case: Case) -> Judgement:
+    """Outputs never decrease where inputs increase; NaN inputs stand outside the order."""
+    run = _executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    order = np.argsort(run.x, kind="stable")
+    if run.x.dtype.kind == "f":
+        order = order[~np.isnan(run.x[order])]
+    y = run.output[order]
+    falls = np.flatnonzero(~(y[1:] >= y[:-1])) if y.size > 1 else np.zeros(0, np.intp)
+    before = {int(order[i + 1]): int(order[i]) for i in falls}
+    return _relation(case, (run,), order[falls + 1], lambda i: (
+        f"input {text(run.x[before[i]])} gives {text(run.output[before[i]])}, "
+        f"the larger input {text(run.x[i])} gives {text(run.output[i])}"
+    ))  # fmt: skip
+
+
+def judge_odd(bench: Bench, case: Case) -> Judgement:
+    """The operator of -x is the negated operator of x."""
+    run = _executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    mirrored = _executed(bench, replace(case, values=Values.of(-run.x, case.data_type)))
+    if isinstance(mirrored, Judgement):
+        return mirrored
+    wrong = np.flatnonzero(~same_values(run.output, -mirrored.output))
+    return _relation(case, (run, mirrored), wrong, lambda i: (
+        f"input {text(run.x[i])} gives {text(run.output[i])}, input {text(-run.x[i])} gives {text(mirrored.output[i])}"
+    ))  # fmt: skip
+
+
+def _range(bench: Bench, operator: OperatorDesc) -> tuple[Any, Any]:
+    """The least and the greatest output that the formula admits for any input, without ScaleBias."""
+    attributes = {**operator.attributes, **({"ScaleBias": None} if "ScaleBias" in operator.attributes else {})}
+    plain = OperatorDesc(operator.name, operator.tensors, attributes)
+    data_type = operator.input.data_type
+    if data_type.is_floating:
+        ends = np.array([-np.inf, np.inf], data_type.numpy)
+    else:
+        limits = np.iinfo(data_type.numpy)
+        ends = np.array([limits.min, limits.max], data_type.numpy)
+    alternatives = bench.oracle(plain).acceptance(ends).alternatives
+    return min(array[0] for array in alternatives), max(array[1] for array in alternatives)
+
+
+def judge_contained(bench: Bench, case: Case) -> Judgement:
+    """Every output lies in the formula's range, whatever ScaleBias did to the input; NaN is let through."""
+    run = _executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    low, high = _range(bench, case.operator)
+    outside = (run.output < low) | (run.output > high)
+    return _relation(case, (run,), np.flatnonzero(outside), lambda i: (
+        f"input {text(run.x[i])} gives {text(run.output[i])}, outside {text(low)} to {text(high)}"
+    ))  # fmt: skip
+
+
+def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
+    """CLIP gives what THRESHOLD with the same Min gives; the case's Max is the greatest of the type."""
+    clipped = _executed(bench, case)
+    if isinstance(clipped, Judgement):
+        return clipped
+    attributes = {"ScaleBias": case.operator.attributes["ScaleBias"], "Min": case.operator.attributes["Min"]}
+    threshold = OperatorDesc("ELEMENT_WISE_THRESHOLD", case.operator.tensors, attributes)
+    other = _executed(bench, case.with_operator(threshold))
+    if isinstance(other, Judgement):
+        return other
+    wrong = np.flatnonzero(~same_values(clipped.output, other.output))
+    return _relation(case, (clipped, other), wrong, lambda i: (
+        f"CLIP gives {text(clipped.output[i])}, THRESHOLD {text(other.output[i])}"
+    ))  # fmt: skip
+
+
+def plain(bench: Bench, case: Case, values: Values, count: int) -> Case:
+    """The same attributes on a packed tensor of ``count`` elements, out of place, at the lowest rank there is."""
+    table = bench.tables.operator(case.operator.name)
+    data_type = case.data_type
+    ranks = [rank for rank in range(1, 9) if table.obliged(data_type, rank, bench.level)]
+    ranks = ranks or [rank for rank in range(1, 9) if table.listed(data_type, rank)] or [1]
+    tensor = TensorDesc(data_type, (*([1] * (ranks[0] - 1)), count))
+    tensors = {"InputTensor": tensor, "OutputTensor": tensor}
+    operator = OperatorDesc(case.operator.name, tensors, case.operator.attributes)
+    return Case(operator, values, case.clause, None, case.expectation)
+
+
+def judge_plain_layout(bench: Bench, case: Case) -> Judgement:
+    """The same elements give the same results in a packed tensor, out of place, whatever rank, strides, position."""
+    run = _executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    flat = _executed(bench, plain(bench, case, Values.of(run.x, case.data_type), run.x.size))
+    if isinstance(flat, Judgement):
+        return flat
+    wrong = np.flatnonzero(~same_values(run.output, flat.output))
+    judgement = _relation(case, (run, flat), wrong, lambda i: (
+        f"input {text(run.x[i])} gives {text(run.output[i])} here and {text(flat.output[i])} in a packed tensor"
+    ))  # fmt: skip
+    findings = tuple(replace(finding, clause=case.layout_clause or case.clause) for finding in judgement.findings)
+    return replace(judgement, findings=findings)
+
+
+def judge_one_value(bench: Bench, case: Case) -> Judgement:
+    """Bounds that no integer follows from act as one integer each, whichever it is.
+
+    The case's values must hold the least and the greatest value of the type: what those become shows which
+    integers the implementation took.
+    """
+    run = _executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    oracle, casts = adopted_oracle(bench, case, run)
+    wrong = oracle.judge(run.x, run.output)
+    taken = ", ".join(f"{name} = {value}" for name, value in casts.items())
+    return _relation(case, (run,), wrong, lambda i: (
+        f"input {text(run.x[i])} gives {text(run.output[i])}, though the limits of the type show {taken}"
+    ))  # fmt: skip
+
+
+def adopted_oracle(bench: Bench, case: Case, run: Execution) -> tuple[VectorOracle, dict[str, int]]:
+    """The oracle with the integers that the implementation took for the bounds that the pages leave open."""
+    limits = np.iinfo(case.data_type.numpy)
+    seen = {
+        "Min": int(run.output[np.flatnonzero(run.x == limits.min)[0]]),
+        "Max": int(run.output[np.flatnonzero(run.x == limits.max)[0]]),
+    }
+    table = bench.tables.operator(case.operator.name)
+    casts: dict[str, int] = {}
+    for name in table.float_attributes:
+        attributes = dict.fromkeys(table.float_attributes, np.float32(0)) | {name: case.operator.attributes[name]}
+        alone = OperatorDesc(case.operator.name, case.operator.tensors, {**case.operator.attributes, **attributes})
+        try:
+            _ = bench.oracle(alone).attributes
+        except Unconstrained:
+            casts[name] = seen[name]
+    oracle = VectorOracle(
+        table, bench.tables.formula(table), case.operator, strict=bench.strict, casts=casts
+    )  # fmt: skip
+    return oracle, casts
+
+
+EXPECTATIONS: Mapping[str, Expectation] = {
+    "oracle": judge_oracle,
+    "refused": judge_refused,
+    "accepted": judge_accepted,
+    "either": judge_either,
+    "idempotent": judge_idempotent,
+    "monotone": judge_monotone,
+    "odd": judge_odd,
+    "contained": judge_contained,
+    "threshold equivalence": judge_threshold_equivalence,
+    "plain layout": judge_plain_layout,
+    "one value": judge_one_value,
+}
+
+
+def judge_case(bench: Bench, case: Case) -> Judgement:
+    """Judge ``case`` by the expectation it names."""
+    return EXPECTATIONS[case.expectation](bench, case)

@@ -1,0 +1,243 @@
+"""The judge that tests use: it counts what was checked, and turns what is wrong into one readable failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.models import Clause
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.bench import Bench, Execution
+from dmlcts.suites.cases import Case, Placement
+from dmlcts.suites.expectations import Finding, Judgement, judge_case, plain, value_clauses
+from dmlcts.suites.values import Values, text_with_bits
+
+_MOST_SHRINKS = 60
+_Row = tuple[str, str, str]
+
+
+class ConformanceFailure(AssertionError):
+    """The implementation broke a clause; ``findings`` says which and how, the worst first."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        super().__init__(f"{findings[0].clause}: {findings[0].title}")
+        self.findings = findings
+
+
+@dataclass
+class Tally:
+    """What was checked under one clause, operator and data type."""
+
+    cases: int = 0
+    elements: int = 0
+    failures: int = 0
+
+
+@dataclass
+class Ledger:
+    """What one test item did, mutable while it runs.
+
+    Attributes:
+        tallies: by clause id, operator and data type.
+        behaviours: by the same, the behaviour seen and an example of it.
+        findings: what is wrong; with hypothesis, what the last failing example showed.
+        refused: how many cases the implementation had the right to refuse.
+    """
+
+    tallies: dict[_Row, Tally] = field(default_factory=dict)
+    behaviours: dict[_Row, tuple[str, str]] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    refused: int = 0
+
+    def count(self, case: Case, judgement: Judgement) -> None:
+        """Add a judged case."""
+        if judgement.refused:
+            self.refused += 1
+            return
+        broken = {finding.clause for finding in judgement.findings}
+        for clause in dict.fromkeys((*judgement.clauses, *broken)):
+            tally = self.tallies.setdefault((clause, case.operator.name, case.data_type.name), Tally())
+            tally.cases += 1
+            tally.elements += judgement.elements
+            tally.failures += clause in broken
+
+
+class Judge:
+    """Judges cases on a bench; one for each test item.
+
+    Calling it judges one case; :meth:`all` judges many and fails once, at the end, with everything wrong.
+    """
+
+    def __init__(self, bench: Bench, *, raising: bool = True) -> None:
+        self.bench = bench
+        self.ledger = Ledger()
+        self._raising = raising
+
+    def __call__(self, case: Case) -> Judgement:
+        """Judge ``case``; raises ConformanceFailure where something is wrong."""
+        return self.all([case])[0]
+
+    def all(self, cases: Iterable[Case]) -> list[Judgement]:
+        """Judge every case; raises ConformanceFailure at the end where something is wrong."""
+        __tracebackhide__ = True
+        judgements = []
+        findings: list[Finding] = []
+        for case in cases:
+            judgement = judge_case(self.bench, case)
+            self.ledger.count(case, judgement)
+            findings += judgement.findings
+            judgements.append(judgement)
+        if findings:
+            self.fail(findings)
+        return judgements
+
+    def fail(self, findings: Iterable[Finding]) -> None:
+        """Fail the test with ``findings``."""
+        __tracebackhide__ = True
+        self.ledger.findings = tuple(findings)
+        if self._raising:
+            raise ConformanceFailure(self.ledger.findings)
+
+    def run(self, case: Case) -> Execution | None:
+        """Judge ``case`` and give its (first) dispatch; ``None`` where the implementation had the right to refuse."""
+        __tracebackhide__ = True
+        judgement = self(case)
+        return judgement.executions[0] if judgement.executions else None
+
+    def characterise(self, clause: str, operator: OperatorDesc, behaviour: str, example: str = "") -> None:
+        """Record what the implementation does where the pages leave it open."""
+        row = (clause, operator.name, operator.input.data_type.name)
+        known = self.ledger.behaviours.get(row)
+        if known is not None and behaviour not in known[0].split("; "):
+            behaviour, example = f"{known[0]}; {behaviour}", known[1]
+        self.ledger.behaviours[row] = (behaviour, example)
+        self.ledger.tallies.setdefault(row, Tally(cases=1))
+
+
+def smallest(bench: Bench, finding: Finding) -> Finding:
+    """The finding on the smallest case that still shows something wrong.
+
+    A value that is wrong by itself is reduced to a packed tensor of that one element, and then breaks the
+    case's value clause; what needs its layout, position or neighbours keeps them, as small as they can be.
+    """
+    case = finding.case
+    for candidate in _single_elements(bench, finding):
+        found = _again(bench, candidate, finding.outcome)
+        if found is not None:
+            return found
+    best = finding
+    budget = _MOST_SHRINKS
+    shrinking = True
+    while shrinking and budget > 0:
+        shrinking = False
+        for candidate in _shrunk(case):
+            budget -= 1
+            found = _again(bench, candidate, finding.outcome)
+            if found is not None and found.clause == finding.clause:
+                best, case, shrinking = found, candidate, True
+                break
+            if budget <= 0:
+                break
+    return best
+
+
+def _again(bench: Bench, case: Case, outcome: str) -> Finding | None:
+    findings = [finding for finding in judge_case(bench, case).findings if finding.outcome == outcome]
+    return findings[0] if findings else None
+
+
+def _single_elements(bench: Bench, finding: Finding) -> Iterator[Case]:
+    case = finding.case
+    about_values = finding.clause in value_clauses(case)
+    if not about_values or case.expectation not in ("oracle", "idempotent", "odd", "contained"):
+        return
+    for value in finding.suspects:
+        yield plain(bench, case, Values.of([value], case.data_type), 1)
+
+
+def _shrunk(case: Case) -> Iterator[Case]:
+    """Simpler variants of a case, the greatest simplification first."""
+    source, target = case.operator.input, case.operator.output
+    if source.sizes != target.sizes or source.data_type != target.data_type:
+        return
+    standard = Placement(in_place=case.placement.in_place)
+    if case.placement != standard:
+        yield replace(case, placement=standard)
+    if source.strides is not None or target.strides is not None:
+        yield _resized(case, source.sizes, None, None)
+        if source.strides is not None:
+            yield _resized(case, source.sizes, None, target.strides)
+        if target.strides is not None:
+            yield _resized(case, source.sizes, source.strides, None)
+    for axis, size in enumerate(source.sizes):
+        for smaller in dict.fromkeys((1, size // 2, size - 1)):
+            if 0 < smaller < size:
+                sizes = (*source.sizes[:axis], smaller, *source.sizes[axis + 1 :])
+                yield _resized(case, sizes, source.strides, target.strides)
+
+
+def _resized(
+    case: Case, sizes: tuple[int, ...], source: tuple[int, ...] | None, target: tuple[int, ...] | None
+) -> Case:
+    tensors = {
+        "InputTensor": TensorDesc(case.data_type, sizes, source),
+        "OutputTensor": TensorDesc(case.data_type, sizes, source if case.placement.in_place else target),
+    }
+    return case.with_operator(OperatorDesc(case.operator.name, tensors, case.operator.attributes))
+
+
+def _tensor_text(tensor: TensorDesc) -> str:
+    strides = "packed" if tensor.strides is None else f"strides {list(tensor.strides)}"
+    return f"{tensor.data_type.name} {list(tensor.sizes)}, {strides}, {tensor.total_size_in_bytes} bytes"
+
+
+def attribute_text(value: Any) -> str:
+    """An attribute as a person reads it, floats with their bits."""
+    if value is None:
+        return "none"
+    if isinstance(value, np.float32):
+        return text_with_bits(value)
+    if isinstance(value, str):
+        return value
+    return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
+
+
+def clause_text(tables: Tables, clause: Clause) -> list[str]:
+    """The clause with its quotation, source and known disagreements, one line each."""
+    source = tables.source(clause.id)
+    lines = [f"{clause.id} ({clause.obligation}): {clause.text}"]
+    where = f"{source.title} ({source.locale}; {source.revision})"
+    lines.append(f'"{clause.quotation.words}", {where}' if clause.quotation else where)
+    titles = {item.id: item.title for item in tables.owner(clause.id).sources}
+    lines += [f"but {titles[item.source]}: {item.says}" for item in clause.disagreements]
+    return lines
+
+
+def account(tables: Tables, finding: Finding, replay: str) -> str:
+    """The full account of a finding, for people: what was asked, what came back, why it is wrong, how to see it again."""
+    case = finding.case
+    source, target = case.operator.input, case.operator.output
+    lines = [f"{case.operator.name} on {case.data_type.name}: {finding.title}"]
+
+    def put(label: str, said: str) -> None:
+        lines.append(f"  {label:<11} {said}")
+
+    if source == target:
+        put("tensors", _tensor_text(source) + (", in place" if case.placement.in_place else ""))
+    else:
+        put("input", _tensor_text(source))
+        put("output", _tensor_text(target) + (", in place" if case.placement.in_place else ""))
+    for name, value in case.operator.attributes.items():
+        put(name, attribute_text(value))
+    for label, said in finding.details:
+        put(label, said)
+    for index, line in enumerate(clause_text(tables, tables.clause(finding.clause))):
+        put("clause" if index == 0 else "", line)
+    put("replay", replay)
+    return "\n".join(lines)
+
+

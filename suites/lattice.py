@@ -1,0 +1,193 @@
+"""The boundary lattice: the values and bounds at which implementations go wrong, made on purpose.
+
+Random floats never find a tie, the neighbour of a bound or the limit of a type; these do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import DataType
+
+Array = NDArray[Any]
+Bounds = tuple[np.float32, np.float32]
+
+
+def _unique(values: Array) -> Array:
+    """The values without repetitions by bit pattern, in their order."""
+    bits = values.view(f"u{values.dtype.itemsize}")
+    _, first = np.unique(bits, return_index=True)
+    return values[np.sort(first)]
+
+
+def neighbours(values: Iterable[Any], data_type: DataType) -> Array:
+    """Each value with the next one below and above, of the type; limits stay where they are."""
+    array = np.asarray(list(values), data_type.numpy)
+    if data_type.is_floating:
+        with np.errstate(over="ignore"):
+            around = [array, np.nextafter(array, data_type.numpy.type(-np.inf)),
+                      np.nextafter(array, data_type.numpy.type(np.inf))]  # fmt: skip
+        return np.concatenate(around)
+    limits = np.iinfo(data_type.numpy)
+    one = np.ones((), data_type.numpy)
+    below = np.where(array == limits.min, array, array - one)
+    above = np.where(array == limits.max, array, array + one)
+    return np.concatenate([array, below, above])
+
+
+@lru_cache(maxsize=32)
+def _inputs(data_type: DataType) -> Array:
+    if data_type.is_floating:
+        information = np.finfo(data_type.numpy)
+        lowest = information.minexp - information.nmant
+        powers = np.ldexp(np.ones((), np.float64), np.arange(lowest, information.maxexp)).astype(data_type.numpy)
+        small = np.arange(0, 40, 0.25)
+        positive = np.concatenate([
+            neighbours(powers, data_type),
+            neighbours(small.astype(data_type.numpy), data_type),
+            neighbours([information.max, information.smallest_normal, information.smallest_subnormal], data_type),
+            np.array([np.inf], data_type.numpy),
+        ])  # fmt: skip
+        positive = positive[positive > 0]
+        zeros = np.array([0.0, -0.0], data_type.numpy)
+        values = _unique(np.concatenate([zeros, positive, -positive]))
+    else:
+        limits = np.iinfo(data_type.numpy)
+        powers = [1 << bit for bit in range(8 * data_type.itemsize) if 1 << bit <= int(limits.max)]
+        whole = [0, *range(1, 12), *powers, int(limits.max), int(limits.min), 100, 127 % (int(limits.max) + 1)]
+        values = neighbours(whole, data_type)
+        if data_type.is_signed:
+            negative = [-value for value in whole if int(limits.min) <= -value <= int(limits.max)]
+            values = np.concatenate([values, neighbours(negative, data_type)])
+        values = _unique(values)
+    values.setflags(write=False)
+    return values
+
+
+def inputs(data_type: DataType, around: Iterable[Any] = ()) -> Array:
+    """Inputs for any operator: zeros, powers of two, small multiples of 1/4, the type's limits, infinities,
+    each with its neighbours, both signs, and the neighbourhood of ``around``; no NaN.
+    """
+    special = [value for value in around if np.isfinite(value)]
+    if not special:
+        return _inputs(data_type)
+    if not data_type.is_floating:
+        limits = np.iinfo(data_type.numpy)
+        special = [min(max(int(value), int(limits.min)), int(limits.max)) for value in special]
+    return _unique(np.concatenate([neighbours(special, data_type), _inputs(data_type)]))
+
+
+def every_pattern(data_type: DataType, *, nan: bool = False) -> Array:
+    """All values of an 8- or 16-bit type; NaN patterns only on demand."""
+    bits = np.arange(1 << (8 * data_type.itemsize), dtype=data_type.bits_dtype)
+    values = bits.view(data_type.numpy)
+    return values[~np.isnan(values)] if data_type.is_floating and not nan else values
+
+
+def nans(data_type: DataType) -> Array:
+    """NaNs of either sign, quiet and signalling, with several payloads."""
+    information = np.finfo(data_type.numpy)
+    mantissa = information.nmant
+    exponent = ((1 << information.nexp) - 1) << mantissa
+    sign = 1 << (8 * data_type.itemsize - 1)
+    payloads = [1 << (mantissa - 1), (1 << (mantissa - 1)) | 1, 1, (1 << mantissa) - 1, 1 << (mantissa - 2)]
+    bits = [exponent | payload | extra for payload in payloads for extra in (0, sign)]
+    return np.array(bits, data_type.bits_dtype).view(data_type.numpy)
+
+
+def subnormals(data_type: DataType) -> Array:
+    """Subnormal numbers of both signs, from the smallest to the largest, and the smallest normal ones as a control."""
+    information = np.finfo(data_type.numpy)
+    patterns = [1, 2, 3, *(1 << bit for bit in range(2, information.nmant)), (1 << information.nmant) - 1]
+    positive = np.array([*patterns, 1 << information.nmant], data_type.bits_dtype).view(data_type.numpy)
+    return _unique(np.concatenate([positive, -positive]))
+
+
+def ties(data_type: DataType) -> Array:
+    """k + 1/2 for every exponent at which the type has halves: small k, powers of two, their neighbours; both signs."""
+    information = np.finfo(data_type.numpy)
+    found = [np.arange(0, 64)]
+    for exponent in range(6, information.nmant):
+        base = 1 << exponent
+        found.append(np.array([base, base + 1, base + 2, base + 3, base * 3 // 2, base * 2 - 2, base * 2 - 1]))
+    halves = np.unique(np.concatenate(found)).astype(np.float64) + 0.5
+    halves = halves[halves < 2.0**information.nmant].astype(data_type.numpy)
+    return np.concatenate([halves, -halves])
+
+
+def near_ties(data_type: DataType) -> Array:
+    """The two neighbours of every tie: 0.49999997 and 0.50000006 among them."""
+    exact = ties(data_type)
+    return neighbours(exact, data_type)[exact.size :]
+
+
+def integers(data_type: DataType) -> Array:
+    """Floating-point integers, up to where all numbers are: around every power of two, odd ones above all."""
+    information = np.finfo(data_type.numpy)
+    found = [np.arange(0, 130, dtype=np.float64)]
+    for exponent in range(7, information.maxexp):
+        base = 2.0**exponent
+        step = max(1.0, 2.0 ** (exponent - information.nmant))
+        found.append(base + step * np.array([-2, -1, 0, 1, 2, 3, 5, 7]))
+        found.append(base * 1.5 + step * np.array([-1, 0, 1]))
+    whole = np.concatenate(found)
+    whole = np.unique(whole[whole <= float(information.max)].astype(data_type.numpy))
+    whole = whole[np.rint(whole) == whole]
+    return np.concatenate([whole, -whole])
+
+
+def _single(value: float) -> np.float32:
+    return np.float32(value)
+
+
+def limits_as_float(data_type: DataType) -> Bounds:
+    """The least and the greatest FLOAT whose truncation lies within the integer type."""
+    limits = np.iinfo(data_type.numpy)
+    top = np.float32(limits.max)
+    if int(top) > int(limits.max):
+        top = np.nextafter(top, np.float32(0))
+    return np.float32(limits.min), top
+
+
+def bounds(data_type: DataType) -> list[Bounds]:
+    """Min no greater than Max, both exactly representable in the type."""
+    if data_type.is_floating:
+        information = np.finfo(data_type.numpy)
+        greatest, tiny = float(information.max), float(information.smallest_normal)
+        ulp = float(information.eps)
+        pairs = [
+            (-1.0, 1.0), (0.0, 6.0), (-0.5, 0.5), (2.0, 6.0), (-6.0, -2.0), (-1.5, 2.5), (-greatest, greatest),
+            (0.0, greatest), (-greatest, 0.0), (tiny, 1.0), (-1.0, -tiny), (1.0 + ulp, 2.0 - ulp), (-2048.0, 2046.0),
+        ]  # fmt: skip
+        if data_type is DataType.FLOAT32:
+            pairs += [(2.0**-100, 2.0**100), (8388607.5, 16777215.0), (-0.10000000149011612, 0.30000001192092896)]
+        return [(_single(low), _single(high)) for low, high in pairs]
+    low, high = limits_as_float(data_type)
+    bottom, top = float(low), float(high)
+    pairs = [(0.0, 1.0), (1.0, 1.0 + 5), (10.0, 100.0), (bottom, top), (0.0, top), (top, top)]
+    if data_type.is_signed:
+        pairs += [(-1.0, 1.0), (-100.0, 100.0), (bottom, -1.0), (-7.0, -3.0), (-1.0, 0.0)]
+    for bit in (15, 16, 23, 24, 25, 31, 32, 52, 53, 62, 63):
+        power = float(1 << bit)
+        if power <= top:
+            pairs += [(3.0, power), (power, top)]
+            if data_type.is_signed:
+                pairs.append((-power, power))
+    return list(dict.fromkeys((_single(low), _single(high)) for low, high in pairs if low <= high))
+
+
+def inverted_bounds(data_type: DataType) -> list[Bounds]:
+    """Min greater than Max, both exactly representable."""
+    ordered = [(low, high) for low, high in bounds(data_type) if low < high]
+    return [(high, low) for low, high in ordered[:12]]
+
+
+def equal_bounds(data_type: DataType) -> list[Bounds]:
+    """Min equal to Max."""
+    values = dict.fromkeys(value for pair in bounds(data_type)[:12] for value in pair)
+    return [(value, value) for value in values]

@@ -1,0 +1,155 @@
+"""From what a test found to the records and files of a run."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from dmlcts.reports.outcomes import Outcome, Verdict, worst
+from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
+from dmlcts.reports.results import RunInfo, build_results, describe_device
+from dmlcts.reports.terminal import summary
+from dmlcts.reports.writing import named, write_run
+from dmlcts.suites.bench import DeviceGone
+from dmlcts.suites.expectations import Finding
+from dmlcts.suites.judge import ConformanceFailure, Judge, account, smallest
+from dmlcts.suites.settings import Settings
+
+if TYPE_CHECKING:
+    from dmlcts.suites.plugin import Run
+
+
+def item_record(
+    test: str, judge: Judge | None, error: BaseException | None, report: pytest.TestReport, settings: Settings
+) -> ItemRecord:
+    """What one test item found, with its failures brought down to their smallest cases.
+
+    A failure that turns out to break another clause than the one the test set out to check (a value that is
+    wrong whatever the layout, say) is booked under the clause it breaks.
+    """
+    failures: list[FailureRecord] = []
+    moved: dict[tuple[str, str, str], tuple[str, str, str]] = {}
+    if judge is not None and isinstance(error, ConformanceFailure):
+        for finding in _distinct(judge.ledger.findings):
+            least = smallest(judge.bench, finding)
+            if least.clause != finding.clause:
+                subject = (finding.case.operator.name, finding.case.data_type.name)
+                moved[(finding.clause, *subject)] = (least.clause, least.case.operator.name, least.case.data_type.name)
+            failures.append(_failure(test, judge, least, settings))
+    outcome = _outcome(report, error, failures)
+    tallies = [] if judge is None else _tallies(judge, failures, moved)
+    behaviours = () if judge is None else tuple(
+        Behaviour(*row, behaviour, example) for row, (behaviour, example) in judge.ledger.behaviours.items()
+    )  # fmt: skip
+    if error is not None and outcome in (Outcome.HARNESS_ERROR, Outcome.DEVICE_LOST):
+        failures.append(FailureRecord("", "", "", outcome, test, f"{type(error).__name__}: {error}",
+                                      report.longreprtext, {}))  # fmt: skip
+    return ItemRecord(test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures))
+
+
+def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:
+    """One finding for each clause, outcome and subject: the one on the fewest elements."""
+    found: dict[tuple[str, str, str, str], Finding] = {}
+    for finding in findings:
+        case = finding.case
+        key = (finding.clause, finding.outcome, case.operator.name, case.data_type.name)
+        known = found.get(key)
+        if known is None or case.operator.input.element_count < known.case.operator.input.element_count:
+            found[key] = finding
+    return list(found.values())
+
+
+def _failure(test: str, judge: Judge, finding: Finding, settings: Settings) -> FailureRecord:
+    case = finding.case
+    record = FailureRecord(
+        finding.clause, case.operator.name, case.data_type.name, Outcome(finding.outcome), test,
+        finding.title, "", case.to_json(),
+    )  # fmt: skip
+    record = named(record)
+    path = (settings.results / "failures" / record.file).as_posix()
+    words = ["dmlcts", "replay", path, "--backend", settings.backend]
+    for key, value in settings.options:
+        words += ["-o", f"{key}={value}"]
+    if settings.level is not None:
+        words += ["--feature-level", str(settings.level)]
+    for extra in settings.extra_tables:
+        words += ["--tables", extra]
+    if settings.strict:
+        words.append("--strict")
+    return replace(record, text=account(judge.bench.tables, finding, shlex.join(words)))
+
+
+def _outcome(report: pytest.TestReport, error: BaseException | None, failures: list[FailureRecord]) -> Outcome:
+    if isinstance(error, DeviceGone):
+        return Outcome.DEVICE_LOST
+    if failures:
+        return worst(failure.outcome for failure in failures)
+    if report.skipped:
+        return Outcome.NOT_SUPPORTED
+    return Outcome.PASS if report.passed else Outcome.HARNESS_ERROR
+
+
+def _tallies(
+    judge: Judge,
+    failures: list[FailureRecord],
+    moved: dict[tuple[str, str, str], tuple[str, str, str]],
+) -> list[ClauseTally]:
+    counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in judge.ledger.tallies.items()}
+    for origin, target in moved.items():
+        failed = counted[origin][2]
+        counted[origin][2] = 0
+        row = counted.setdefault(target, [failed, 0, 0])
+        row[0] = max(row[0], failed)
+        row[2] += failed
+    outcomes = {}
+    for failure in failures:
+        row_of = (failure.clause, failure.operator, failure.data_type)
+        outcomes[row_of] = worst([failure.outcome, outcomes.get(row_of, Outcome.PASS)])
+    found = []
+    for row, (cases, elements, failed) in counted.items():
+        unspecified = judge.bench.tables.clause(row[0]).obligation == "unspecified"
+        clean = Outcome.CHARACTERISED if unspecified else Outcome.PASS
+        found.append(ClauseTally(*row, outcomes.get(row, clean if not failed else Outcome.FAIL), cases, elements, failed))
+    return found
+
+
+def publish(run: Run) -> Callable[[], None]:
+    """Write the run's files; gives a function that prints its summary, for when pytest has said its own."""
+    settings, bench = run.settings, run.bench
+    info = RunInfo(
+        settings.backend,
+        describe_device(bench.info),
+        str(bench.level),
+        settings.profile,
+        settings.seed,
+        settings.strict,
+        settings.selection,
+        run.started,
+        datetime.now(UTC),
+    )
+    results = build_results(
+        run.records,
+        settings.obliged(bench.level),
+        info,
+        settings.tables,
+        unsupported=settings.unsupported(bench),
+        interrupted=run.interrupted,
+    )
+    run.prepare()
+    folder = settings.results
+    written = write_run(folder, results, run.records)
+    run.verdict = Verdict(results["verdict"])
+
+    def show() -> None:
+        console = Console(file=sys.stdout)
+        console.print()
+        summary(results, settings.tables, console, folder=folder, written=written)
+
+    return show

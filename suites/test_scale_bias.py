@@ -1,0 +1,169 @@
+"""ScaleBias: x * scale + bias before the operator; fused or separate, in FLOAT16 or FLOAT32, all are conforming."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dmlcts.specs import DataType, ScaleBias
+from dmlcts.specs.oracle.vectorised import fused_multiply_add
+from dmlcts.suites import lattice, strategies
+from dmlcts.suites.cases import Placement
+from dmlcts.suites.checks import checks
+from dmlcts.suites.judge import Judge
+from dmlcts.suites.subjects import Subject
+from dmlcts.suites.values import Values
+
+FACTORS = (
+    (1.0, 0.0), (2.0, 0.0), (1.0, 1.0), (-1.0, 0.0), (0.5, -0.25), (2.0, 3.0), (-3.0, 7.0), (0.0, 1.5),
+    (1.0, -1.0), (0.1, 0.7), (3.3333333, -2.7182817), (1024.0, -5.0), (0.00390625, 12.0),
+)  # fmt: skip
+WIDE = ((np.float32(-1000), np.float32(1000)), (np.float32(-1), np.float32(1)), (np.float32(2), np.float32(6)))
+
+
+def _finite(subject: Subject) -> np.ndarray:
+    inputs = lattice.inputs(subject.data_type)
+    return inputs[np.isfinite(inputs)]
+
+
+@checks("{op}.scale-bias")
+def test_scale_and_bias_come_first(subject: Subject, judge: Judge) -> None:
+    """Scales and biases of every kind, positive and negative, on the boundary lattice, under several bounds."""
+    clause = subject.clause("scale-bias")
+    judge.all(
+        subject.case(clause, _finite(subject), {**attributes, "ScaleBias": ScaleBias(scale, bias)})
+        for scale, bias in FACTORS
+        for attributes in subject.attribute_sets(WIDE)
+    )
+
+
+@checks("{op}.scale-bias")
+def test_infinite_and_overflowing_intermediates(subject: Subject, judge: Judge) -> None:
+    """Infinite inputs, products that overflow, infinity times zero."""
+    clause = subject.clause("scale-bias")
+    greatest = np.finfo(subject.data_type.numpy).max
+    inputs = np.array([np.inf, -np.inf, greatest, -greatest, greatest / 2, 1.0, 0.0], subject.data_type.numpy)
+    judge.all(
+        subject.case(clause, inputs, {**attributes, "ScaleBias": ScaleBias(scale, bias)})
+        for scale, bias in ((4.0, 1.0), (-4.0, 1.0), (0.0, 2.0), (1.0, 3.0), (0.5, -3.0))
+        for attributes in subject.attribute_sets(WIDE)
+    )
+
+
+@checks("{op}.scale-bias")
+@given(data=st.data())
+def test_drawn_scale_and_bias(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+    """Any finite scale and bias, any values."""
+    factor = st.floats(-4096.0, 4096.0, width=16 if subject.data_type is DataType.FLOAT16 else 32)
+    scale_bias = ScaleBias(data.draw(factor, label="scale"), data.draw(factor, label="bias"))
+    attributes = {**data.draw(strategies.attributes(subject), label="attributes"), "ScaleBias": scale_bias}
+    stream = data.draw(strategies.values(subject.data_type), label="stream")
+    judge(subject.case(subject.clause("scale-bias"), stream, attributes))
+
+
+@checks("{op}.scale-bias")
+def test_seeded_bulk_and_in_place(subject: Subject, judge: Judge) -> None:
+    """Seeded values, out of place and in place: scale and bias are applied once."""
+    count = 100_003 if subject.thorough else 20_011
+    values = Values.bulk(subject.data_type, subject.seed).array(count)
+    attributes = subject.attributes(Min=-1000.0, Max=1000.0)
+    attributes["ScaleBias"] = ScaleBias(0.75, 1.5)
+    clause = subject.clause("scale-bias")
+    cases = [
+        subject.case(clause, values, attributes, placement=Placement(in_place=in_place)) for in_place in (False, True)
+    ]
+    judge.all(cases)
+
+
+def _whole_factors(subject: Subject) -> list[tuple[int, int]]:
+    factors = [(1, 0), (2, 0), (1, 1), (2, 3), (3, 1), (5, 10), (0, 7)]
+    return factors + ([(-1, 0), (-2, 5), (1, -3), (3, -20)] if subject.data_type.is_signed else [])
+
+
+@checks("{op}.scale-bias.integer")
+def test_whole_scale_and_bias_on_integers(subject: Subject, judge: Judge) -> None:
+    """Whole scales and biases whose products and sums fit: exact, in integers or in floats."""
+    limits = np.iinfo(subject.data_type.numpy)
+    most = min(int(limits.max), 1 << 24)
+    least = max(int(limits.min), -(1 << 24))
+    clause = subject.clause("scale-bias.integer")
+    cases = []
+    for scale, bias in _whole_factors(subject):
+        candidates = {*range(-20, 21), *(sign * (1 << bit) + step for bit in range(25) for sign in (1, -1) for step in (-1, 0, 1)),
+                      most, least}  # fmt: skip
+        fitting = [x for x in sorted(candidates) if least <= x <= most
+                   and least <= x * scale <= most and least <= x * scale + bias <= most]  # fmt: skip
+        low, high = lattice.limits_as_float(subject.data_type)
+        for bounds in ((low, high), (np.float32(3), np.float32(50))):
+            attributes = subject.attributes(Min=bounds[0], Max=bounds[1])
+            attributes["ScaleBias"] = ScaleBias(scale, bias)
+            cases.append(subject.case(clause, np.array(fitting, subject.data_type.numpy), attributes))
+    judge.all(cases)
+
+
+@checks("{op}.scale-bias.integer-inexact")
+def test_fractions_and_overflow_on_integers_are_characterised(subject: Subject, judge: Judge) -> None:
+    """Fractional factors and overflow: the result stays within the bounds, how it comes about is measured."""
+    clause = subject.clause("scale-bias.integer-inexact")
+    limits = np.iinfo(subject.data_type.numpy)
+    inputs = np.array([3, 5, 7, 100, int(limits.max) // 4 * 3, int(limits.min)], subject.data_type.numpy)
+    low, high = lattice.limits_as_float(subject.data_type)
+    names = []
+    for scale, bias in ((0.5, 0.0), (2.0, 0.0), (1.0, 0.75)):
+        for bounds in ((low, high), (np.float32(4), np.float32(90))):
+            attributes: dict[str, Any] = subject.attributes(Min=bounds[0], Max=bounds[1])
+            attributes["ScaleBias"] = ScaleBias(scale, bias)
+            case = subject.case(clause, inputs, attributes, expectation="contained")
+            run = judge.run(case)
+            if run is None:
+                return
+            if bounds == (low, high):
+                names.append(_integer_name(scale, bias, [int(value) for value in run.output], limits))
+    judge.characterise(clause, case.operator, ", ".join(names))
+
+
+def _integer_name(scale: float, bias: float, output: list[int], limits: np.iinfo) -> str:
+    if scale == 2.0:
+        wrapped = (2 * (int(limits.max) // 4 * 3)) % (1 << limits.bits)
+        if limits.min < 0 and wrapped > int(limits.max):
+            wrapped -= 1 << limits.bits
+        if output[4] == wrapped:
+            return "overflow wraps"
+        return "overflow saturates" if output[4] > int(limits.max) // 8 * 7 else f"overflow gives {output[4]}"
+    if scale == 0.5:
+        kinds = {(1, 2, 3): "halves truncate", (2, 2, 4): "halves go to even", (2, 3, 4): "halves go up",
+                 (0, 0, 0): "the scale is truncated"}  # fmt: skip
+        return kinds.get(tuple(output[:3]), f"3 * 0.5 gives {output[0]}")
+    return {3: "a fractional bias truncates", 4: "a fractional bias rounds"}.get(output[0], f"3 + 0.75 gives {output[0]}")
+
+
+@checks("{op}.scale-bias")
+def test_contraction_is_characterised(subject: Subject, judge: Judge) -> None:
+    """Whether x * scale + bias is rounded once or twice, and in which format: measured where they differ."""
+    generator = np.random.Generator(np.random.PCG64(1))
+    inputs = generator.uniform(1, 2, 4096).astype(subject.data_type.numpy)
+    scale, bias = np.float32(1.0 + 2.0**-7), np.float32(-1.0 - 2.0**-6)
+    attributes: dict[str, Any] = subject.attributes(Min=-1000.0, Max=1000.0)
+    attributes["ScaleBias"] = ScaleBias(scale, bias)
+    case = subject.case(subject.clause("scale-bias"), inputs, attributes)
+    run = judge.run(case)
+    if run is None:
+        return
+    single = inputs.astype(np.float32)
+    s, b = np.asarray(scale), np.asarray(bias)
+    own = inputs.dtype
+    paths = {"separate": (single * s + b).astype(own), "fused": fused_multiply_add(single, s, b, np.dtype(np.float32)).astype(own)}
+    if subject.data_type is DataType.FLOAT16:
+        narrow = s.astype(own), b.astype(own)
+        paths = {
+            "separate in FLOAT16": inputs * narrow[0] + narrow[1],
+            "fused in FLOAT16": fused_multiply_add(inputs, *narrow, own),
+            "in FLOAT32": paths["separate"],
+            "fused in FLOAT32": paths["fused"],
+        }
+    matching = [name for name, values in paths.items() if np.array_equal(values, run.output)]
+    behaviour = f"scale and bias are rounded {matching[0]}" if matching else "scale and bias are rounded in several ways"
+    judge.characterise(case.clause, case.operator, behaviour)

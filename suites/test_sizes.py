@@ -1,0 +1,70 @@
+"""What an element becomes does not depend on how many others there are: lengths around powers of two, tails, large tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dmlcts.suites import lattice, strategies
+from dmlcts.suites.cases import Case
+from dmlcts.suites.checks import checks
+from dmlcts.suites.judge import Judge
+from dmlcts.suites.subjects import Subject
+from dmlcts.suites.values import Values
+
+WORKGROUPS = 65535
+
+
+def _bulk(subject: Subject, count: int, expectation: str = "oracle") -> Case:
+    attributes = subject.typical()[0]
+    operator = subject.describe(subject.flat(count), attributes)
+    values = Values.bulk(subject.data_type, subject.seed + count)
+    return Case(operator, values, subject.values_clause(attributes), "tensor.position", expectation)
+
+
+@checks("tensor.position")
+def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
+    """2^k - 1, 2^k, 2^k + 1 elements, and tails of one to three after multiples of four, 64 and 256."""
+    most = 18 if subject.thorough else 16
+    counts = [(1 << bit) + step for bit in range(2, most) for step in (-1, 0, 1)]
+    counts += [base + tail for base in (60, 1020, 4096 - 4, 65280) for tail in (1, 2, 3)]
+    judge.all(_bulk(subject, count) for count in counts)
+
+
+@checks("tensor.position")
+@pytest.mark.parametrize("group", [64, 256])
+def test_more_workgroups_than_one_dispatch_takes(subject: Subject, judge: Judge, group: int) -> None:
+    """Past 65535 groups of 64 and of 256 threads with one element each, and a tail."""
+    if group == 256 and not subject.thorough and subject.data_type.itemsize > 2 and subject.data_type.name != "FLOAT32":
+        group = 128  # the quick profile takes the largest size on the widest-used and on the small types only
+    judge(_bulk(subject, WORKGROUPS * group + 37))
+
+
+@checks("tensor.position")
+def test_many_dimensions_past_many_workgroups(subject: Subject, judge: Judge) -> None:
+    """The highest rank with a few hundred thousand elements."""
+    rank = subject.ranks[-1]
+    sizes = {1: (300_007,), 2: (547, 548), 3: (67, 67, 67)}.get(rank, (*([2] * (rank - 4)), 11, 13, 17, 19)[-rank:])
+    attributes = subject.typical()[0]
+    operator = subject.describe(sizes, attributes)
+    values = Values.bulk(subject.data_type, subject.seed)
+    judge(Case(operator, values, subject.values_clause(attributes), "tensor.position"))
+
+
+@checks("tensor.position")
+@given(data=st.data())
+def test_shape_and_position_do_not_change_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+    """Without an oracle: the same elements give the same results at another rank, shape and offset."""
+    judge(data.draw(strategies.cases(subject, "tensor.position", expectation="plain layout"), label="case"))
+
+
+@checks("tensor.position")
+def test_neighbours_do_not_change_values(subject: Subject, judge: Judge) -> None:
+    """Each value alone among others of another kind, and the lattice forwards, backwards and rotated."""
+    attributes = subject.typical()[0]
+    clause = subject.values_clause(attributes)
+    inputs = lattice.inputs(subject.data_type)
+    orders = [inputs, inputs[::-1], np.roll(inputs, 1), np.roll(inputs, 7), np.repeat(inputs, 3), np.tile(inputs, 3)]
+    judge.all(subject.case(clause, order, attributes, layout_clause="tensor.position") for order in orders)
