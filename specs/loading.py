@@ -272,7 +272,7 @@ def _problem(document: Document, model: type[BaseModel], details: Any) -> _Probl
         return _Problem(path, choice, False, f"`{last}` is missing{owner}", f"add `{last}: ...`")
     if kind == "extra_forbidden":
         known = _fields(model, path[:-1])
-        return _Problem(path, choice, True, f"unknown key `{path[-1]}`", _closest(path[-1], known))
+        return _Problem(path, choice, True, f"unknown key {shown(path[-1])}", _closest(path[-1], known))
     at_key = location[-1] == "[key]"
     value = path[-1] if at_key else details["input"]
     cause, mend = _explained(kind, value, details.get("ctx", {}), details["msg"])
@@ -281,7 +281,12 @@ def _problem(document: Document, model: type[BaseModel], details: Any) -> _Probl
 
 def _written(path: KeyPath) -> str:
     """The path as people write it: clauses[3].id."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if re.fullmatch(r"[\w-]{1,40}", step) else f".{shown(step)}"
     return text.removeprefix(".")
 
 
@@ -366,9 +371,7 @@ def _table_faults(loaded: _Loaded[Any]) -> Iterator[Fault]:
             yield from _feature_level_faults(_Loaded(document, table))
 
 
-def _repeated(
-    document: Document, path: KeyPath, names: Sequence[str], what: str, *member: str
-) -> Iterator[Fault]:
+def _repeated(document: Document, path: KeyPath, names: Sequence[str], what: str, *member: str) -> Iterator[Fault]:
     """Faults for the names that a list holds twice."""
     for index, name in enumerate(names):
         if name in names[:index]:
@@ -428,9 +431,7 @@ def _struct_faults(loaded: _Loaded[OperatorTable]) -> Iterator[Fault]:
     document, table = loaded.document, loaded.table
     fields = [field.name for field in table.struct]
     yield from _repeated(document, ("struct",), fields, "field", "name")
-    yield from _repeated(
-        document, ("attributes",), [item.name for item in table.attributes], "attribute", "name"
-    )
+    yield from _repeated(document, ("attributes",), [item.name for item in table.attributes], "attribute", "name")
     # Which members an attribute of each type needs, and which it may not have.
     needs = {"FLOAT": "cast", "DML_SCALE_BIAS": "formula", "ENUM": "enumerators"}
     for index, attribute in enumerate(table.attributes):
@@ -479,9 +480,7 @@ def _one_formula(
 
 def _offset_as_written(text: str, offset: int) -> int:
     """Where the character stands in ``text`` that the parser, which joins runs of spaces, counted."""
-    kept = [
-        index for index, pair in enumerate(zip(text, f"-{text}", strict=False)) if not "".join(pair).isspace()
-    ]
+    kept = [index for index, pair in enumerate(zip(text, f"-{text}", strict=False)) if not "".join(pair).isspace()]
     return kept[min(offset, len(kept) - 1)] if kept else 0
 
 
@@ -498,18 +497,14 @@ def _support_faults(loaded: _Loaded[OperatorTable]) -> Iterator[Fault]:
             yield document.fault((*path, "level"), cause, "join them, or correct one level")
         elif index and level > levels[index - 1]:
             cause = f"overlapping feature levels: {level} comes after {levels[index - 1]}"
-            yield document.fault(
-                (*path, "level"), cause, "order the support tables from the highest level down"
-            )
+            yield document.fault((*path, "level"), cause, "order the support tables from the highest level down")
         if level < introduced:
             cause = f"level {level} is below {introduced}, which introduced the operator"
             yield document.fault((*path, "level"), cause, "correct the level, or `introduced`")
         yield from _row_faults(document, path, support, fields)
 
 
-def _row_faults(
-    document: Document, path: KeyPath, support: SupportTable, fields: Sequence[str]
-) -> Iterator[Fault]:
+def _row_faults(document: Document, path: KeyPath, support: SupportTable, fields: Sequence[str]) -> Iterator[Fault]:
     yield from _repeated(document, (*path, "rows"), [row.tensor for row in support.rows], "tensor", "tensor")
     for index, row in enumerate(support.rows):
         where = (*path, "rows", index)
@@ -563,9 +558,7 @@ def _example_faults(loaded: _Loaded[OperatorTable], path: KeyPath, example: Exam
         cause = f"{len(example.outputs)} outputs for {len(example.inputs)} inputs"
         yield document.fault((*path, "outputs"), cause, "give one output for each input")
     elif not example.inputs:
-        yield document.fault(
-            (*path, "inputs"), "the example has no inputs", "add some, or remove the example"
-        )
+        yield document.fault((*path, "inputs"), "the example has no inputs", "add some, or remove the example")
     settable = [item for item in table.attributes if item.type != "DML_SCALE_BIAS"]
     for name, value in example.attributes.items():
         where = (*path, "attributes", name)
@@ -593,9 +586,7 @@ def _data_type_faults(loaded: _Loaded[DataTypesTable]) -> Iterator[Fault]:
         facts = {"value": data_type.dml_value, "size_in_bytes": data_type.itemsize, "kind": kind}
         for member, fact in facts.items():
             if getattr(row, member) != fact:
-                cause = (
-                    f"{member} of {row.name} is {getattr(row, member)}, but the suite is built with {fact}"
-                )
+                cause = f"{member} of {row.name} is {getattr(row, member)}, but the suite is built with {fact}"
                 yield document.fault(("data_types", index, member), cause, f"write {fact}")
 
 
@@ -697,9 +688,7 @@ def _assembled(batch: _Batch) -> Tables:
         raise TableError(*sorted(faults, key=lambda fault: (fault.file, fault.line, fault.column)))
     operators = {table.operator: table for _, table in _of(batch.loaded, OperatorTable)}
     latitudes = {
-        latitude.name: latitude
-        for _, table in _of(batch.loaded, LatitudeTable)
-        for latitude in table.latitudes
+        latitude.name: latitude for _, table in _of(batch.loaded, LatitudeTable) for latitude in table.latitudes
     }
     return Tables(
         operators=MappingProxyType(operators),

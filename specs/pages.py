@@ -274,8 +274,7 @@ _TOKEN = re.compile(
 )
 _LEVEL = re.compile(r"\bDML_FEATURE_LEVEL_([A-Za-z0-9_]+)", re.ASCII)
 _INTRODUCED = re.compile(
-    r"introdu|도입|導入|引入|推出|zaveden|eingeführt|wprowadz|внедрен|введен|появил|sunul|tanıt|bevezet",
-    re.IGNORECASE,
+    r"[Ii]ntrodu|도입|導入|引入|推出|zaveden|eingeführt|wprowadz|внедрен|введен|появил|sunul|tanıt|bevezet"
 )
 _TENSOR = re.compile(r"\b[A-Za-z_]\w*Tensor\w*\b", re.ASCII)
 _LISTED_TYPE = re.compile(r"\b(?:FLOAT|U?INT)\d+\b", re.ASCII)
@@ -493,9 +492,7 @@ def _expression_end(flow: _Flow, start: int) -> int:
     return end
 
 
-def _read_levels(
-    lines: Sequence[str], unread: list[Unread]
-) -> tuple[tuple[PageLevel, ...], tuple[PageSupport, ...]]:
+def _read_levels(lines: Sequence[str], unread: list[Unread]) -> tuple[tuple[PageLevel, ...], tuple[PageSupport, ...]]:
     levels: list[PageLevel] = []
     support: list[PageSupport] = []
     rows: list[PageRow] = []
@@ -563,7 +560,7 @@ def _read_row(number: int, line: str) -> PageRow | None:
         tensor, kind, ranks, types = found.group("tensor", "kind", "ranks", "types")
     names = tuple(name.strip() for name in re.split(r"[,、，]", types))
     numbers = _RANK_CELL.fullmatch(ranks)
-    if numbers is None or not all(re.fullmatch(_IDENTIFIER, name) for name in names):
+    if numbers is None or not all(name.isascii() and name.isidentifier() for name in names):
         return None
     low = int(numbers["low"])
     high = int(numbers["high"]) if numbers["high"] else low
@@ -618,10 +615,10 @@ def _likeness(page: Page, table: OperatorTable) -> int:
 _SHARED = ("DataType", "DimensionCount", "Sizes", "Strides", "Flags", "TotalTensorSizeInBytes")
 _SHARED_WORD = re.compile(rf"\b(?:{'|'.join(_SHARED)})\b", re.ASCII)
 _ANCHOR = re.compile(r"\b(?:DataType|DimensionCount)\b", re.ASCII)
-_IN_PLACE = re.compile(r"in-place|\balias|현재 위치 실행|별칭", re.IGNORECASE)
+_IN_PLACE = re.compile(r"[Ii]n-place|\b[Aa]lias|현재 위치 실행|별칭")
 _REFUSED = re.compile(r"\b(?:not|no|never|cannot|forbidden|prohibited)\b|n't\b|않|없", re.IGNORECASE)
 _DEFINITIONS = {"max": "larger", "min": "smaller"}
-_CASTING = re.compile(r"\b(?:cast|casts|casting|converted|rounded)\b|캐스팅|변환", re.IGNORECASE)
+_CASTING = re.compile(r"\b(?:cast|casts|casting|converted|rounded)\b|캐스팅|변환")
 
 
 def compare(page: Page, table: OperatorTable) -> tuple[Difference, ...]:
@@ -837,9 +834,7 @@ def _compare_enumerators(page: Page, table: OperatorTable) -> Iterator[Differenc
         expected = [name for name in enumerators if name in lines]
         wrong = next((name for name, wanted in zip(order, expected, strict=True) if name != wanted), None)
         if wrong is not None:
-            yield Difference(
-                lines[wrong], "enumerators", f"order of {prefix}", ", ".join(order), ", ".join(expected)
-            )
+            yield Difference(lines[wrong], "enumerators", f"order of {prefix}", ", ".join(order), ", ".join(expected))
 
 
 def _compare_introduced(page: Page, table: OperatorTable) -> Iterator[Difference]:

@@ -120,9 +120,7 @@ def read_yaml(text: str, file: str) -> Document:
     if strange:
         line, column = _position_in(text, strange.start())
         cause = f"the character U+{ord(strange[0]):04X} cannot stand in a table"
-        raise TableError(
-            Fault(file, line, column, cause, "remove it, or write it as an escape in double quotes")
-        )
+        raise TableError(Fault(file, line, column, cause, "remove it, or write it as an escape in double quotes"))
     return _Reader(text, file).document()
 
 
@@ -137,8 +135,7 @@ def _position_in(text: str, index: int) -> Position:
 
 # Control characters, surrogates, byte order marks, and the line breaks that only YAML knows.
 _STRANGE = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-    "|[\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}\ufeff]"
+    "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}\ufeff]"
 )
 
 
@@ -194,22 +191,16 @@ def _integer(text: str) -> int:
     # Its length is looked at first: converting a very long literal is slow, and Python limits it.
     value = int(text, 0) if len(text) <= 24 else 1 << 64
     if abs(value) >= 1 << 64:
-        raise _Refused(
-            f"the integer {_cut(text)} has more than 64 bits", "write it with a decimal point, or in quotes"
-        )
+        raise _Refused(f"the integer {_cut(text)} has more than 64 bits", "write it with a decimal point, or in quotes")
     if value == 0 and text[0] in "+-":
-        raise _Refused(
-            f"YAML reads {text} as an integer and drops its sign", f"write {text[0]}0.0 for the signed zero"
-        )
+        raise _Refused(f"YAML reads {text} as an integer and drops its sign", f"write {text[0]}0.0 for the signed zero")
     return value
 
 
 def _float(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise _Refused(
-            f"the number {_cut(text)} is beyond FLOAT64", f"write {'-' * (value < 0)}.inf if that is meant"
-        )
+        raise _Refused(f"the number {_cut(text)} is beyond FLOAT64", f"write {'-' * (value < 0)}.inf if that is meant")
     if value == 0 and re.search("[1-9]", re.split("[eE]", text)[0]):
         raise _Refused(f"the number {_cut(text)} is too small for FLOAT64", "write 0.0 if that is meant")
     return value
@@ -223,9 +214,7 @@ def _refuse_look_alikes(text: str) -> None:
     if text == "~" or lowered == "null":
         raise _Refused(f"{text} is another spelling of null", f"write null, or {quoted} for the text")
     if lowered in ("true", "false"):
-        raise _Refused(
-            f"{text} is another spelling of {lowered}", f"write {lowered}, or {quoted} for the text"
-        )
+        raise _Refused(f"{text} is another spelling of {lowered}", f"write {lowered}, or {quoted} for the text")
     if lowered in ("yes", "no", "on", "off", "y", "n"):
         meant = "true" if lowered in ("yes", "on", "y") else "false"
         raise _Refused(f"YAML 1.1 reads {text} as {meant}", f"write {meant}, or {quoted} for the text")
@@ -246,18 +235,14 @@ def _refuse_numbers(text: str, quoted: str) -> None:
         raise _Refused(f"YAML reads {text} as a text", f"write .nan, or {quoted} for the text")
     if "_" in text and _UNDERSCORE.fullmatch(text):
         without = _cut(text.replace("_", ""))
-        raise _Refused(
-            f"YAML versions differ on the underscore in {_cut(text)}", f"write {without}, or {quoted}"
-        )
+        raise _Refused(f"YAML versions differ on the underscore in {_cut(text)}", f"write {without}, or {quoted}")
     if _SEXAGESIMAL.fullmatch(text):
         cause = f"YAML 1.1 may read {_cut(text)} as a number to base 60"
         raise _Refused(cause, f"write the number it stands for, or {quoted} for the text")
     found = _OTHER_BASE.fullmatch(text)
     if found:
         cause = f"YAML versions differ on {_cut(text)}"
-        raise _Refused(
-            cause, f"write {_cut(hex(int(text.lower(), 0)))} in hexadecimal, or {quoted} for the text"
-        )
+        raise _Refused(cause, f"write {_cut(hex(int(text.lower(), 0)))} in hexadecimal, or {quoted} for the text")
     found = _EXPONENT.fullmatch(text)
     if found and (found[2] or len(found[3] or "") > 1):
         sign, digits, fraction, exponent_sign, exponent = found.groups()
@@ -303,6 +288,7 @@ class _Reader:
 
     def __init__(self, text: str, file: str) -> None:
         self.text = text
+        self.lines = text.splitlines()
         self.file = file
         self.faults: list[Fault] = []
         self.positions: dict[KeyPath, Position] = {}
@@ -329,21 +315,26 @@ class _Reader:
             yield from yaml.parse(self.text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            position = (mark.line + 1, mark.column + 1) if mark else self.last
+            position = self.place(mark) if mark else self.last
             self.syntax_fault(position, error.problem or error.context or "it cannot be read")
         except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
             # The scanner converts escapes and version numbers without looking at their range.
             self.syntax_fault(self.last, "an escape or a directive near here is out of range")
 
     def syntax_fault(self, position: Position, problem: str) -> None:
-        line, column = position
-        lines = self.text.splitlines() or [""]
-        if line > len(lines):  # libyaml puts the end of the file on a line of its own
-            line, column = len(lines), len(lines[-1]) + 1
         mend = next((mend for part, mend in _SYNTAX_MENDS if part in problem), "correct it here or above")
-        if "\t" in lines[line - 1][: column + 1]:
+        line, column = position
+        before = self.lines[line - 1][:column] if self.lines else ""
+        if before.endswith("\t") or before.lstrip(" ").startswith("\t"):
             problem, mend = "a tab stands where YAML allows only spaces", "indent with spaces"
-        self.stop((line, column), f"the file is not YAML: {problem}", mend)
+        self.stop(position, f"the file is not YAML: {problem}", mend)
+
+    def place(self, mark: Any) -> Position:
+        """Line and column of one of PyYAML's marks."""
+        if mark.line < len(self.lines):
+            return mark.line + 1, mark.column + 1
+        # The end of the file, which libyaml puts on a line of its own.
+        return (len(self.lines), len(self.lines[-1]) + 1) if self.lines else (1, 1)
 
     def stop(self, position: Position, cause: str, mend: str) -> None:
         self.faults.append(Fault(self.file, *position, cause, mend))
@@ -351,14 +342,12 @@ class _Reader:
 
     def fault(self, position: Position, cause: str, mend: str) -> None:
         if len(self.faults) >= MAX_FAULTS:
-            self.stop(
-                position, f"there are more than {MAX_FAULTS} faults in this file", "mend the others first"
-            )
+            self.stop(position, f"there are more than {MAX_FAULTS} faults in this file", "mend the others first")
         self.faults.append(Fault(self.file, *position, cause, mend))
 
     def next(self) -> Any:
         event = next(self.events)
-        self.last = (event.start_mark.line + 1, event.start_mark.column + 1)
+        self.last = self.place(event.start_mark)
         return event
 
     def root(self) -> Any:
@@ -372,18 +361,14 @@ class _Reader:
         value = self.node(event, (), 1)
         self.next()
         if not isinstance(self.next(), yaml.StreamEndEvent):
-            self.stop(
-                self.last, "a second document begins here", "keep one document in a file, without `---` lines"
-            )
+            self.stop(self.last, "a second document begins here", "keep one document in a file, without `---` lines")
         return value
 
     def node(self, event: Any, path: KeyPath, depth: int) -> Any:
-        position = (event.start_mark.line + 1, event.start_mark.column + 1)
+        position = self.place(event.start_mark)
         self.positions[path] = position
         if isinstance(event, yaml.AliasEvent):
-            self.fault(
-                position, f"the alias *{_cut(event.anchor or '')} is not allowed", "write the value out"
-            )
+            self.fault(position, f"the alias *{_cut(event.anchor or '')} is not allowed", "write the value out")
             return None
         if event.anchor is not None:
             self.fault(position, f"the anchor &{_cut(event.anchor)} is not allowed", "remove it")
@@ -428,7 +413,7 @@ class _Reader:
         entries: dict[str, Any] = {}
         event = self.next()
         while not isinstance(event, yaml.MappingEndEvent):
-            key, position = self.key(event, depth), (event.start_mark.line + 1, event.start_mark.column + 1)
+            key, position = self.key(event, depth), self.place(event.start_mark)
             value_path = (*path, "" if key is None else key)
             if key in entries:
                 first = self.keys[value_path]
@@ -443,7 +428,7 @@ class _Reader:
 
     def key(self, event: Any, depth: int) -> str | None:
         """The key that ``event`` begins, or ``None`` after a fault."""
-        position = (event.start_mark.line + 1, event.start_mark.column + 1)
+        position = self.place(event.start_mark)
         if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and not event.style:
             self.fault(position, "merge keys (<<) are not allowed", "write the entries out")
             return None
@@ -454,9 +439,7 @@ class _Reader:
         if isinstance(key, str):
             return key
         if len(self.faults) == before:
-            self.fault(
-                position, f"the key {shown(key)} is not a text", "put it in quotes, or name it otherwise"
-            )
+            self.fault(position, f"the key is {shown(key)}, not a text", "put it in quotes, or name it otherwise")
         return None
 
     def check_tabs(self) -> None:
