@@ -9,7 +9,7 @@ A NaN in an alternative stands for any NaN. It shares no code with the exact ora
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,7 @@ Alternatives = list[Array]
 
 _FLOAT16_OVERFLOW = 65520.0
 _EXACT_INTEGER = 1 << 24
+_INFINITY_BITS = {DataType.FLOAT16: 0x7C00, DataType.FLOAT32: 0x7F80_0000}
 _QUIET = {"over": "ignore", "under": "ignore", "invalid": "ignore", "divide": "ignore"}
 
 
@@ -97,20 +98,27 @@ class Acceptance:
 
     def element(self, index: int) -> Acceptable:
         """The acceptable patterns of one element, as the exact oracle states them."""
-        patterns: set[int] = set()
-        any_nan = False
+        one = slice(index, index + 1)
+        any_value = None if self.any_value is None else self.any_value[one]
+        alternatives = tuple(array[one] for array in self.alternatives)
+        return next(Acceptance(self.data_type, alternatives, any_value, self.strict).elements())
+
+    def elements(self) -> Iterator[Acceptable]:
+        """The acceptable patterns of every element in turn."""
         sign = 1 << (8 * self.data_type.itemsize - 1)
-        for alternative in self.alternatives:
-            value = alternative[index]
-            if self.data_type.is_floating and np.isnan(value):
-                any_nan = True
+        nan_above = _INFINITY_BITS.get(self.data_type, sign)
+        columns = [array.view(self.data_type.bits_dtype).tolist() for array in self.alternatives]
+        open_ones = [False] * len(columns[0]) if self.any_value is None else self.any_value.tolist()
+        either_zero = self.data_type.is_floating and not self.strict
+        for any_value, *patterns in zip(open_ones, *columns, strict=True):
+            if any_value:
+                yield Acceptable(frozenset(), any_value=True)
                 continue
-            bits = int(value.view(self.data_type.bits_dtype))
-            patterns.add(bits)
-            if self.data_type.is_floating and not self.strict and value == 0:
-                patterns |= {0, sign}
-        any_value = self.any_value is not None and bool(self.any_value[index])
-        return Acceptable(frozenset() if any_value else frozenset(patterns), any_nan and not any_value, any_value)
+            numbers = {bits for bits in patterns if not self.data_type.is_floating or bits & (sign - 1) <= nan_above}
+            any_nan = self.data_type.is_floating and any(bits & (sign - 1) > nan_above for bits in patterns)
+            if either_zero and (0 in numbers or sign in numbers):
+                numbers |= {0, sign}
+            yield Acceptable(frozenset(numbers), any_nan)
 
 
 def equal(output: Array, expected: Array, data_type: DataType, *, strict: bool) -> NDArray[np.bool_]:
