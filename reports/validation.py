@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import jsonschema
-import yaml
 
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.results import SCHEMA, verdict_of
-from dmlcts.specs import DmlctsError
+from dmlcts.specs import DmlctsError, TableError
+from dmlcts.specs.yaml_source import read_yaml
 
 FAILURE_FORMAT = "dmlcts/failure/1"
 
@@ -191,14 +191,12 @@ def load_failure(path: str | Path) -> dict[str, Any]:
     hint = "give one of the files that a run wrote into failures/"
     text = _text(path, hint)
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        reason = getattr(error, "problem", None) or "unreadable"
-        raise DocumentError(str(path), "", f"is no YAML: {reason}{place}", hint) from None
-    except (ValueError, RecursionError) as error:
-        raise DocumentError(str(path), "", f"is no YAML: {error}", hint) from None
+        document = read_yaml(text, str(path)).value
+    except TableError as error:
+        fault = error.faults[0]
+        place = f"line {fault.line}, column {fault.column}"
+        cause = f"is no YAML that can be read: {fault.cause} at {place}"
+        raise DocumentError(str(path), "", cause, fault.mend) from None
     validate_failure(document, str(path))
     loaded: dict[str, Any] = document
     return loaded

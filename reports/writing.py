@@ -104,7 +104,7 @@ def dump_yaml(document: Mapping[str, Any]) -> str:
 
 def named(failure: FailureRecord) -> FailureRecord:
     """The failure with the name of its file: readable, and the same in every run that finds it."""
-    digest = hashlib.sha256(json.dumps([failure.test, failure.title, failure.case], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([failure.title, failure.case], sort_keys=True).encode())
     short = failure.operator.removeprefix("ELEMENT_WISE_").lower().replace("_", "-")
     subject = failure.clause or failure.outcome.value
     words = (subject, short, failure.data_type.lower(), digest.hexdigest()[:8])
@@ -180,7 +180,8 @@ def write_run(folder: Path, results: Mapping[str, Any], items: Iterable[ItemReco
         UsageError: one of them cannot be written.
     """
     items = list(items)
-    failures = {failure.file: failure for item in items for failure in item.failures if failure.file}
+    told = sorted((failure for item in items for failure in item.failures), key=lambda failure: failure.test)
+    failures = {failure.file: failure for failure in reversed(told) if failure.file}  # one case, however many tests
     for name, failure in sorted(failures.items()):
         document = failure_document(failure, results["suite"]["version"])
         write_text(folder / "failures" / name, dump_yaml(document))

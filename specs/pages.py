@@ -40,8 +40,8 @@ Subject = Literal[
     "enumerators", "casting",
 ]  # fmt: skip
 
-_LONGEST = 2_000_000
-_LONGEST_FORMULA = 1_000
+_LONGEST = 200_000
+_LONGEST_FORMULA = 300
 
 
 class PageError(DmlctsError):

@@ -7,6 +7,7 @@ pages on DML_BUFFER_TENSOR_DESC and its helper functions (see ``shared/tensors.y
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dmlcts.specs.descriptions import OperatorDesc, TensorDesc
@@ -40,7 +41,7 @@ def _tensor_violations(name: str, tensor: TensorDesc, limits: dict[str, int]) ->
 
 
 def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
-    compared = {
+    compared: dict[str, tuple[str, Callable[[TensorDesc], object]]] = {
         "DataType": ("data-type", lambda tensor: tensor.data_type.name),
         "DimensionCount": ("dimension-count", lambda tensor: tensor.rank),
         "Sizes": ("sizes", lambda tensor: list(tensor.sizes)),

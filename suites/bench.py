@@ -210,5 +210,5 @@ class Bench:
         )  # fmt: skip
 
 
-class DeviceGone(Exception):
+class DeviceGone(Exception):  # noqa: N818  # it says what happened; the suite is not at fault
     """The device was lost and could not be opened again: nothing more can be judged."""

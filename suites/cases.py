@@ -126,7 +126,10 @@ class Case:
         reader = _Reader(written, "case")
         operator = OperatorDesc(
             reader.text("operator", r"[A-Z][A-Z0-9_]{0,80}"),
-            {name: _read_tensor(_Reader(value, f"tensors.{name}")) for name, value in reader.mapping("tensors").items()},
+            {
+                name: _read_tensor(_Reader(value, f"tensors.{name}"))
+                for name, value in reader.mapping("tensors").items()
+            },
             {name: _read_attribute(name, value) for name, value in reader.mapping("attributes").items()},
         )
         if set(operator.tensors) != {"InputTensor", "OutputTensor"}:

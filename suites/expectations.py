@@ -196,7 +196,10 @@ def judge_refused(bench: Bench, case: Case) -> Judgement:
     """The description is refused with InvalidArgument."""
     kernel = bench.create(case.operator)
     if isinstance(kernel, Refusal):
-        return Judgement((), value_clauses(case))
+        # a type that only a later level lists may be refused for that alone: it says nothing about the clause
+        table = bench.tables.operator(case.operator.name)
+        known = any(case.data_type in support.data_types for support in table.support_at(bench.level))
+        return Judgement((), value_clauses(case), refused=not known and case.data_type in table.data_types)
     if isinstance(kernel, Mishap):
         return _stopped(bench, case, kernel)
     mishap = bench.closed(kernel)
@@ -239,9 +242,7 @@ def _executed(bench: Bench, case: Case) -> Execution | Judgement:
     return outcome
 
 
-def _relation(
-    case: Case, executions: tuple[Execution, ...], wrong: Array, told: Callable[[int], str]
-) -> Judgement:
+def _relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told: Callable[[int], str]) -> Judgement:
     """The judgement of a property; ``told(i)`` says what element i shows."""
     first = executions[0]
     findings: tuple[Finding, ...] = ()

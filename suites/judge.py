@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench, Execution
@@ -20,7 +20,7 @@ _MOST_SHRINKS = 60
 _Row = tuple[str, str, str]
 
 
-class ConformanceFailure(AssertionError):
+class ConformanceFailure(AssertionError):  # noqa: N818  # a verdict, not an error of the suite
     """The implementation broke a clause; ``findings`` says which and how, the worst first."""
 
     def __init__(self, findings: tuple[Finding, ...]) -> None:
@@ -218,13 +218,13 @@ def clause_text(tables: Tables, clause: Clause) -> list[str]:
 
 
 def account(tables: Tables, finding: Finding, replay: str) -> str:
-    """The full account of a finding, for people: what was asked, what came back, why it is wrong, how to see it again."""
+    """The full account of a finding: what was asked, what came back, why it is wrong, how to see it again."""
     case = finding.case
     source, target = case.operator.input, case.operator.output
     lines = [f"{case.operator.name} on {case.data_type.name}: {finding.title}"]
 
     def put(label: str, said: str) -> None:
-        lines.append(f"  {label:<11} {said}")
+        lines.append(f"  {label:<12} {said}")
 
     if source == target:
         put("tensors", _tensor_text(source) + (", in place" if case.placement.in_place else ""))
@@ -239,5 +239,3 @@ def account(tables: Tables, finding: Finding, replay: str) -> str:
         put("clause" if index == 0 else "", line)
     put("replay", replay)
     return "\n".join(lines)
-
-

@@ -70,8 +70,9 @@ def _inputs(data_type: DataType) -> Array:
 
 
 def inputs(data_type: DataType, around: Iterable[Any] = ()) -> Array:
-    """Inputs for any operator: zeros, powers of two, small multiples of 1/4, the type's limits, infinities,
-    each with its neighbours, both signs, and the neighbourhood of ``around``; no NaN.
+    """Inputs for any operator, of both signs, each with its neighbours; no NaN.
+
+    Zeros, powers of two, small multiples of 1/4, the type's limits, infinities, and the values ``around``.
     """
     special = [value for value in around if np.isfinite(value)]
     if not special:
@@ -109,7 +110,7 @@ def subnormals(data_type: DataType) -> Array:
 
 
 def ties(data_type: DataType) -> Array:
-    """k + 1/2 for every exponent at which the type has halves: small k, powers of two, their neighbours; both signs."""
+    """K + 1/2 for every exponent at which the type has halves: small k, powers of two, their neighbours; both signs."""
     information = np.finfo(data_type.numpy)
     found = [np.arange(0, 64)]
     for exponent in range(6, information.nmant):
@@ -135,6 +136,7 @@ def integers(data_type: DataType) -> Array:
         step = max(1.0, 2.0 ** (exponent - information.nmant))
         found.append(base + step * np.array([-2, -1, 0, 1, 2, 3, 5, 7]))
         found.append(base * 1.5 + step * np.array([-1, 0, 1]))
+    found.append(np.array([float(information.max)]))
     whole = np.concatenate(found)
     whole = np.unique(whole[whole <= float(information.max)].astype(data_type.numpy))
     whole = whole[np.rint(whole) == whole]

@@ -14,7 +14,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from dmlcts.backends import BackendUnavailable
+from dmlcts.backends import BackendUnavailable, DeviceInfo
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.writing import prepare_folder
@@ -44,6 +44,7 @@ class Run:
         self.records: list[ItemRecord] = []
         self.interrupted = False
         self.verdict: Verdict | None = None
+        self.info: DeviceInfo | None = None
         self._bench = bench
         self._prepared = False
 
@@ -52,6 +53,7 @@ class Run:
         """The open bench."""
         if self._bench is None:
             self._bench = self.settings.open()
+            self.info = self._bench.info
         return self._bench
 
     def prepare(self) -> None:
@@ -272,7 +274,10 @@ class _Collector:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if not self.run.records:
             return
-        stopped = bool(session.shouldstop) or exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
+        stopped = bool(session.shouldstop) or exitstatus in (
+            pytest.ExitCode.INTERRUPTED,
+            pytest.ExitCode.INTERNAL_ERROR,
+        )
         self.run.interrupted = stopped
         self.show = publish(self.run)
         self.run.close()
@@ -286,4 +291,3 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Register the collector, except in a pytest-xdist worker."""
     if not hasattr(session.config, "workerinput"):
         session.config.pluginmanager.register(_Collector(session.config), "dmlcts-collector")
-

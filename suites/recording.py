@@ -116,7 +116,9 @@ def _tallies(
     for row, (cases, elements, failed) in counted.items():
         unspecified = judge.bench.tables.clause(row[0]).obligation == "unspecified"
         clean = Outcome.CHARACTERISED if unspecified else Outcome.PASS
-        found.append(ClauseTally(*row, outcomes.get(row, clean if not failed else Outcome.FAIL), cases, elements, failed))
+        found.append(
+            ClauseTally(*row, outcomes.get(row, clean if not failed else Outcome.FAIL), cases, elements, failed)
+        )
     return found
 
 

@@ -97,7 +97,9 @@ class Settings:
         except ValueError:
             number = -1
         if not 0 <= number <= _LARGEST_SEED:
-            raise UsageError(f"the seed {seed!r} is not a whole number from 0 to {_LARGEST_SEED}", "choose such a number")
+            raise UsageError(
+                f"the seed {seed!r} is not a whole number from 0 to {_LARGEST_SEED}", "choose such a number"
+            )
         return cls(
             backend,
             tuple(parse_options(options).items()),
@@ -187,5 +189,3 @@ class Settings:
         if self.level is not None:
             found += ["--feature-level", str(self.level)]
         return [*found, "--strict-ieee"] if self.strict else found
-
-

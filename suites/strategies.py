@@ -122,7 +122,7 @@ def cases(
     larger: bool = False,
     expectation: str = "oracle",
 ) -> Case:
-    """A case of the subject with everything drawn: sizes, strides of the kinds asked for, attributes, values, placement."""
+    """A case of the subject with sizes, strides of the kinds asked for, attributes, values and placement drawn."""
     shape = draw(sizes(subject.ranks), label="shape")
     chosen = draw(attributes(subject), label="attributes")
     strided = padded or permuted or broadcast

@@ -168,7 +168,14 @@ def test_out_of_range_bounds_are_characterised(subject: Subject, judge: Judge) -
     """A bound beyond the type acts as one value of the type, whichever it is."""
     limits = np.iinfo(subject.data_type.numpy)
     above = np.float32(float(limits.max) + 1)
-    bounds = [above, np.float32(1.5) * above, np.float32(3e38), np.float32(np.inf), np.float32(-np.inf), np.float32(-3e38)]
+    bounds = [
+        above,
+        np.float32(1.5) * above,
+        np.float32(3e38),
+        np.float32(np.inf),
+        np.float32(-np.inf),
+        np.float32(-3e38),
+    ]
     below = -above * np.float32(2) if subject.data_type.is_signed else np.float32(-1)
     _characterise_bounds(subject, judge, subject.clause("cast.out-of-range"), [*bounds, below], "an out-of-range")
 

@@ -65,10 +65,7 @@ def test_drawn_monotone(subject: Subject, judge: Judge, data: st.DataObject) -> 
 
 
 def _one_sided(subject: Subject) -> Iterator[Case]:
-    if subject.data_type.is_floating:
-        greatest = np.float32(np.inf)
-    else:
-        greatest = lattice.limits_as_float(subject.data_type)[1]
+    greatest = np.float32(np.inf) if subject.data_type.is_floating else lattice.limits_as_float(subject.data_type)[1]
     inputs = lattice.inputs(subject.data_type)
     if subject.data_type.is_floating:
         small = np.finfo(subject.data_type.numpy).smallest_normal

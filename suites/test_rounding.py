@@ -29,7 +29,7 @@ def _judge(subject: Subject, judge: Judge, mode: str, inputs: object) -> None:
 @in_all_modes
 @in_every_mode
 def test_ties_of_every_exponent(subject: Subject, judge: Judge, mode: str) -> None:
-    """k + 1/2 for small k and around every power of two below which halves exist, of both signs."""
+    """K + 1/2 for small k and around every power of two below which halves exist, of both signs."""
     _judge(subject, judge, mode, lattice.ties(subject.data_type))
 
 

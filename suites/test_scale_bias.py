@@ -92,8 +92,8 @@ def test_whole_scale_and_bias_on_integers(subject: Subject, judge: Judge) -> Non
     clause = subject.clause("scale-bias.integer")
     cases = []
     for scale, bias in _whole_factors(subject):
-        candidates = {*range(-20, 21), *(sign * (1 << bit) + step for bit in range(25) for sign in (1, -1) for step in (-1, 0, 1)),
-                      most, least}  # fmt: skip
+        powers = (sign << bit for bit in range(25) for sign in (1, -1))
+        candidates = {*range(-20, 21), *(power + step for power in powers for step in (-1, 0, 1)), most, least}
         fitting = [x for x in sorted(candidates) if least <= x <= most
                    and least <= x * scale <= most and least <= x * scale + bias <= most]  # fmt: skip
         low, high = lattice.limits_as_float(subject.data_type)
@@ -137,7 +137,9 @@ def _integer_name(scale: float, bias: float, output: list[int], limits: np.iinfo
         kinds = {(1, 2, 3): "halves truncate", (2, 2, 4): "halves go to even", (2, 3, 4): "halves go up",
                  (0, 0, 0): "the scale is truncated"}  # fmt: skip
         return kinds.get(tuple(output[:3]), f"3 * 0.5 gives {output[0]}")
-    return {3: "a fractional bias truncates", 4: "a fractional bias rounds"}.get(output[0], f"3 + 0.75 gives {output[0]}")
+    return {3: "a fractional bias truncates", 4: "a fractional bias rounds"}.get(
+        output[0], f"3 + 0.75 gives {output[0]}"
+    )
 
 
 @checks("{op}.scale-bias")
@@ -155,7 +157,10 @@ def test_contraction_is_characterised(subject: Subject, judge: Judge) -> None:
     single = inputs.astype(np.float32)
     s, b = np.asarray(scale), np.asarray(bias)
     own = inputs.dtype
-    paths = {"separate": (single * s + b).astype(own), "fused": fused_multiply_add(single, s, b, np.dtype(np.float32)).astype(own)}
+    paths = {
+        "separate": (single * s + b).astype(own),
+        "fused": fused_multiply_add(single, s, b, np.dtype(np.float32)).astype(own),
+    }
     if subject.data_type is DataType.FLOAT16:
         narrow = s.astype(own), b.astype(own)
         paths = {
@@ -165,5 +170,7 @@ def test_contraction_is_characterised(subject: Subject, judge: Judge) -> None:
             "fused in FLOAT32": paths["fused"],
         }
     matching = [name for name, values in paths.items() if np.array_equal(values, run.output)]
-    behaviour = f"scale and bias are rounded {matching[0]}" if matching else "scale and bias are rounded in several ways"
+    behaviour = (
+        f"scale and bias are rounded {matching[0]}" if matching else "scale and bias are rounded in several ways"
+    )
     judge.characterise(case.clause, case.operator, behaviour)

@@ -1,4 +1,4 @@
-"""What an element becomes does not depend on how many others there are: lengths around powers of two, tails, large tensors."""
+"""What an element becomes does not depend on how many others there are: powers of two, tails, large tensors."""
 
 from __future__ import annotations
 

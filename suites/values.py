@@ -94,14 +94,16 @@ def _bulk(data_type: DataType, seed: int, count: int) -> Array:
 
 
 def text(value: Any) -> str:
-    """A number as people write it: the shortest decimal that gives the same value back."""
+    """A number as people write it: the shortest decimal that gives the same value back; FLOAT16 in full."""
     scalar = np.asarray(value)[()]
     if np.issubdtype(scalar.dtype, np.floating):
         if not np.isfinite(scalar):
             return "NaN" if np.isnan(scalar) else "-inf" if scalar < 0 else "inf"
+        if scalar.dtype.itemsize < 4:
+            return repr(float(scalar))  # in full: the shortest text of FLOAT16's 65504 would be 65500
         if scalar == 0 or 1e-4 <= abs(float(scalar)) < 1e8:
             return str(np.format_float_positional(scalar, unique=True, trim="0"))
-        return str(np.format_float_scientific(scalar, unique=True, trim="0"))
+        return str(np.format_float_scientific(scalar, unique=True, trim="-"))
     return str(int(scalar))
 
 

@@ -29,7 +29,6 @@ Alternatives = list[Array]
 _FLOAT16_OVERFLOW = 65520.0
 _EXACT_INTEGER = 1 << 24
 _INFINITY_BITS = {DataType.FLOAT16: 0x7C00, DataType.FLOAT32: 0x7F80_0000}
-_QUIET = {"over": "ignore", "under": "ignore", "invalid": "ignore", "divide": "ignore"}
 
 
 def _distinct(arrays: Iterable[Array]) -> Alternatives:
@@ -56,12 +55,12 @@ def _flushed(arrays: Iterable[Array]) -> Alternatives:
 
 
 def fused_multiply_add(x: Array, scale: Array, bias: Array, target: np.dtype[Any]) -> Array:
-    """x * scale + bias rounded once to ``target`` (FLOAT32 or FLOAT16), for operands of at most FLOAT32.
+    """Compute x * scale + bias rounded once to ``target`` (FLOAT32 or FLOAT16), for operands of at most FLOAT32.
 
     The product is exact in binary64. The sum is rounded to odd there (Boldo and Melquiond): 53 bits are
     more than two bits wider than the target, so that the second rounding then gives the right result.
     """
-    with np.errstate(**_QUIET):  # type: ignore[call-overload]  # numpy types each keyword as a literal
+    with np.errstate(all="ignore"):
         product = x.astype(np.float64) * scale.astype(np.float64)
         addend = np.broadcast_to(bias.astype(np.float64), product.shape)
         total = product + addend
@@ -237,7 +236,7 @@ class VectorOracle:
 
     def acceptance(self, x: Array) -> Acceptance:
         """All that is acceptable for each element of ``x`` (1-D, of the input's type)."""
-        with np.errstate(**_QUIET):  # type: ignore[call-overload]  # as above
+        with np.errstate(all="ignore"):
             inputs, any_value = self._inputs(x)
             found = self._evaluate(inputs)
             if self.data_type.is_floating and not self.strict:
@@ -292,7 +291,7 @@ class VectorOracle:
         single, target = np.dtype(np.float32), self.data_type.numpy
         wide = np.asarray(scale_bias.scale), np.asarray(scale_bias.bias)
         if self.strict:
-            with np.errstate(**_QUIET):  # type: ignore[call-overload]  # as above
+            with np.errstate(all="ignore"):
                 return [((x.astype(single) * wide[0]) + wide[1]).astype(target)]
         if self.data_type is DataType.FLOAT32:
             return self._paths(x, *wide, single)
@@ -341,7 +340,7 @@ class VectorOracle:
     # Rule 5 ------------------------------------------------------------------------------------------
 
     def _evaluate(self, inputs: Alternatives) -> Alternatives:
-        with np.errstate(**_QUIET):  # type: ignore[call-overload]  # as above
+        with np.errstate(all="ignore"):
             return self._value(self.expression, inputs)
 
     def _value(self, expression: Expression, inputs: Alternatives) -> Alternatives:

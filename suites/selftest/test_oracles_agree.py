@@ -1,4 +1,4 @@
-"""The exact and the vectorised oracle, written apart, accept the same: on all 8- and 16-bit inputs, and on drawn others."""
+"""The exact and the vectorised oracle, written apart, accept the same, on all narrow inputs and on drawn others."""
 
 from __future__ import annotations
 

@@ -492,11 +492,12 @@ def test_a_malformed_failure_is_refused_by_name(changed: dict[str, Any], pointer
 @pytest.mark.parametrize(
     "content, cause",
     [
-        ("a: [1\nb: 2\n", "is no YAML: expected ',' or .* at line 2, column 2"),
+        ("a: [1\nb: 2\n", "is no YAML that can be read: .* at line 2, column 2"),
         ("a: \x00", "is no YAML"),
         ("- 1\n", "wrong type"),
-        ("", "wrong type"),
-        ("!!python/object/apply:os.getcwd []\n", "is no YAML: could not determine a constructor"),
+        ("", "is no YAML that can be read: .*empty"),
+        ("!!python/object/apply:os.getcwd []\n", "the tag .* is not allowed at line 1, column 1"),
+        ("a: &a [1]\nb: [*a, *a]\n", "is no YAML that can be read: .* at line 1, column 4"),
     ],
 )
 def test_a_file_that_holds_no_failure_is_refused(tmp_path: Path, content: str, cause: str) -> None:

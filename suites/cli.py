@@ -1,0 +1,299 @@
+"""The command line, ``dmlcts``. Heavy modules are imported by the commands that need them: ``--help`` is quick."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+USAGE, UNAVAILABLE, NOT_CONFORMANT = 2, 3, 1
+EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
+_BACKEND_HELP = (
+    "The implementation: a name from `dmlcts backends`, package.module:attribute, or path/to/file.py:attribute."
+)
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class _Group(click.Group):
+    """Turns the project's own errors into one line and an exit code, whichever command raises them."""
+
+    def invoke(self, context: click.Context) -> Any:
+        from dmlcts.specs.errors import DmlctsError
+
+        try:
+            return super().invoke(context)
+        except DmlctsError as error:
+            _stop(error)
+        except BrokenPipeError:
+            sys.stderr.close()  # the reader went away (a pager, head); there is nobody left to tell
+            sys.exit(0)
+
+
+def _stop(error: Exception) -> NoReturn:
+    unavailable = type(error).__name__ == "BackendUnavailable"
+    for line in str(error).splitlines():
+        click.echo(f"dmlcts: {line}", err=True)
+    sys.exit(UNAVAILABLE if unavailable else USAGE)
+
+
+@click.group(
+    cls=_Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Begin with `dmlcts run --backend cpu`. " + EXIT_CODES,
+)
+@click.version_option(package_name="dmlcts", prog_name="dmlcts")
+def main() -> None:
+    """Judge an implementation of the DirectML element-wise operators by Microsoft's pages."""
+
+
+def _backend_options(command: Command) -> Command:
+    for option in (
+        click.option("--backend", required=True, metavar="BACKEND", help=_BACKEND_HELP),
+        click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
+                     help="An option of the backend; repeatable."),
+        click.option("--feature-level", metavar="LEVEL", help="Judge at this level (default: the one claimed)."),
+        click.option("--strict", "--strict-ieee", is_flag=True, help="Leave no latitude: IEEE 754 behaviour only."),
+        click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
+                     help="A file or folder of further operator tables; repeatable."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _selection_options(command: Command) -> Command:
+    for option in (
+        click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP); repeatable."),
+        click.option("--data-type", "data_types", multiple=True, metavar="TYPE",
+                     help="Only these, e.g. FLOAT16; repeatable."),
+        click.option("--clause", "clauses", multiple=True, metavar="GLOB",
+                     help="Only these ('clip.cast.*'); repeatable."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@main.command(epilog=EXIT_CODES)
+@_selection_options
+@_backend_options
+@click.option(
+    "--profile",
+    type=click.Choice(["quick", "full", "certification"]),
+    default="quick",
+    show_default=True,
+    help="How much to generate: quick runs every clause in about half a minute, full takes minutes.",
+)
+@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@click.option(
+    "--results",
+    default="results",
+    show_default=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Where results.json, junit.xml and failures/*.yaml go.",
+)
+@click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist.")
+@click.option("-v", "--verbose", is_flag=True, help="A line for every test.")
+def run(
+    backend: str,
+    options: tuple[str, ...],
+    feature_level: str | None,
+    strict: bool,
+    tables: tuple[str, ...],
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    clauses: tuple[str, ...],
+    profile: str,
+    seed: str,
+    results: str,
+    workers: str,
+    verbose: bool,
+) -> None:
+    r"""Judge a backend and write the records.
+
+    The verdict is CONFORMANT where every clause that the feature level obliges held, NOT_CONFORMANT where one
+    did not, INCOMPLETE where one could not be checked. With a selection it is the verdict on the selection.
+
+    \b
+    dmlcts run --backend cpu
+    dmlcts run --backend path/to/mine.py:Backend --operator CLIP --data-type FLOAT16
+    dmlcts run --backend cpu -o feature_level=3.0 --profile full --results out
+    """
+    from dmlcts.reports.outcomes import exit_code
+    from dmlcts.specs import UsageError
+    from dmlcts.suites import running
+    from dmlcts.suites.settings import Settings
+
+    if workers and workers not in ("auto", "logical") and not (workers.isdigit() and int(workers) > 0):
+        raise UsageError(f"-n {workers!r} is not a number of processes", "give a whole number above 0, or `auto`")
+    if workers:
+        _need_xdist()
+    settings = Settings.read(
+        backend=backend, options=options, results=results, operators=operators, data_types=data_types,
+        clauses=clauses, feature_level=feature_level, profile=profile, seed=seed, strict=strict, extra_tables=tables,
+    )  # fmt: skip
+    click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
+    click.echo(f"  {running.shown_command(settings)}")
+    finished = running.execute(settings, workers=workers, verbose=verbose)
+    assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
+    sys.exit(exit_code(finished.verdict))
+
+
+def _need_xdist() -> None:
+    import importlib.util
+
+    from dmlcts.specs import UsageError
+
+    if importlib.util.find_spec("xdist") is None:
+        raise UsageError("-n needs pytest-xdist, which is not installed", "install it: pip install pytest-xdist")
+
+
+@main.command()
+@click.option("-v", "--verbose", is_flag=True, help="Also say where each is installed from and what its device is.")
+def backends(verbose: bool) -> None:
+    """List the backends: which are available here, and why the others are not."""
+    from rich.console import Console
+
+    from dmlcts.suites.listing import print_backends
+
+    print_backends(Console(), verbose=verbose)
+
+
+@main.command()
+@click.argument("failure", type=click.Path())
+@_backend_options
+def replay(
+    failure: str,
+    backend: str,
+    options: tuple[str, ...],
+    feature_level: str | None,
+    strict: bool,
+    tables: tuple[str, ...],
+) -> None:
+    """Judge one failing case again, from a file under failures/, on this or another backend.
+
+    Exit code 1 where it fails, 0 where it passes.
+    """
+    from dmlcts.suites.replaying import load_case
+    from dmlcts.suites.replaying import replay as judge_again
+    from dmlcts.suites.settings import Settings
+
+    settings = Settings.read(
+        backend=backend, options=options, feature_level=feature_level, strict=strict, extra_tables=tables
+    )  # fmt: skip
+    case = load_case(failure, settings.tables)
+    bench = settings.open()
+    try:
+        said = judge_again(bench, case, shlex.join(["dmlcts", *sys.argv[1:]]))
+    finally:
+        bench.close()
+    click.echo(said.text)
+    sys.exit(NOT_CONFORMANT if said.failed else 0)
+
+
+@main.command()
+@_selection_options
+@_backend_options
+@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the fingerprint as JSON.")
+def probe(
+    backend: str,
+    options: tuple[str, ...],
+    feature_level: str | None,
+    strict: bool,
+    tables: tuple[str, ...],
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    clauses: tuple[str, ...],
+    seed: str,
+    json_path: str | None,
+) -> None:
+    """Print the fingerprint of a backend: what it does where the pages are silent.
+
+    Nothing here is right or wrong; exit code 1 only where something unsafe or outside every permitted outcome
+    was seen.
+    """
+    from rich.console import Console
+
+    from dmlcts.suites.probing import fingerprint, print_fingerprint, write_fingerprint
+    from dmlcts.suites.settings import Settings
+
+    settings = Settings.read(
+        backend=backend, options=options, operators=operators, data_types=data_types, clauses=clauses,
+        feature_level=feature_level, seed=seed, strict=strict, extra_tables=tables,
+    )  # fmt: skip
+    found = fingerprint(settings)
+    print_fingerprint(found, Console())
+    if json_path is not None:
+        write_fingerprint(found, Path(json_path))
+        click.echo(f"written: {json_path}")
+    sys.exit(NOT_CONFORMANT if found.unsafe else 0)
+
+
+@main.group()
+def spec() -> None:
+    """Read, check, trace and compare the spec tables."""
+
+
+_tables_option = click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
+                              help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+
+
+@spec.command()
+@click.argument("operator")
+@_tables_option
+def show(operator: str, tables: tuple[str, ...]) -> None:
+    """Print an operator's table for a person: `dmlcts spec show CLIP`."""
+    from rich.console import Console
+
+    from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.listing import print_operator
+
+    loaded = load_tables(*map(Path, tables))
+    print_operator(Console(), loaded, loaded.operator(operator))
+
+
+@spec.command()
+@click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]…")
+def lint(paths: tuple[str, ...]) -> None:
+    """Check the built-in tables, together with the files and folders given.
+
+    Every fault is told with file, line, column, cause and mend; exit code 2 where there is one.
+    """
+    from dmlcts.specs.loading import load_tables
+
+    loaded = load_tables(*map(Path, paths))
+    click.echo(
+        f"{len(loaded.digests)} tables, {len(loaded.clauses)} clauses, {len(loaded.operators)} operators: no fault"
+    )
+
+
+@spec.command()
+@_tables_option
+def coverage(tables: tuple[str, ...]) -> None:
+    """List clause by clause which tests check it; exit code 1 where a clause has none."""
+    from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.listing import print_coverage
+    from dmlcts.suites.running import collected_clauses
+
+    unchecked = print_coverage(load_tables(*map(Path, tables)), collected_clauses(tables), click.echo)
+    sys.exit(NOT_CONFORMANT if unchecked else 0)
+
+
+@spec.command()
+@click.argument("pages", nargs=-1, required=True, type=click.Path(), metavar="PAGE.txt…")
+@_tables_option
+def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
+    """Compare operator pages' texts, in any language, with the tables; exit code 1 where something differs."""
+    from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.listing import compare_pages
+
+    sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), click.echo) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""What the command line prints about backends and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dmlcts.backends.registry import available
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.pages import compare, identify, load_page, notes
+from dmlcts.specs.tables import Tables
+
+
+def print_backends(console: Console, *, verbose: bool = False) -> None:
+    """Every registered backend: available, with its device, or why not and the mend."""
+    table = Table("backend", "available", "device, or why not and what to do")
+    if verbose:
+        table.add_column("installed from")
+    for listing in available():
+        if listing.info is not None:
+            parts = [listing.info.adapter, listing.info.library, f"feature level {listing.info.feature_level}"]
+            said = ", ".join(part for part in parts if part)
+        else:
+            said = "; ".join(part for part in (listing.reason, listing.mend) if part)
+        row = [Text(listing.name), Text("yes" if listing.available else "no"), Text(said)]
+        table.add_row(*row, *([Text(listing.origin)] if verbose else []))
+    console.print(table)
+    console.print("Others: --backend package.module:attribute or --backend path/to/file.py:attribute")
+
+
+def print_operator(console: Console, tables: Tables, operator: OperatorTable) -> None:
+    """An operator's table as a person reads it."""
+    console.print(f"{operator.operator} (DML_OPERATOR_TYPE {operator.code}, since feature level {operator.introduced})",
+                  style="bold", markup=False, highlight=False)  # fmt: skip
+    console.print(operator.summary, markup=False, highlight=False)
+    console.print(f"\nformula   {operator.formula}", markup=False, highlight=False)
+    if operator.has_scale_bias:
+        console.print("ScaleBias x * scale + bias, optional, applied to x first", markup=False, highlight=False)
+    for item in operator.attributes:
+        if item.type == "FLOAT":
+            said = f"FLOAT, its cast to other types {item.cast}"
+        elif item.type == "ENUM":
+            said = " | ".join(item.enumerators)
+        else:
+            continue
+        console.print(f"{item.name:<9} {said}", markup=False, highlight=False)
+    console.print(f"in place  {'permitted' if operator.in_place else 'not permitted'}", highlight=False)
+    console.print(f"equal     {', '.join(operator.constraints)}\n", highlight=False)
+    support = Table("feature level", "tensor", "dimension counts", "data types", title="Support", title_justify="left")
+    for table in operator.support:
+        for row in table.rows:
+            low, high = row.dimension_counts
+            ranks = str(low) if low == high else f"{low} to {high}"
+            support.add_row(f"{table.level} and above", row.tensor, ranks, ", ".join(row.data_types))
+    console.print(support)
+    for clause in operator.clauses:
+        console.print(f"\n{clause.id}", style="bold", markup=False, highlight=False, end="")
+        console.print(f"  {clause.obligation}", markup=False, highlight=False)
+        console.print(f"  {clause.text}", markup=False, highlight=False)
+        source = tables.source(clause.id)
+        if clause.quotation is not None:
+            console.print(f'  "{clause.quotation.words}"', markup=False, highlight=False, style="italic")
+        console.print(
+            f"  {source.title} ({source.locale}; {source.revision})", markup=False, highlight=False, style="dim"
+        )
+        titles = {item.id: item.title for item in operator.sources}
+        for item in clause.disagreements:
+            console.print(f"  but {titles[item.source]}: {item.says}", markup=False, highlight=False)
+        if clause.permitted:
+            console.print(f"  permitted: {', '.join(clause.permitted)}", markup=False, highlight=False)
+    for example in operator.examples:
+        given = ", ".join(f"{name} = {value}" for name, value in example.attributes.items())
+        console.print(
+            f"\nexample   {given}: {list(example.inputs)} gives {list(example.outputs)}", markup=False, highlight=False
+        )
+
+
+def print_coverage(tables: Tables, tests: Mapping[str, Sequence[str]], say: Callable[[str], object]) -> list[str]:
+    """Say which tests check each clause; gives the ids of the clauses that none checks."""
+    unchecked = []
+    for clause in tables.clauses:
+        say(f"{clause.id} ({clause.obligation})")
+        for test in tests.get(clause.id, ()):
+            say(f"  {test}")
+        if clause.id not in tests:
+            unchecked.append(clause.id)
+            say("  no test")
+    say(f"{len(tables.clauses)} clauses, {len(unchecked)} of them checked by no test")
+    for clause_id in unchecked:
+        say(f"no test checks {clause_id}")
+    return unchecked
+
+
+def compare_pages(paths: Iterable[str], tables: Tables, say: Callable[[str], object]) -> int:
+    """Compare pages with the tables, saying every difference; gives how many there are."""
+    differences = 0
+    for path in paths:
+        page = load_page(path)
+        operator = identify(page, tables)
+        found = compare(page, operator)
+        differences += len(found)
+        for difference in found:
+            say(f"{path}: {difference}")
+        for note in notes(page, operator):
+            say(f"{path}: note: {note}")
+        say(f"{path}: {operator.short_name}: {len(found) or 'no'} difference{'' if len(found) == 1 else 's'}")
+    return differences

@@ -1,0 +1,116 @@
+"""A whole run: pytest over the conformance modules, with the options of :class:`Settings`, to a verdict."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from dmlcts.specs import DmlctsError
+from dmlcts.suites.plugin import Run
+from dmlcts.suites.settings import Settings
+
+HERE = Path(__file__).resolve().parent
+
+
+class RunStopped(DmlctsError):  # noqa: N818  # it says what happened; nothing here is broken
+    """pytest ended before there was anything to give a verdict on."""
+
+
+def pytest_arguments(settings: Settings, *, workers: str = "", verbose: bool = False) -> list[str]:
+    """The arguments with which pytest does the same as ``dmlcts run``."""
+    found = ["-p", "dmlcts.suites.plugin", "-c", str(HERE / "run.ini"), "-p", "no:cacheprovider"]
+    found += ["-v"] if verbose else ["-q"]
+    found += ["--no-header", "--disable-warnings", "-r", "N"]
+    if workers:
+        found += ["-n", workers]
+    modules = sorted(str(path) for path in HERE.glob("test_*.py"))
+    return [*found, *settings.arguments(), *modules]
+
+
+def shown_command(settings: Settings) -> str:
+    """The pytest command that a person would type for the same run."""
+    return shlex.join(["pytest", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", *settings.arguments()])
+
+
+def execute(settings: Settings, *, workers: str = "", verbose: bool = False, quiet: bool = False) -> Run:
+    """Judge the backend that the settings name.
+
+    Args:
+        settings: the options.
+        workers: how many processes pytest-xdist starts ("2", "auto"), or "" for none.
+        verbose: a line for every test.
+        quiet: nothing on standard output; for callers that print what they need of the records.
+
+    Returns:
+        The finished run: its records and its verdict.
+
+    Raises:
+        UsageError: an option means nothing, or the results folder cannot be written.
+        BackendUnavailable: the backend cannot run here.
+        RunStopped: no test ran at all.
+    """
+    run = Run(settings)
+    run.prepare()
+    _ = run.bench  # opened before pytest starts, so that what is wrong with it is said in one line
+    try:
+        with _silenced(quiet):
+            status = pytest.main(pytest_arguments(settings, workers=workers, verbose=verbose), plugins=[Named(run)])
+    finally:
+        run.close()
+    if run.verdict is None:
+        raise RunStopped(
+            "nothing was judged: the selection is empty" if status == pytest.ExitCode.NO_TESTS_COLLECTED
+            else f"nothing was judged: pytest ended with status {int(status)}"
+        )  # fmt: skip
+    return run
+
+
+class Named:
+    """Registers the run under the name by which the plugin looks for it."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Register before the plugin configures itself."""
+        config.pluginmanager.register(self.run, "dmlcts-run")
+
+
+@contextlib.contextmanager
+def _silenced(quiet: bool) -> Iterator[None]:
+    if not quiet:
+        yield
+        return
+    with contextlib.redirect_stdout(io.StringIO()):
+        yield
+
+
+def collected_clauses(extra_tables: Sequence[str] = ()) -> dict[str, list[str]]:
+    """The tests that check each clause, by clause id; found by collecting, without running anything."""
+    settings = Settings.read(extra_tables=extra_tables)
+    found: dict[str, set[str]] = {}
+
+    class Collector:
+        def pytest_collection_finish(self, session: pytest.Session) -> None:
+            from dmlcts.suites.checks import Checked
+
+            for item in session.items:
+                marker = item.get_closest_marker("checks")
+                if marker is None or not isinstance(item, pytest.Function):
+                    continue
+                table, _ = item.callspec.params["subject"]
+                for clause in Checked.of(marker).clauses(table):
+                    found.setdefault(clause, set()).add(item.nodeid.split("[")[0])
+
+    arguments = [*pytest_arguments(settings), "--collect-only"]
+    with _silenced(True):
+        status = pytest.main(arguments, plugins=[Collector(), Named(Run(settings))])
+    if status != pytest.ExitCode.OK:
+        raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")
+    return {clause: sorted(tests) for clause, tests in found.items()}

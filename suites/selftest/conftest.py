@@ -1,0 +1,45 @@
+"""What several selftests need: a run of the suite in a process of its own, as its users run it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished command: exit code, output, and the results document where there is one."""
+
+    code: int
+    out: str
+    err: str
+    results: dict[str, Any] | None
+
+    def outcomes(self, clause: str) -> set[str]:
+        """The outcomes of a clause's rows."""
+        assert self.results is not None, self.out + self.err
+        return {row["outcome"] for row in self.results["clauses"] if row["id"] == clause}
+
+
+@pytest.fixture
+def dmlcts(tmp_path: Path) -> Callable[..., Ran]:
+    """Runs ``dmlcts`` with the given arguments in an empty folder."""
+
+    def run(*arguments: str, folder: Path | None = None) -> Ran:
+        where = folder or tmp_path
+        done = subprocess.run(
+            [sys.executable, "-m", "dmlcts.suites.cli", *arguments],
+            cwd=where, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        path = where / "results" / "results.json"
+        results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+        return Ran(done.returncode, done.stdout, done.stderr, results)
+
+    return run

@@ -1,0 +1,186 @@
+"""The commands as their users meet them: exit codes, one clear line for every bad input, no traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HALF_UP = """
+import numpy as np
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+
+class HalfUp(Reference):
+    def half_away(self, x):
+        return np.floor(x + np.asarray(0.5, x.dtype))
+
+
+class Absent(Reference):
+    def open(self):
+        raise BackendUnavailable("no adapter; plug one in")
+
+
+class BackendUnavailable(Exception):
+    pass
+
+
+class Level(Reference):
+    level = "9.9"
+
+
+class FewerTypes(Reference):
+    @property
+    def info(self):
+        from dmlcts.backends import DeviceInfo
+        return DeviceInfo("few", "5.0", data_types={"CLIP": ["FLOAT32"]})
+
+    def refuses(self, operator):
+        if operator.name.endswith("CLIP") and operator.input.data_type.name != "FLOAT32":
+            return "not claimed"
+        return super().refuses(operator)
+"""
+ROUNDING = ("--operator", "ROUND", "--data-type", "FLOAT32")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder outside the checkout with backends in one file."""
+    (tmp_path / "third.py").write_text(HALF_UP, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_conforming_selection_ends_with_0(dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("run", "--backend", "cpu", *ROUNDING)
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.results["verdict"] == "CONFORMANT"
+    assert ran.results["selection"] == {"operators": ["ELEMENT_WISE_ROUND"], "data_types": ["FLOAT32"]}
+
+
+def test_round_half_up_ends_with_1_and_a_single_tie(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
+    assert ran.code == 1, ran.out + ran.err
+    assert ran.results["verdict"] == "NOT_CONFORMANT"
+    assert ran.outcomes("round.toward-infinity") == {"fail"}
+    first = next(line for line in ran.out.splitlines() if line.startswith("ELEMENT_WISE_ROUND on FLOAT32"))
+    assert first == "ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0"
+    for said in ("-0.5 (0xbf000000)", "acceptable", "-1.0 (0xbf800000)", "round.toward-infinity (required)",
+                 "being rounded away from zero", "dmlcts replay results/failures/"):  # fmt: skip
+        assert said in ran.out
+    failures = sorted((folder / "results" / "failures").glob("*.yaml"))
+    again = dmlcts("replay", str(failures[0]), "--backend", "third.py:HalfUp")
+    assert again.code == 1
+    assert "acceptable" in again.out
+    assert dmlcts("replay", str(failures[0]), "--backend", "cpu").code == 0
+
+
+def test_an_unavailable_backend_ends_with_3(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("run", "--backend", "third.py:Absent")
+    assert (ran.code, ran.err) == (3, "dmlcts: no adapter; plug one in\n")
+
+
+def test_fewer_types_than_the_level_obliges_end_with_4(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("run", "--backend", "third.py:FewerTypes", "--operator", "CLIP", "--clause", "clip.formula")
+    assert ran.code == 4, ran.out + ran.err
+    assert ran.results["verdict"] == "INCOMPLETE"
+    assert ran.outcomes("clip.formula") == {"pass", "not_supported"}
+
+
+BAD_INPUT = {
+    "unknown backend": (("run", "--backend", "cpux"), "cpu"),
+    "missing file": (("run", "--backend", "nothing.py:Backend"), "nothing.py"),
+    "missing attribute": (("run", "--backend", "third.py:Nothing"), "Nothing"),
+    "file that does not import": (("run", "--backend", "broken.py:Backend"), "broken.py"),
+    "unknown level": (("run", "--backend", "third.py:Level"), "9.9"),
+    "level option": (("run", "--backend", "cpu", "--feature-level", "7"), "7"),
+    "backend option": (("run", "--backend", "cpu", "-o", "nonsense=1"), "nonsense"),
+    "backend option without value": (("run", "--backend", "cpu", "-o", "nonsense"), "nonsense"),
+    "backend option value": (("run", "--backend", "cpu", "-o", "feature_level=abc"), "abc"),
+    "operator": (("run", "--backend", "cpu", "--operator", "CLAP"), "CLAP"),
+    "data type": (("run", "--backend", "cpu", "--data-type", "FLOAT8"), "FLOAT8"),
+    "clause": (("run", "--backend", "cpu", "--clause", "clip.nothing"), "clip.nothing"),
+    "profile": (("run", "--backend", "cpu", "--profile", "slow"), "slow"),
+    "seed": (("run", "--backend", "cpu", "--seed", "-1"), "-1"),
+    "workers": (("run", "--backend", "cpu", "-n", "x"), "x"),
+    "malformed table": (("run", "--backend", "cpu", "--tables", "broken.yaml"), "broken.yaml:1:"),
+    "table of nothing": (("spec", "lint", "empty"), "empty"),
+    "missing table": (("spec", "lint", "nowhere.yaml"), "nowhere.yaml"),
+    "results not a folder": (("run", "--backend", "cpu", "--results", "third.py"), "third.py"),
+    "missing failure": (("replay", "nowhere.yaml", "--backend", "cpu"), "nowhere.yaml"),
+    "malformed failure": (("replay", "broken.yaml", "--backend", "cpu"), "broken.yaml"),
+    "missing page": (("spec", "compare", "nowhere.txt"), "nowhere.txt"),
+    "page of nothing": (("spec", "compare", "third.py"), "third.py"),
+    "operator to show": (("spec", "show", "CLAP"), "CLAP"),
+    "no selection": (("run", "--backend", "cpu", "--data-type", "INT64", "--clause", "round.nan"), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments, named", BAD_INPUT.values(), ids=BAD_INPUT)
+def test_bad_input_is_one_clear_line_and_2(
+    folder: Path, dmlcts: Callable[..., Any], arguments: tuple[str, ...], named: str
+) -> None:
+    (folder / "broken.py").write_text("import nothing_of_this_name\n", encoding="utf-8")
+    (folder / "broken.yaml").write_text("format: [dmlcts\n", encoding="utf-8")
+    (folder / "empty").mkdir()
+    ran = dmlcts(*arguments)
+    assert ran.code == 2, ran.out + ran.err
+    assert "Traceback" not in ran.err + ran.out
+    lines = [line for line in ran.err.splitlines() if not line.startswith(("Usage:", "Try ")) and line]
+    assert len(lines) == 1, ran.err
+    assert named in lines[0]
+
+
+def test_coverage_names_a_test_for_every_clause(dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("spec", "coverage")
+    assert ran.code == 0, ran.out
+    assert "0 of them checked by no test" in ran.out
+    assert "test_clamping.py::test_inverted_bounds" in ran.out.replace("\n", "")
+
+
+def test_coverage_shows_a_clause_without_a_test(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    from dmlcts.suites.selftest.test_fourth_operator import CLAUSE, table
+
+    text = table("CEIL", 7, "ceil(x)", "FLOAT32")
+    text += CLAUSE.format(prefix="ceil", name="untested", text="nobody looks", subject="formula")
+    (tmp_path / "ceil.yaml").write_text(text, encoding="utf-8")
+    ran = dmlcts("spec", "coverage", "--tables", "ceil.yaml")
+    assert ran.code == 1
+    assert "no test checks ceil.untested" in ran.out
+
+
+def test_probe_prints_the_fingerprint(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("probe", "--backend", "cpu", "--operator", "CLIP", "--data-type", "FLOAT32", "--json", "print.json")
+    assert ran.code == 0, ran.out + ran.err
+    assert "NaN input gives NaN" in ran.out
+    assert '"schema": "dmlcts-fingerprint/1"' in (tmp_path / "print.json").read_text(encoding="utf-8")
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_same_seed_gives_the_same_results(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    from dmlcts.reports.results import stable
+
+    one, two = tmp_path / "one", tmp_path / "two"
+    found = []
+    for folder in (one, two):
+        folder.mkdir()
+        ran = dmlcts(
+            "run", "--backend", "cpu", "--clause", "*.formula", "--data-type", "INT8", "--seed", "7", folder=folder
+        )
+        assert ran.code == 0, ran.out + ran.err
+        found.append(stable(ran.results))
+    assert found[0] == found[1]
+    assert found[0]["seed"] == 7
+
+
+def test_help_does_not_import_the_heavy_modules() -> None:
+    program = (
+        "import sys; from click.testing import CliRunner; from dmlcts.suites.cli import main; "
+        "assert CliRunner().invoke(main, ['--help']).exit_code == 0; "
+        "print([name for name in ('numpy', 'pytest', 'hypothesis', 'pydantic', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,116 @@
+"""A new element-wise operator is a YAML file and nothing else: CEIL and ABS, from a temporary folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CLAUSE = """
+  - id: {prefix}.{name}
+    text: {text}
+    obligation: required
+    subject: {subject}
+    quotation: {{source: page, words: {text}}}
+"""
+
+
+def table(name: str, code: int, formula: str, data_types: str) -> str:
+    """An operator's table with a formula clause, in-place, constraints and one support level."""
+    prefix = name.lower()
+    rows = "".join(
+        f"      - {{tensor: {tensor}, kind: {kind}, dimension_counts: [1, 8], data_types: [{data_types}]}}\n"
+        for tensor, kind in (("InputTensor", "Input"), ("OutputTensor", "Output"))
+    )
+    clauses = [("formula", "the formula", "formula"), ("in-place", "in place", "aliasing"),
+               ("constraint.data-type", "same type", "descriptions"),
+               ("constraint.sizes", "same sizes", "descriptions"),
+               ("constraint.dimension-count", "same rank", "descriptions")]  # fmt: skip
+    written = "".join(CLAUSE.format(prefix=prefix, name=clause, text=text, subject=subject)
+                      for clause, text, subject in clauses)  # fmt: skip
+    level = CLAUSE.format(prefix=prefix, name="support.level-3-0", text="supported", subject="descriptions")
+    return f"""format: dmlcts/operator/1
+operator: ELEMENT_WISE_{name}
+code: {code}
+introduced: "1.0"
+summary: {name} of every element.
+in_place: true
+sources:
+  - {{id: page, title: a page, revision: made up for this test}}
+struct:
+  - {{name: InputTensor, type: const DML_TENSOR_DESC*}}
+  - {{name: OutputTensor, type: const DML_TENSOR_DESC*}}
+constraints: [DataType, DimensionCount, Sizes]
+support:
+  - level: "3.0"
+    rows:
+{rows}formula: {formula}
+clauses:{written}{level}    level: "3.0"
+"""
+
+
+BACKEND = """
+import numpy as np
+from dmlcts.suites.selftest.mutants.reference import Kernel, Reference
+from dmlcts.backends import InvalidArgument
+from dmlcts.specs import FeatureLevel
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.rules import violations
+from pathlib import Path
+
+TABLES = load_tables(Path({tables!r}))
+
+
+class Right(Reference):
+    def refuses(self, operator):
+        return "; ".join(found.text for found in violations(operator, FeatureLevel("5.0"), TABLES))
+
+    def compute(self, operator, x):
+        return np.ceil(x) if operator.name == "ELEMENT_WISE_CEIL" else np.abs(x)
+
+
+class Wrong(Right):
+    def compute(self, operator, x):
+        y = super().compute(operator, x)
+        return np.where(x == -0.75, np.asarray(-1, x.dtype), y).astype(x.dtype)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the tables of CEIL and ABS, and backends that implement them."""
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "ceil.yaml").write_text(table("CEIL", 7, "ceil(x)", "FLOAT32, FLOAT16"), encoding="utf-8")
+    (tables / "abs.yaml").write_text(table("ABS", 2, "abs(x)", "FLOAT32, FLOAT16"), encoding="utf-8")
+    (tmp_path / "backend.py").write_text(BACKEND.format(tables=str(tables)), encoding="utf-8")
+    return tmp_path
+
+
+def run(dmlcts: Callable[..., Any], name: str, operator: str) -> Any:
+    return dmlcts("run", "--backend", f"backend.py:{name}", "--tables", "tables", "--operator", operator)
+
+
+@pytest.mark.parametrize("operator", ["CEIL", "ABS"])
+def test_an_operator_from_a_folder_is_judged(folder: Path, dmlcts: Callable[..., Any], operator: str) -> None:
+    ran = run(dmlcts, "Right", operator)
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.results["verdict"] == "CONFORMANT"
+    assert {row["operator"] for row in ran.results["clauses"]} == {f"ELEMENT_WISE_{operator}"}
+    assert ran.outcomes(f"{operator.lower()}.formula") == {"pass"}
+    assert ran.outcomes(f"{operator.lower()}.support.level-3-0") == {"pass"}
+    assert ran.outcomes("tensor.strides.broadcast") == {"pass"}
+
+
+def test_a_wrong_implementation_of_it_is_caught(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = run(dmlcts, "Wrong", "CEIL")
+    assert ran.code == 1, ran.out + ran.err
+    assert ran.outcomes("ceil.formula") == {"fail"}
+    assert "input -0.75 gives -1.0" in ran.out
+    failure = next((folder / "results" / "failures").glob("ceil.formula-*.yaml"))
+    again = dmlcts("replay", str(failure), "--backend", "backend.py:Wrong", "--tables", "tables")
+    assert again.code == 1
+    assert "input -0.75 gives -1.0" in again.out
+    assert dmlcts("replay", str(failure), "--backend", "backend.py:Right", "--tables", "tables").code == 0
