@@ -170,7 +170,6 @@ def test_contraction_is_characterised(subject: Subject, judge: Judge) -> None:
             "fused in FLOAT32": paths["fused"],
         }
     matching = [name for name, values in paths.items() if np.array_equal(values, run.output)]
-    behaviour = (
-        f"scale and bias are rounded {matching[0]}" if matching else "scale and bias are rounded in several ways"
-    )
+    how = " or ".join(matching) if matching else "in several ways"
+    behaviour = f"x * scale + bias is computed {how}"
     judge.characterise(case.clause, case.operator, behaviour)
