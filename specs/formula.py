@@ -11,6 +11,7 @@ Both oracles walk the same small tree: :class:`Name`, :class:`Number`, :class:`C
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -34,6 +35,8 @@ FUNCTIONS: Mapping[str, int] = {
 
 _OPERATORS: Mapping[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}
 _DEPTH = 32
+_LONGEST = 2000
+_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,19 @@ Expression = Name | Number | Call | Choice
 
 
 class _Parser:
-    def __init__(self, names: Collection[str], enumerations: Mapping[str, Collection[str]]) -> None:
+    def __init__(self, text: str, names: Collection[str], enumerations: Mapping[str, Collection[str]]) -> None:
+        self.text = text
+        self.source = _joined(text).encode()
         self.names = names
         self.enumerations = enumerations
 
-    def fail(self, node: ast.AST, cause: str, mend: str) -> FormulaError:
-        return FormulaError(cause, mend, int(getattr(node, "col_offset", 0)))
+    def fail(self, node: ast.expr, cause: str, mend: str) -> FormulaError:
+        offset = len(self.source[: node.col_offset].decode())  # Python counts bytes
+        return FormulaError(cause, mend, _offset_as_written(self.text, offset))
+
+    def written(self, node: ast.expr) -> str:
+        """The part of the formula that ``node`` is, shortened and quoted."""
+        return _shown(self.source[node.col_offset : node.end_col_offset].decode())
 
     def expression(self, node: ast.expr, depth: int = 0) -> Expression:
         if depth > _DEPTH:
@@ -85,8 +95,8 @@ class _Parser:
         match node:
             case ast.Name(id=name):
                 return self.name(node, name)
-            case ast.Constant(value=bool() | None | str() | bytes() | complex()):
-                raise self.fail(node, f"{ast.unparse(node)} is not a number", "use a decimal number")
+            case ast.Constant(value=bool() | None | str() | bytes() | complex() as value):
+                raise self.fail(node, f"{_shown(value)} is not a number", "use a decimal number")
             case ast.Constant(value=int() | float() as value):
                 try:
                     return Number(float(value))
@@ -103,16 +113,16 @@ class _Parser:
                 return self.choice(node, depth)
         raise self.fail(
             node,
-            f"{ast.unparse(node)!r} is not part of the formula language",
+            f"{self.written(node)} is not part of the formula language",
             f"use x, attributes, numbers, + - *, a choice on an enumeration, and {', '.join(FUNCTIONS)}",
         )
 
-    def name(self, node: ast.AST, name: str) -> Name:
+    def name(self, node: ast.expr, name: str) -> Name:
         if name not in self.names:
             raise self.fail(node, f"undefined name {name!r} in the formula", f"use one of {', '.join(self.names)}")
         return Name(name)
 
-    def call(self, node: ast.AST, function: str, arguments: list[ast.expr], depth: int) -> Call:
+    def call(self, node: ast.expr, function: str, arguments: list[ast.expr], depth: int) -> Call:
         if function not in FUNCTIONS:
             raise self.fail(node, f"undefined function {function!r} in the formula",
                             f"use one of {', '.join(FUNCTIONS)}")  # fmt: skip
@@ -129,8 +139,8 @@ class _Parser:
                 raise self.fail(node.test, "a choice must compare an enumeration with an enumerator",
                                 "write it as in `RoundingMode == TOWARD_ZERO`")  # fmt: skip
         if attribute not in self.enumerations:
-            raise self.fail(node.test, f"undefined enumeration {attribute!r} in the formula",
-                            f"use one of {', '.join(self.enumerations) or 'none: the operator has no enumeration'}")  # fmt: skip
+            known = ", ".join(self.enumerations) or "none: the operator has no enumeration"
+            raise self.fail(node.test, f"undefined enumeration {attribute!r} in the formula", f"use one of {known}")
         if enumerator not in self.enumerations[attribute]:
             raise self.fail(node.test, f"{attribute} has no enumerator {enumerator!r}",
                             f"use one of {', '.join(self.enumerations[attribute])}")  # fmt: skip
@@ -142,9 +152,7 @@ class _Parser:
         )
 
 
-def parse(
-    text: str, names: Collection[str], enumerations: Mapping[str, Collection[str]] | None = None
-) -> Expression:
+def parse(text: str, names: Collection[str], enumerations: Mapping[str, Collection[str]] | None = None) -> Expression:
     """Parse a formula.
 
     Args:
@@ -153,20 +161,39 @@ def parse(
         enumerations: enumeration attributes with their enumerators.
 
     Raises:
-        FormulaError: a syntax error, an undefined name, or anything outside the language.
+        FormulaError: a syntax error, an undefined name, or anything outside the language; nothing else,
+            whatever the text.
     """
-    if len(text) > 2000:
-        raise FormulaError("the formula is longer than 2000 characters", "shorten it")
+    if len(text) > _LONGEST:
+        raise FormulaError(f"the formula is longer than {_LONGEST} characters", "shorten it")
     try:
-        tree = ast.parse(" ".join(text.split()), mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python warns of texts such as `1if` that are judged below
+            tree = ast.parse(_joined(text), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = getattr(error, "msg", None) or type(error).__name__
         raise FormulaError(
             f"the formula cannot be parsed: {reason}",
             "write an expression such as max(Min, min(x, Max))",
-            max(0, (getattr(error, "offset", None) or 1) - 1),
+            _offset_as_written(text, max(0, (getattr(error, "offset", None) or 1) - 1)),
         ) from None
-    return _Parser(names, enumerations or {}).expression(tree.body)
+    return _Parser(text, names, enumerations or {}).expression(tree.body)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _joined(text: str) -> str:
+    """The text on one line, with single spaces between its parts."""
+    return " ".join(text.split())
+
+
+def _offset_as_written(text: str, offset: int) -> int:
+    """Where in ``text`` the character stands that has this offset in the joined text."""
+    kept = [index for index, pair in enumerate(zip(text, f" {text}", strict=False)) if not "".join(pair).isspace()]
+    return kept[min(offset, len(kept) - 1)] if kept else 0
 
 
 def choose(expression: Expression, enumerators: Mapping[str, str]) -> Expression:

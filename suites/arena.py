@@ -80,18 +80,17 @@ class Arena:
             x = x.copy()
         return cls(memory, memory, {"InputTensor": read, "OutputTensor": written}, x)
 
-    def poisoned(self, case: Case, expected: Array | None) -> Arena:
+    def poisoned(self, case: Case, poison: Array | None) -> Arena:
         """The arena with every output element holding what it must not hold after the dispatch.
 
         Args:
             case: the case that the arena was prepared for.
-            expected: 1-D, the expected outputs; their complement is the poison. ``None`` leaves the pattern.
+            poison: 1-D, of the output's type, what the elements hold before; ``None`` leaves the pattern.
         """
-        if expected is not None and not case.placement.in_place:
+        if poison is not None and not case.placement.in_place:
             target = case.operator.output
             view = elements(self.memory, self.bindings["OutputTensor"], target)
-            complement = ~expected.view(target.data_type.bits_dtype)
-            view[...] = complement.view(target.data_type.numpy).reshape(target.sizes)
+            view[...] = poison.reshape(target.sizes)
         return Arena(self.memory, self.memory.copy(), self.bindings, self.x)
 
     def output(self, case: Case) -> Array:

@@ -172,18 +172,17 @@ class Bench:
             return self._recovered(error)
         return None
 
-    def run(self, case: Case, expected: Array | None = None) -> Outcome:
+    def run(self, case: Case, poison: Array | None = None) -> Outcome:
         """Create the case's kernel, dispatch it once, and look at all of the memory afterwards.
 
         Args:
             case: what to run.
-            expected: 1-D expected outputs, whose complement poisons the output; ``None`` poisons with a
-                fixed pattern.
+            poison: 1-D, what the output elements hold before the dispatch; ``None`` for a fixed pattern.
         """
         kernel = self.create(case.operator)
         if isinstance(kernel, (Refusal, Mishap)):
             return kernel
-        outcome: Outcome = self.run_on(kernel, case, Arena.prepare(case), expected)
+        outcome: Outcome = self.run_on(kernel, case, Arena.prepare(case), poison)
         return self.closed(kernel) or outcome
 
     def closed(self, kernel: Any) -> Mishap | None:
@@ -197,9 +196,9 @@ class Bench:
             return self._recovered(error)
         return None
 
-    def run_on(self, kernel: Any, case: Case, arena: Arena, expected: Array | None = None) -> Execution | Mishap:
+    def run_on(self, kernel: Any, case: Case, arena: Arena, poison: Array | None = None) -> Execution | Mishap:
         """Dispatch an existing kernel on a prepared arena."""
-        arena = arena.poisoned(case, expected)
+        arena = arena.poisoned(case, poison)
         mishap = self.dispatch(kernel, arena)
         if mishap is not None:
             return mishap

@@ -13,18 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.suites.arena import Arena
 from dmlcts.suites.bench import Bench, Execution, Mishap, Refusal
-from dmlcts.suites.cases import Case
+from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.values import Values, simplicity, text, text_with_bits
 
 Array = NDArray[Any]
 
 MEMORY_CLAUSES = ("tensor.output.complete", "tensor.output.bounds", "tensor.input.unchanged")
 _MOST_SUSPECTS = 6
+_MOST_PACKED = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def support_clause(bench: Bench, operator: OperatorDesc) -> str:
 
 
 def _stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
-    """The judgement of a case whose dispatch did not come back."""
+    """The judgement of a case whose dispatch did not come back; nothing but the broken clause was checked."""
     if isinstance(outcome, Mishap):
         title = {
             "fail": "the dispatch failed",
@@ -98,14 +100,50 @@ def _stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
             "device_lost": "the device was lost",
             "resource_error": "the implementation ran out of resources",
         }[outcome.outcome]
-        details = (("said", outcome.text),)
-        return Judgement((Finding(case.clause, outcome.outcome, case, title, details),), value_clauses(case))
+        clause = case.clause
+        if case.layout_clause is not None and isinstance(bench.run(_packed(bench, case)), Execution):
+            clause = case.layout_clause  # the values alone do no harm
+        finding = Finding(clause, outcome.outcome, case, title, (("said", outcome.text),))
+        return Judgement((finding,), (clause,))
     if not outcome.obliged:
         return Judgement(refused=True)
-    clause = support_clause(bench, case.operator)
-    details = (("said", outcome.text),)
+    clause = _refused_clause(bench, case)
     title = f"refused, though feature level {bench.level} obliges it to accept"
-    return Judgement((Finding(clause, "fail", case, title, details),), (*value_clauses(case), clause))
+    return Judgement((Finding(clause, "fail", case, title, (("said", outcome.text),)),), (clause,))
+
+
+def _packed(bench: Bench, case: Case) -> Case:
+    """As many elements with the same attributes on a packed tensor, out of place."""
+    return plain(bench, case, case.values, min(max(1, case.operator.input.element_count), _MOST_PACKED))
+
+
+def _accepts(bench: Bench, operator: OperatorDesc) -> bool:
+    kernel = bench.create(operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return False
+    return bench.closed(kernel) is None
+
+
+def _refused_clause(bench: Bench, case: Case) -> str:
+    """Which clause a refusal breaks: the layout's, the attributes', or the support table's.
+
+    Where the same attributes are accepted on a packed tensor it is the layout that is refused; where the same
+    tensors are accepted with ordinary attributes, it is the attributes.
+    """
+    packed = _packed(bench, case).operator
+    if case.layout_clause is not None and packed != case.operator and _accepts(bench, packed):
+        return case.layout_clause
+    table = bench.tables.operator(case.operator.name)
+    ordinary: dict[str, Attribute] = dict(case.operator.attributes)
+    for item in table.attributes:
+        if item.type == "FLOAT":
+            ordinary[item.name] = np.float32(0 if item.name == "Min" else 1)
+        elif item.type == "DML_SCALE_BIAS":
+            ordinary[item.name] = None
+    usual = OperatorDesc(case.operator.name, case.operator.tensors, ordinary)
+    if usual != case.operator and _accepts(bench, usual):
+        return case.clause
+    return support_clause(bench, case.operator)
 
 
 def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list[Finding]:
@@ -158,14 +196,39 @@ def _wrong_values(case: Case, oracle: VectorOracle, execution: Execution, wrong:
     return Finding(clause, "fail", case, title, details, int(wrong.size), suspects)
 
 
-def judge_execution(case: Case, oracle: VectorOracle, execution: Execution, expected: Array) -> Judgement:
-    """Judge the values and the memory of one dispatch."""
+def complement(expected: Array, data_type: DataType) -> Array:
+    """The bitwise complement of the expected outputs: a poison that no expected output equals."""
+    return (~expected.view(data_type.bits_dtype)).view(data_type.numpy)
+
+
+def judge_execution(
+    case: Case,
+    oracle: VectorOracle,
+    execution: Execution,
+    expected: Array,
+    again: Callable[[Array], Execution | None],
+) -> Judgement:
+    """Judge the values and the memory of one dispatch.
+
+    Args:
+        case: what was dispatched.
+        oracle: the oracle of its description.
+        execution: what came back.
+        expected: the oracle's expected outputs, whose complement was the poison.
+        again: dispatches once more with another poison, ``None`` where that failed; it tells a wrong value
+            that happens to equal the poison from an element that was not written.
+    """
     wrong = oracle.judge(execution.x, execution.output, expected)
     unwritten = wrong[:0]
     if wrong.size and not case.placement.in_place:
         bits = case.operator.output.data_type.bits_dtype
-        kept = execution.output[wrong].view(bits) == execution.poison[wrong].view(bits)
-        unwritten, wrong = wrong[kept], wrong[~kept]
+        suspected = wrong[execution.output[wrong].view(bits) == execution.poison[wrong].view(bits)]
+        if suspected.size:
+            other = again((execution.poison.view(bits) ^ bits.type(0x55)).view(execution.poison.dtype))
+            if other is not None:
+                kept = other.output[suspected].view(bits) == other.poison[suspected].view(bits)
+                unwritten = suspected[kept]
+                wrong = np.setdiff1d(wrong, unwritten, assume_unique=True)
     findings = _memory_findings(case, execution, unwritten)
     if wrong.size:
         findings.append(_wrong_values(case, oracle, execution, wrong, case.layout_clause or case.clause))
@@ -173,23 +236,29 @@ def judge_execution(case: Case, oracle: VectorOracle, execution: Execution, expe
     return Judgement(tuple(findings), checked, int(execution.output.size), (execution,))
 
 
+def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: VectorOracle) -> Judgement:
+    """Dispatch an existing kernel on the case's values and placement, and judge what comes back."""
+    arena = Arena.prepare(case)
+    expected = oracle.expected(arena.x)
+    execution = bench.run_on(kernel, case, arena, complement(expected, case.data_type))
+    if isinstance(execution, Mishap):
+        return _stopped(bench, case, execution)
+
+    def again(poison: Array) -> Execution | None:
+        other = bench.run_on(kernel, case, Arena.prepare(case), poison)
+        return None if isinstance(other, Mishap) else other
+
+    return judge_execution(case, oracle, execution, expected, again)
+
+
 def judge_oracle(bench: Bench, case: Case) -> Judgement:
     """Every output element is one that the oracle accepts, and the memory rules hold."""
-    oracle = bench.oracle(case.operator)
-    return _judge_with(bench, case, oracle)
-
-
-def _judge_with(bench: Bench, case: Case, oracle: VectorOracle) -> Judgement:
     kernel = bench.create(case.operator)
     if isinstance(kernel, (Refusal, Mishap)):
         return _stopped(bench, case, kernel)
-    arena = Arena.prepare(case)
-    expected = oracle.expected(arena.x)
-    execution = bench.run_on(kernel, case, arena, expected)
+    judgement = judge_dispatch(bench, kernel, case, bench.oracle(case.operator))
     mishap = bench.closed(kernel)
-    if isinstance(execution, Mishap) or mishap is not None:
-        return _stopped(bench, case, execution if isinstance(execution, Mishap) else mishap)  # type: ignore[arg-type]
-    return judge_execution(case, oracle, execution, expected)
+    return judgement if mishap is None else _stopped(bench, case, mishap)
 
 
 def judge_refused(bench: Bench, case: Case) -> Judgement:
@@ -424,6 +493,102 @@ def adopted_oracle(bench: Bench, case: Case, run: Execution) -> tuple[VectorOrac
     return oracle, casts
 
 
+def _together(judgements: list[Judgement], clause: str) -> Judgement:
+    """Several dispatches as one judgement; what is wrong with a value breaks ``clause``."""
+    findings = tuple(finding for judgement in judgements for finding in judgement.findings)
+    checked = dict.fromkeys(name for judgement in judgements for name in judgement.clauses)
+    executions = tuple(execution for judgement in judgements for execution in judgement.executions)
+    elements = sum(judgement.elements for judgement in judgements)
+    return Judgement(findings[:1], (clause, *checked), elements, executions)
+
+
+def judge_again(bench: Bench, case: Case) -> Judgement:
+    """A kernel judged four times: on other values, at other places, in place, and on the first values again."""
+    alone = judge_oracle(bench, replace(case, expectation="oracle"))
+    if alone.findings or alone.refused:
+        return alone
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return _stopped(bench, case, kernel)
+    oracle = bench.oracle(case.operator)
+    values = case.values.array(max(len(case.values), 1))
+    streams = [values, values[::-1], np.roll(values, max(1, values.size // 3)), values]
+    places = [case.placement, Placement(front=1040, gap=48), Placement(in_place=True), Placement(output_first=True)]
+    judgements = []
+    for stream, place in zip(streams, places, strict=True):
+        again = replace(case, values=Values.of(stream, case.data_type), placement=place)
+        judgement = judge_dispatch(bench, kernel, again, oracle)
+        judgements.append(judgement)
+    return _finished(bench, case, [kernel], judgements)
+
+
+def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Judgement]) -> Judgement:
+    """Close the kernels, and put the judgements together under the case's state clause, pointing at the case."""
+    mishaps = [mishap for mishap in map(bench.closed, kernels) if mishap is not None]
+    judgements += [_stopped(bench, case, mishap) for mishap in mishaps]
+    clause = case.layout_clause or case.clause
+    whole = _together(judgements, clause)
+    told = tuple(
+        replace(finding, case=case, clause=clause if finding.clause == case.clause else finding.clause, suspects=())
+        for finding in whole.findings
+    )
+    return replace(whole, findings=told)
+
+
+def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
+    """Descriptions of the same tensors with other attributes, and of other operators that take them."""
+    found = []
+    for table in bench.tables.operators.values():
+        low, high = (2, 6) if case.data_type.is_floating or table.operator != case.operator.name else (3, 7)
+        attributes: dict[str, Attribute] = {}
+        for item in table.attributes:
+            if item.type == "FLOAT":
+                attributes[item.name] = np.float32(low if item.name == "Min" else high)
+            else:
+                attributes[item.name] = item.enumerators[-1] if item.type == "ENUM" else None
+        variants = [attributes]
+        for item in table.attributes:
+            if item.type == "DML_SCALE_BIAS":
+                variants.append({**attributes, item.name: ScaleBias(2, 1)})
+            elif item.type == "ENUM":
+                variants += [{**attributes, item.name: name} for name in item.enumerators[:-1]]
+        found += [OperatorDesc(table.operator, case.operator.tensors, variant) for variant in variants]
+    return [operator for operator in found if operator != case.operator and bench.obliged(operator)]
+
+
+def judge_beside_others(bench: Bench, case: Case) -> Judgement:
+    """The kernel judged while kernels of other attributes and operators live, and after those were closed."""
+    alone = judge_oracle(bench, replace(case, expectation="oracle"))
+    if alone.findings or alone.refused:
+        return alone
+    cases = [replace(case, operator=operator, expectation="oracle") for operator in _neighbours(bench, case)]
+    cases = [other for other in cases if not judge_oracle(bench, other).findings]  # wrong by itself: another clause's
+    cases.insert(len(cases) // 2, case)
+    kernels = [bench.create(other.operator) for other in cases]
+    for kernel, other in zip(kernels, cases, strict=True):
+        if isinstance(kernel, (Refusal, Mishap)):
+            return _stopped(bench, replace(other, expectation="oracle"), kernel)
+    judgements = []
+    for kernel, other in [*zip(kernels, cases, strict=True), *zip(kernels[::-1], cases[::-1], strict=True)]:
+        judged = judge_dispatch(bench, kernel, other, bench.oracle(other.operator))
+        judgements.append(_as_state(judged, other))
+    mine = cases.index(case)
+    others = kernels[:mine] + kernels[mine + 1 :]
+    judgements += [_stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
+    judgements.append(judge_dispatch(bench, kernels[mine], case, bench.oracle(case.operator)))
+    return _finished(bench, case, [kernels[mine]], judgements)
+
+
+def _as_state(judgement: Judgement, case: Case) -> Judgement:
+    """The values of a neighbouring kernel speak about the state's clause only."""
+    wanted = case.layout_clause or case.clause
+    findings = tuple(
+        replace(finding, clause=wanted) if finding.clause in value_clauses(case) else finding
+        for finding in judgement.findings
+    )
+    return replace(judgement, findings=findings, clauses=(wanted, *MEMORY_CLAUSES))
+
+
 EXPECTATIONS: Mapping[str, Expectation] = {
     "oracle": judge_oracle,
     "refused": judge_refused,
@@ -436,6 +601,8 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "threshold equivalence": judge_threshold_equivalence,
     "plain layout": judge_plain_layout,
     "one value": judge_one_value,
+    "again": judge_again,
+    "beside others": judge_beside_others,
 }
 
 

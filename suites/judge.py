@@ -152,8 +152,13 @@ def _again(bench: Bench, case: Case, outcome: str) -> Finding | None:
 
 def _single_elements(bench: Bench, finding: Finding) -> Iterator[Case]:
     case = finding.case
-    about_values = finding.clause in value_clauses(case)
-    if not about_values or case.expectation not in ("oracle", "idempotent", "odd", "contained"):
+    if finding.clause not in value_clauses(case):
+        return
+    if case.expectation == "one value":
+        limits = np.iinfo(case.data_type.numpy)  # the limits show which integers the bounds became
+        for value in finding.suspects:
+            yield plain(bench, case, Values.of([limits.min, limits.max, value], case.data_type), 3)
+    if case.expectation not in ("oracle", "idempotent", "odd", "contained"):
         return
     for value in finding.suspects:
         yield plain(bench, case, Values.of([value], case.data_type), 1)
@@ -162,7 +167,7 @@ def _single_elements(bench: Bench, finding: Finding) -> Iterator[Case]:
 def _shrunk(case: Case) -> Iterator[Case]:
     """Simpler variants of a case, the greatest simplification first."""
     source, target = case.operator.input, case.operator.output
-    if source.sizes != target.sizes or source.data_type != target.data_type:
+    if source.sizes != target.sizes or source.data_type != target.data_type or case.expectation == "one value":
         return
     standard = Placement(in_place=case.placement.in_place)
     if case.placement != standard:

@@ -177,15 +177,14 @@ class Settings:
         }
 
     def arguments(self) -> list[str]:
-        """The same options as command-line arguments of pytest."""
-        found = ["--backend", self.backend, "--results", str(self.results), "--profile", self.profile]
-        found += ["--seed", str(self.seed)]
+        """The same options as pytest's arguments; `=` keeps it from taking a value for a path to collect."""
+        found = [f"--backend={self.backend}", f"--results={self.results}", f"--profile={self.profile}"]
+        found.append(f"--seed={self.seed}")
         for option, values in (
             ("--option", [f"{key}={value}" for key, value in self.options]), ("--operator", self.operators),
             ("--data-type", self.data_types), ("--clause", self.clauses), ("--tables", self.extra_tables),
         ):  # fmt: skip
-            for value in values:
-                found += [option, value]
+            found += [f"{option}={value}" for value in values]
         if self.level is not None:
-            found += ["--feature-level", str(self.level)]
+            found.append(f"--feature-level={self.level}")
         return [*found, "--strict-ieee"] if self.strict else found

@@ -128,5 +128,21 @@ class Subject:
         chosen = lattice.bounds(self.data_type)[:3]
         return list(self.attribute_sets(chosen))[:3]
 
+    def revealing(self) -> dict[str, Any]:
+        """Attributes that leave most values of :meth:`distinct` different from each other, and change some."""
+        if self.data_type.is_floating:
+            return next(iter(self.attribute_sets([(np.float32(-2048.0), np.float32(2046.0))])))
+        low, high = lattice.limits_as_float(self.data_type)
+        pair = (np.float32(int(low) // 2 if low < 0 else int(high) // 8), np.float32(int(high) // 4 * 3))
+        return next(iter(self.attribute_sets([pair])))
+
+    def distinct(self, count: int) -> Any:
+        """Seeded values that differ from their neighbours, before and after the operator: for tests of layout."""
+        generator = np.random.Generator(np.random.PCG64(self.seed + 11))
+        if self.data_type.is_floating:
+            return (generator.integers(-12000, 12000, count) / 4).astype(self.data_type.numpy)
+        limits = np.iinfo(self.data_type.numpy)
+        return generator.integers(limits.min, limits.max, count, self.data_type.numpy, endpoint=True)
+
     def __str__(self) -> str:
         return f"{self.table.short_name}-{self.data_type.name}"

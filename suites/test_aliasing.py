@@ -32,8 +32,8 @@ def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> Non
 def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> None:
     """Packed, padded and permuted tensors of every rank, in place."""
     clause = subject.clause("in-place")
-    attributes = subject.typical()[0]
-    values = Values.of(lattice.inputs(subject.data_type)[:251], subject.data_type)
+    attributes = subject.revealing()
+    values = Values.of(subject.distinct(251), subject.data_type)
     cases = []
     for rank in subject.ranks:
         sizes = (3, 2, 5, 2, 3, 2, 2, 3)[:rank]
@@ -66,8 +66,8 @@ def test_in_place_equals_out_of_place(subject: Subject, judge: Judge) -> None:
 @checks("binding.same-resource")
 def test_distinct_regions_of_one_resource(subject: Subject, judge: Judge) -> None:
     """The output before and after the input, touching it, near it and far from it."""
-    attributes = subject.typical()[0]
-    inputs = lattice.inputs(subject.data_type)
+    attributes = subject.revealing()
+    inputs = subject.distinct(1021)
     lengths = [len(inputs), 1, 3, 17]
     judge.all(
         subject.case(subject.values_clause(attributes), np.resize(inputs, length), attributes,

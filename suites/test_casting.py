@@ -31,6 +31,7 @@ def _within(values: Iterable[float], data_type: DataType) -> list[np.float32]:
 def _integer_bounds(data_type: DataType) -> list[np.float32]:
     """Whole and fractional bounds: small ones, and around every power of two up to the limits of the type."""
     values = [sign * (whole + fraction) for whole in (0, 1, 2, 7, 100) for fraction in FRACTIONS for sign in (1, -1)]
+    values += [sign * float((1 << bit) + 1) for bit in range(4, 24) for sign in (1, -1)]  # odd, at every precision
     for bit in (7, 8, 15, 16, 22, 23, 24, 25, 31, 32, 53, 62, 63):
         power = np.float32(2.0**bit)
         around = [power, np.nextafter(power, np.float32(0)), np.nextafter(power, np.float32(np.inf))]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
-from dmlcts.suites import lattice
 from dmlcts.suites.cases import Case
 from dmlcts.suites.checks import checks
 from dmlcts.suites.judge import Judge
@@ -49,10 +48,8 @@ def _support(subject: Subject, judge: Judge, clause: str, level: str) -> None:
     cases = []
     for rank in table.ranks:
         sizes = SIZES[:rank]
-        for attributes in subject.typical()[:1]:
-            operator = subject.describe(sizes, attributes)
-            stream = Values.of(lattice.inputs(subject.data_type)[: 4 * 97], subject.data_type)
-            cases.append(Case(operator, stream, clause))
+        operator = subject.describe(sizes, subject.revealing())
+        cases.append(Case(operator, Values.of(subject.distinct(389), subject.data_type), clause))
     judge.all(cases)
 
 
@@ -105,8 +102,8 @@ def test_later_levels_are_characterised(subject: Subject, judge: Judge) -> None:
             continue
         if subject.table.obliged(subject.data_type, rank, subject.level):
             continue
-        operator = subject.describe(SIZES[:rank], subject.attributes())
-        stream = Values.of(lattice.inputs(subject.data_type)[: 4 * 97], subject.data_type)
+        operator = subject.describe(SIZES[:rank], subject.revealing())
+        stream = Values.of(subject.distinct(389), subject.data_type)
         judgement = judge(Case(operator, stream, clause))
         answers["refuses" if judgement.refused else "accepts"].append(rank)
     if operator is None:
@@ -218,8 +215,8 @@ def test_too_small_total_sizes_are_refused(subject: Subject, judge: Judge) -> No
 @checks("tensor.total-size.larger")
 def test_larger_total_sizes_change_nothing(subject: Subject, judge: Judge) -> None:
     """Up to a few hundred bytes more than needed, packed and strided."""
-    inputs = lattice.inputs(subject.data_type)[:60]
-    attributes: dict[str, Any] = subject.typical()[0]
+    inputs = subject.distinct(61)
+    attributes = subject.revealing()
     clause, layout_clause = subject.values_clause(attributes), "tensor.total-size.larger"
     sizes = subject.flat(len(inputs))
     cases = []

@@ -5,11 +5,10 @@ Every dispatch of the suite is checked for all of this; these tests place tensor
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmlcts.suites import lattice, strategies
+from dmlcts.suites import strategies
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.checks import checks
 from dmlcts.suites.judge import Judge
@@ -20,10 +19,10 @@ LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129,
 
 
 def _lengths(subject: Subject, layout_clause: str, placements: list[Placement]) -> list[Case]:
-    attributes = subject.typical()[0]
-    inputs = lattice.inputs(subject.data_type)
+    attributes = subject.revealing()
+    inputs = subject.distinct(max(LENGTHS))
     return [
-        subject.case(subject.values_clause(attributes), np.resize(inputs, length), attributes,
+        subject.case(subject.values_clause(attributes), inputs[:length], attributes,
                      layout_clause=layout_clause, placement=placement)
         for length in LENGTHS
         for placement in placements
@@ -46,9 +45,9 @@ def test_every_output_element_is_written(subject: Subject, judge: Judge) -> None
 @checks("tensor.input.unchanged")
 def test_the_input_is_never_written(subject: Subject, judge: Judge) -> None:
     """The input stands before, after and beside the output, with gaps between its elements."""
-    attributes = subject.typical()[0]
+    attributes = subject.revealing()
     clause = subject.values_clause(attributes)
-    values = Values.of(lattice.inputs(subject.data_type), subject.data_type)
+    values = Values.of(subject.distinct(101), subject.data_type)
     cases = []
     for output_first in (False, True):
         for spacing in (1, 2, 3):
@@ -63,8 +62,8 @@ def test_the_input_is_never_written(subject: Subject, judge: Judge) -> None:
 @checks("binding.offset")
 def test_any_multiple_of_16_is_an_offset(subject: Subject, judge: Judge) -> None:
     """Offsets of every multiple of 16 up to 256, and larger ones that are not multiples of 32, 64 or 256."""
-    attributes = subject.typical()[0]
-    inputs = lattice.inputs(subject.data_type)[:70]
+    attributes = subject.revealing()
+    inputs = subject.distinct(71)
     offsets = [*range(16, 272, 16), 272, 528, 1040, 4112, 65552]
     judge.all(
         subject.case(subject.values_clause(attributes), inputs, attributes, layout_clause="binding.offset",
@@ -84,8 +83,8 @@ def test_drawn_offsets(subject: Subject, judge: Judge, data: st.DataObject) -> N
 @checks("tensor.output.padding")
 def test_padding_is_characterised(subject: Subject, judge: Judge) -> None:
     """Bytes between the output's elements may be overwritten or kept."""
-    attributes = subject.typical()[0]
-    values = Values.of(lattice.inputs(subject.data_type), subject.data_type)
+    attributes = subject.revealing()
+    values = Values.of(subject.distinct(67), subject.data_type)
     behaviours = set()
     for spacing in (2, 3):
         sizes = subject.flat(67)

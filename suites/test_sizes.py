@@ -14,11 +14,11 @@ from dmlcts.suites.judge import Judge
 from dmlcts.suites.subjects import Subject
 from dmlcts.suites.values import Values
 
-WORKGROUPS = 65535
+WORKGROUPS = 65536  # one more than one dispatch takes; times 256 it is past 2^24 as well, where FLOAT32 ends counting
 
 
 def _bulk(subject: Subject, count: int, expectation: str = "oracle") -> Case:
-    attributes = subject.typical()[0]
+    attributes = subject.revealing()
     operator = subject.describe(subject.flat(count), attributes)
     values = Values.bulk(subject.data_type, subject.seed + count)
     return Case(operator, values, subject.values_clause(attributes), "tensor.position", expectation)
@@ -36,10 +36,27 @@ def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
 @checks("tensor.position")
 @pytest.mark.parametrize("group", [64, 256])
 def test_more_workgroups_than_one_dispatch_takes(subject: Subject, judge: Judge, group: int) -> None:
-    """Past 65535 groups of 64 and of 256 threads with one element each, and a tail."""
+    """Past 65535 groups of 64 and of 256 threads with one element each, past 2^24 elements, and a tail."""
     if group == 256 and not subject.thorough and subject.data_type.itemsize > 2 and subject.data_type.name != "FLOAT32":
         group = 128  # the quick profile takes the largest size on the widest-used and on the small types only
     judge(_bulk(subject, WORKGROUPS * group + 37))
+
+
+@checks("tensor.position")
+def test_row_lengths_that_do_not_divide_well(subject: Subject, judge: Judge) -> None:
+    """Rows whose length has no exact reciprocal, at every rank above one: positions come from divisions."""
+    attributes = subject.revealing()
+    values = Values.of(subject.distinct(1021), subject.data_type)
+    clause = subject.values_clause(attributes)
+    cases = []
+    for length in (3, 7, 11, 41, 47, 49, 55, 61, 82, 83, 94, 97, 98, 103, 107):
+        for rank in {2, 4, subject.ranks[-1]} & set(subject.ranks):
+            sizes = (*([1] * (rank - 2)), 101, length)
+            strides = (*([101 * (length + 1)] * (rank - 2)), length + 1, 1)
+            for source in (None, strides):
+                operator = subject.describe(sizes, attributes, source, None)
+                cases.append(Case(operator, values, clause, "tensor.position"))
+    judge.all(cases)
 
 
 @checks("tensor.position")

@@ -31,8 +31,9 @@ def test_infinities_stay(subject: Subject, judge: Judge) -> None:
 
 @checks("{op}.nan")
 def test_nan_stays_nan(subject: Subject, judge: Judge) -> None:
-    """A NaN input gives a NaN, whatever its sign, kind and payload, in every mode."""
-    inputs = lattice.nans(subject.data_type)
+    """A NaN input gives a NaN, whatever its sign, kind and payload, in every mode, and leaves its neighbours alone."""
+    nans = lattice.nans(subject.data_type)
+    inputs = np.stack([np.full_like(nans, 1.25), nans, np.full_like(nans, -3.75)], axis=1).ravel()
     judge.all(subject.case(subject.clause("nan"), inputs, attributes) for attributes in _modes(subject))
 
 

@@ -117,8 +117,8 @@ def text_with_bits(value: Any) -> str:
 def simplicity(values: Array) -> Array:
     """A sort key for each value, smaller for what a reader grasps sooner: short mantissas, small, positive."""
     if values.dtype.kind == "f":
-        wide = values.astype(np.float64)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # signalling NaNs are values like any other here
+            wide = values.astype(np.float64)
             mantissa, exponent = np.frexp(wide)
         digits = np.where(np.isfinite(wide), np.abs(mantissa) * 2.0**53, 1).astype(np.int64)
         trailing = np.log2(np.maximum(digits & -digits, 1))

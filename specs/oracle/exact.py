@@ -1,9 +1,10 @@
 """The exact oracle: one element at a time, in Python integers and ``fractions.Fraction``.
 
 It follows the rules of ``specs/README.md`` ("What the oracle accepts") word by word and prefers being
-obviously right to being fast; the rule numbers in the docstrings below are those of that page. It shares
-no code with the vectorised oracle, and no floating-point arithmetic decides anything here: a ``float``
-occurs only as one of the two infinities, and in messages.
+obviously right to being fast; the rule numbers in the docstrings below are those of that page. It rests on
+``real_number``, ``binary_format`` and ``value_sets``, shares no code with the vectorised oracle, and no
+floating-point arithmetic decides anything here: a ``float`` occurs only as one of the two infinities, and in
+messages.
 """
 
 from __future__ import annotations
@@ -11,10 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,354 +21,10 @@ from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Expression, Name, Number, choose
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, Format
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
-
-# --------------------------------------------------------------------------------------------------
-# Real numbers with signed zeros and infinities
-# --------------------------------------------------------------------------------------------------
-
-
-class Datum(NamedTuple):
-    """A number that is not a NaN: its sign, which a zero has too, and its exact value.
-
-    ``value`` is a ``Fraction``, or the float ``math.inf`` or ``-math.inf``, which compare correctly with it.
-    """
-
-    negative: bool
-    value: Fraction | float
-
-    @property
-    def infinite(self) -> bool:
-        """Whether this is an infinity."""
-        return isinstance(self.value, float)
-
-    @property
-    def fraction(self) -> Fraction:
-        """The value of a finite number."""
-        assert isinstance(self.value, Fraction)  # noqa: S101 - the callers have excluded the infinities
-        return self.value
-
-
-def _infinity(negative: bool) -> Datum:
-    return Datum(negative, -math.inf if negative else math.inf)
-
-
-def _product(a: Datum, b: Datum) -> Datum | None:
-    """The exact product with the sign of IEEE 754, or ``None`` for infinity times zero."""
-    negative = a.negative != b.negative
-    if a.infinite or b.infinite:
-        return None if a.value == 0 or b.value == 0 else _infinity(negative)
-    return Datum(negative, a.fraction * b.fraction)
-
-
-def _sum(a: Datum, b: Datum) -> Datum | None:
-    """The exact sum with the sign of IEEE 754, or ``None`` for infinity minus infinity.
-
-    A zero sum is -0 only where both operands are negative, and they can only both be zeros then.
-    """
-    if a.infinite and b.infinite:
-        return a if a.negative == b.negative else None
-    if a.infinite or b.infinite:
-        return a if a.infinite else b
-    total = a.fraction + b.fraction
-    return Datum(a.negative and b.negative if total == 0 else total < 0, total)
-
-
-def _negated(a: Datum) -> Datum:
-    return Datum(not a.negative, -a.value)
-
-
-def _quotient_half_even(dividend: int, divisor: int) -> int:
-    """The integer nearest to ``dividend / divisor``; of two equally near ones the even one."""
-    below, rest = divmod(dividend, divisor)
-    if 2 * rest == divisor:
-        return below if below % 2 == 0 else below + 1
-    return below if 2 * rest < divisor else below + 1
-
-
-def _half_even(value: Fraction) -> int:
-    """The nearest integer; of two equally near ones the even one."""
-    return _quotient_half_even(value.numerator, value.denominator)
-
-
-def _half_away(value: Fraction) -> int:
-    """The nearest integer; of two equally near ones that farther from zero."""
-    nearest = math.floor(abs(value) + Fraction(1, 2))
-    return -nearest if value < 0 else nearest
-
-
-_INTEGRAL: Mapping[str, Callable[[Fraction], int]] = {
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "trunc": math.trunc,
-    "round_half_even": _half_even,
-    "round_half_away": _half_away,
-}
-"""The functions of the formula language that round a real number to an integer (rule 5)."""
-
-
-# --------------------------------------------------------------------------------------------------
-# Binary formats
-# --------------------------------------------------------------------------------------------------
-
-
-def _power_of_two(exponent: int) -> Fraction:
-    return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
-
-
-@dataclass(frozen=True, eq=False)
-class Format:
-    """A binary interchange format of IEEE 754-2019, section 3.4.
-
-    Attributes:
-        name: what messages call it.
-        precision: significand bits, the implicit one included.
-        max_exponent: the exponent of the largest finite numbers; the smallest normal one has 1 less this.
-    """
-
-    name: str
-    precision: int
-    max_exponent: int
-
-    @cached_property
-    def trailing_bits(self) -> int:
-        """Bits of the trailing significand field."""
-        return self.precision - 1
-
-    @cached_property
-    def min_exponent(self) -> int:
-        """The exponent of the smallest normal number."""
-        return 1 - self.max_exponent
-
-    @cached_property
-    def infinity(self) -> int:
-        """The pattern of +infinity; a greater magnitude is a NaN."""
-        return (2 * self.max_exponent + 1) << self.trailing_bits
-
-    @cached_property
-    def sign_bit(self) -> int:
-        """The pattern of -0."""
-        return 1 << (self.trailing_bits + (2 * self.max_exponent + 1).bit_length())
-
-    @cached_property
-    def largest(self) -> int:
-        """The pattern of the finite number of largest magnitude, positive."""
-        return self.infinity - 1
-
-    def is_subnormal(self, bits: int) -> bool:
-        """Whether the pattern is a subnormal number: exponent field 0, and not a zero."""
-        return 0 < bits & (self.sign_bit - 1) < 1 << self.trailing_bits
-
-    def is_zero(self, bits: int) -> bool:
-        """Whether the pattern is one of the two zeros."""
-        return bits & (self.sign_bit - 1) == 0
-
-    def decode(self, bits: int) -> Datum | None:
-        """The number that a pattern stands for; ``None`` for a NaN."""
-        return _decode(self, bits)
-
-    def exponent(self, magnitude: Fraction) -> int:
-        """The exponent of the numbers around ``magnitude``, as if there were no largest number."""
-        if magnitude == 0:
-            return self.min_exponent
-        dividend, divisor = magnitude.numerator, magnitude.denominator
-        exponent = dividend.bit_length() - divisor.bit_length()
-        if dividend << max(-exponent, 0) < divisor << max(exponent, 0):  # magnitude < 2^exponent
-            exponent -= 1
-        return max(exponent, self.min_exponent)
-
-    def round(self, datum: Datum) -> int:
-        """The nearest number's pattern: ties to even, overflow to infinity, the sign kept (rn16, rn32)."""
-        sign = self.sign_bit if datum.negative else 0
-        if datum.infinite:
-            return sign | self.infinity
-        magnitude = abs(datum.fraction)
-        exponent = self.exponent(magnitude)
-        shift = self.trailing_bits - exponent  # the significand is magnitude * 2^shift
-        significand = _quotient_half_even(
-            magnitude.numerator << max(shift, 0), magnitude.denominator << max(-shift, 0)
-        )
-        if significand == 1 << self.precision:  # rounded up to the next power of two
-            significand >>= 1
-            exponent += 1
-        if exponent > self.max_exponent:
-            return sign | self.infinity
-        if significand < 1 << self.trailing_bits:  # a zero or a subnormal: exponent field 0
-            return sign | significand
-        field = exponent + self.max_exponent
-        return sign | field << self.trailing_bits | significand - (1 << self.trailing_bits)
-
-    def neighbours(self, datum: Datum) -> tuple[int, int]:
-        """The largest number not above ``datum`` (finite) and the smallest not below it, as patterns.
-
-        The infinities are numbers here: beyond the largest finite number they are the neighbour outwards.
-        """
-        spacing = _power_of_two(self.exponent(abs(datum.fraction)) - self.trailing_bits)
-        steps = datum.fraction / spacing
-        below = Datum(datum.negative, math.floor(steps) * spacing)
-        above = Datum(datum.negative, math.ceil(steps) * spacing)
-        return self.round(below), self.round(above)
-
-    def convert(self, bits: int | None, source: Format) -> int | None:
-        """A pattern of ``source`` rounded to this format; a NaN (``None``) stays one."""
-        return None if bits is None else _convert(self, bits, source)
-
-
-@lru_cache(maxsize=1 << 17)
-def _convert(form: Format, bits: int, source: Format) -> int | None:
-    datum = _decode(source, bits)
-    return None if datum is None else form.round(datum)
-
-
-@lru_cache(maxsize=1 << 17)
-def _decode(form: Format, bits: int) -> Datum | None:
-    negative = bits & form.sign_bit != 0
-    magnitude = bits & (form.sign_bit - 1)
-    if magnitude > form.infinity:
-        return None
-    if magnitude == form.infinity:
-        return _infinity(negative)
-    field = magnitude >> form.trailing_bits
-    trailing = magnitude & ((1 << form.trailing_bits) - 1)
-    if field == 0:
-        value = trailing * _power_of_two(form.min_exponent - form.trailing_bits)
-    else:
-        implicit = 1 << form.trailing_bits
-        value = (implicit + trailing) * _power_of_two(field - form.max_exponent - form.trailing_bits)
-    return Datum(negative, -value if negative else value)
-
-
-BINARY16 = Format("FLOAT16", precision=11, max_exponent=15)
-BINARY32 = Format("FLOAT32", precision=24, max_exponent=127)
-
-# --------------------------------------------------------------------------------------------------
-# Value sets and the functions on them
-# --------------------------------------------------------------------------------------------------
-
-Member = int | None
-"""A member of a floating-point value set: a pattern that is no NaN, or ``None`` for "any NaN"."""
-
-Values = frozenset[Member]
-"""A value set of a floating-point format."""
-
-
-class Arithmetic:
-    """The functions of rules 4 and 5 in one format, on members and on value sets.
-
-    Args:
-        form: the format of operands and results.
-        strict: whether ``--strict`` narrows the latitude: no closure, and -0 less than +0.
-    """
-
-    def __init__(self, form: Format, strict: bool) -> None:
-        self.form = form
-        self.strict = strict
-        self.functions: dict[str, Callable[..., Iterable[Member]]] = {
-            "min": self.minimum,
-            "max": self.maximum,
-            "abs": self.absolute,
-            "neg": self.negate,
-            "add": self.add,
-            "subtract": self.subtract,
-            "multiply": self.multiply,
-        }
-        for name, function in _INTEGRAL.items():
-            self.functions[name] = self._integral(function)
-
-    def closed(self, members: Iterable[Member]) -> Values:
-        """The value set with its closure (rule 1): a subnormal brings both zeros, a zero the other."""
-        values = frozenset(members)
-        if self.strict:
-            return values
-        zero = any(
-            member is not None and (self.form.is_zero(member) or self.form.is_subnormal(member))
-            for member in values
-        )
-        return values | {0, self.form.sign_bit} if zero else values
-
-    def member(self, bits: int) -> Member:
-        """The member that a pattern is: itself, or any NaN (rule 2)."""
-        return None if self.form.decode(bits) is None else bits
-
-    def converted(self, values: Values, source: Format) -> Values:
-        """A value set of ``source``, every member rounded to this format."""
-        return self.closed(self.form.convert(member, source) for member in values)
-
-    def apply(self, function: Callable[..., Iterable[Member]], *operands: Values) -> Values:
-        """``function`` on all combinations of members, and the closure (rule 5)."""
-        return self.closed(
-            result for combination in itertools.product(*operands) for result in function(*combination)
-        )
-
-    def minimum(self, a: Member, b: Member) -> Iterable[Member]:
-        """The smaller; with one NaN operand any NaN, or the other operand (rule 5)."""
-        return self._extreme(a, b, larger=False)
-
-    def maximum(self, a: Member, b: Member) -> Iterable[Member]:
-        """The larger; with one NaN operand any NaN, or the other operand (rule 5)."""
-        return self._extreme(a, b, larger=True)
-
-    def _extreme(self, a: Member, b: Member, larger: bool) -> Iterable[Member]:
-        left = None if a is None else self.form.decode(a)
-        right = None if b is None else self.form.decode(b)
-        if left is None or right is None:
-            return {None, a, b}  # one of the two is None itself
-        if left.value == right.value:
-            if not self.strict or left.negative == right.negative:
-                return {a, b}  # the same pattern, or two zeros that compare equal
-            return {a} if left.negative is not larger else {b}  # strict: -0 is less than +0
-        return {a} if (left.value > right.value) is larger else {b}
-
-    def absolute(self, a: Member) -> Iterable[Member]:
-        """The sign bit cleared (rule 5)."""
-        return {None if a is None else a & ~self.form.sign_bit}
-
-    def negate(self, a: Member) -> Iterable[Member]:
-        """The sign bit changed (rule 5)."""
-        return {None if a is None else a ^ self.form.sign_bit}
-
-    def _integral(self, function: Callable[[Fraction], int]) -> Callable[[Member], Iterable[Member]]:
-        """A function to integers: infinities kept, NaN to any NaN, zeros with the operand's sign (rule 5)."""
-
-        def lifted(a: Member) -> Iterable[Member]:
-            datum = None if a is None else self.form.decode(a)
-            if datum is None or datum.infinite:
-                return {a}
-            return {self.form.round(Datum(datum.negative, Fraction(function(datum.fraction))))}
-
-        return lifted
-
-    def add(self, a: Member, b: Member) -> Iterable[Member]:
-        """The sum, rounded once (rules 4 and 5)."""
-        return self._rounded(_sum, a, b)
-
-    def subtract(self, a: Member, b: Member) -> Iterable[Member]:
-        """The difference, rounded once (rule 5)."""
-        return self._rounded(lambda left, right: _sum(left, _negated(right)), a, b)
-
-    def multiply(self, a: Member, b: Member) -> Iterable[Member]:
-        """The product, rounded once (rules 4 and 5)."""
-        return self._rounded(_product, a, b)
-
-    def fused_multiply_add(self, a: Member, b: Member, c: Member) -> Iterable[Member]:
-        """The product plus ``c``, rounded once (rule 4)."""
-
-        def exact(left: Datum, right: Datum, addend: Datum) -> Datum | None:
-            product = _product(left, right)
-            return None if product is None else _sum(product, addend)
-
-        return self._rounded(exact, a, b, c)
-
-    def _rounded(self, exact: Callable[..., Datum | None], *operands: Member) -> Iterable[Member]:
-        """An exact operation rounded once; a NaN among the operands, or no result, gives any NaN."""
-        data = [None if operand is None else self.form.decode(operand) for operand in operands]
-        result = None if any(datum is None for datum in data) else exact(*data)
-        return {None if result is None else self.form.round(result)}
-
-
-# --------------------------------------------------------------------------------------------------
-# Operators
-# --------------------------------------------------------------------------------------------------
+from dmlcts.specs.oracle.real_number import INTEGRAL, Datum, infinity
+from dmlcts.specs.oracle.value_sets import Arithmetic, Member, Values
 
 
 def _float_attribute(operator: OperatorDesc, name: str) -> int:
@@ -411,7 +65,7 @@ def _undefined(expression: Expression) -> FormulaError:
 def _exact_number(value: float) -> Datum:
     """A constant of the formula, exactly."""
     negative = math.copysign(1.0, value) < 0
-    return _infinity(negative) if math.isinf(value) else Datum(negative, Fraction(value))
+    return infinity(negative) if math.isinf(value) else Datum(negative, Fraction(value))
 
 
 class _FloatingOracle:
@@ -623,7 +277,7 @@ _INTEGER_FUNCTIONS: Mapping[str, Callable[..., int]] = {
     "add": lambda a, b: a + b,
     "subtract": lambda a, b: a - b,
     "multiply": lambda a, b: a * b,
-    **dict.fromkeys(_INTEGRAL, _unchanged),
+    **dict.fromkeys(INTEGRAL, _unchanged),
 }
 
 _FORMATS = {DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32}

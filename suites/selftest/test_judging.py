@@ -17,7 +17,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.arena import Arena
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case, Placement
-from dmlcts.suites.expectations import judge_case
+from dmlcts.suites.expectations import complement, judge_case
 from dmlcts.suites.judge import account, smallest
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.values import Values, text, text_with_bits
@@ -130,6 +130,30 @@ def test_padding_inside_the_total_size_is_nobodys_business() -> None:
     assert found(InThePadding(), case()) == []
 
 
+def test_a_wrong_value_that_equals_the_poison_is_still_a_wrong_value() -> None:
+    class Complement(Reference):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            return ~super().compute(operator, x)
+
+    assert found(Complement(), case()) == [("tensor.position", "fail")]
+
+
+def test_a_refusal_breaks_the_clause_of_what_is_refused() -> None:
+    class NoEqualBounds(Reference):
+        def refuses(self, operator: OperatorDesc) -> str:
+            return "equal" if operator.attributes["Min"] == operator.attributes["Max"] else ""
+
+    class NoStrides(Reference):
+        def refuses(self, operator: OperatorDesc) -> str:
+            return "strides" if operator.input.strides is not None else ""
+
+    equal = OperatorDesc("ELEMENT_WISE_CLIP", clip().tensors, {"ScaleBias": None, "Min": f32(1), "Max": f32(1)})
+    judged = case(equal, clause="clip.bounds.equal", layout_clause=None)
+    assert found(NoEqualBounds(), judged) == [("clip.bounds.equal", "fail")]
+    strided = case(clip(strides=(2,)), layout_clause="tensor.strides.padded")
+    assert found(NoStrides(), strided) == [("tensor.strides.padded", "fail")]
+
+
 def test_an_exception_is_a_crash() -> None:
     assert found(Raises(), case()) == [("clip.formula", "crash")]
 
@@ -196,7 +220,7 @@ def test_the_poison_is_what_the_output_must_not_become() -> None:
     judged = case()
     arena = Arena.prepare(judged)
     expected = np.array([-2, -2, 0, 3, 3], np.int8)
-    poisoned = arena.poisoned(judged, expected)
+    poisoned = arena.poisoned(judged, complement(expected, DataType.INT8))
     assert (poisoned.poison(judged) == ~expected).all()
     assert arena.memory.ctypes.data % 4096 == 0
 

@@ -1,0 +1,66 @@
+"""The checks of all tables together: what two of them claim, and the names that go from one to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from dmlcts.specs.common_checks import Loaded, tables_of
+from dmlcts.specs.errors import Fault
+from dmlcts.specs.mends import closest
+from dmlcts.specs.models import AnyTable, LatitudeTable, OperatorTable, RulesTable
+from dmlcts.specs.yaml_source import Document, KeyPath
+
+Claim = tuple[Document, KeyPath, object]
+"""A name that only one table may have, with its place."""
+
+
+def joint_faults(loaded: Sequence[Loaded[AnyTable]], *, whole: bool) -> Iterator[Fault]:
+    """What is wrong with the tables together; ``whole``: whether every file could be read."""
+    operators, rules = tables_of(loaded, OperatorTable), tables_of(loaded, RulesTable)
+    latitudes = tables_of(loaded, LatitudeTable)
+    owners: list[tuple[Document, OperatorTable | RulesTable]] = [*operators, *rules]
+
+    claims: list[Claim] = [(document, ("operator",), table.operator) for document, table in operators]
+    yield from _claimed_twice(claims, "the operator", "keep one table an operator")
+    claims = [(document, ("code",), table.code) for document, table in operators]
+    yield from _claimed_twice(claims, "the operator code", "write the number that DML_OPERATOR_TYPE gives")
+    claims = [
+        (document, ("clauses", index, "id"), clause.id)
+        for document, table in owners
+        for index, clause in enumerate(table.clauses)
+    ]
+    yield from _claimed_twice(claims, "the clause id", "rename one of them")
+    claims = [
+        (document, ("latitudes", index, "name"), latitude.name)
+        for document, table in latitudes
+        for index, latitude in enumerate(table.latitudes)
+    ]
+    yield from _claimed_twice(claims, "the latitude", "rename one of them")
+    claims = [(document, ("limits", name), name) for document, table in rules for name in table.limits]
+    yield from _claimed_twice(claims, "the limit", "keep one of them")
+
+    if whole:  # else the latitude may stand in the file that could not be read
+        known = [latitude.name for _, table in latitudes for latitude in table.latitudes]
+        yield from _latitude_faults(owners, known)
+
+
+def _claimed_twice(claims: Iterable[Claim], what: str, mend: str) -> Iterator[Fault]:
+    first: dict[object, str] = {}
+    for document, path, name in claims:
+        line, _ = document.key_position(path)
+        if name in first:
+            cause = f"{what} {name} stands twice, first in {first[name]}"
+            yield document.fault(path, cause, mend, at_key=path[0] == "limits")
+        else:
+            first[name] = f"{document.file}:{line}"
+
+
+def _latitude_faults(
+    owners: Iterable[tuple[Document, OperatorTable | RulesTable]], known: Sequence[str]
+) -> Iterator[Fault]:
+    for document, table in owners:
+        for index, clause in enumerate(table.clauses):
+            for item, name in enumerate(clause.latitude):
+                if name not in known:
+                    where = ("clauses", index, "latitude", item)
+                    yield document.fault(where, f"there is no latitude {name!r}", closest(name, known))

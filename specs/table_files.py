@@ -1,0 +1,85 @@
+"""The files that hold tables: those built in, and those the user names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from dmlcts.specs.errors import UsageError
+from dmlcts.specs.yaml_source import MAX_BYTES
+
+FOLDERS = ("operators", "shared")
+"""The folders of this package that hold the built-in tables."""
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table file: the name that faults use, the name of its digest, and its bytes."""
+
+    name: str
+    digest_name: str
+    data: bytes
+
+
+def builtin_files() -> list[TableFile]:
+    """The tables of this package, by folder and name."""
+    root = resources.files("dmlcts.specs")
+    found = []
+    for folder in FOLDERS:
+        try:
+            entries = sorted((root / folder).iterdir(), key=lambda entry: entry.name)
+        except OSError as error:
+            raise _unreadable(f"specs/{folder}", error, "reinstall dmlcts") from None
+        for entry in entries:
+            if entry.name.endswith(".yaml"):
+                name = f"{folder}/{entry.name}"
+                found.append(TableFile(f"specs/{name}", name, _read(entry, name, "reinstall dmlcts")))
+    return found
+
+
+def extra_files(extra: Iterable[Path]) -> list[TableFile]:
+    """The tables that the given files and folders are, each once.
+
+    Raises:
+        UsageError: one does not exist, holds no table, or cannot be read.
+    """
+    paths: dict[Path, Path] = {}
+    for given in map(Path, extra):
+        for path in _yaml_files(given):
+            paths.setdefault(path.resolve(), path)  # a file that is named twice is read once
+    found: list[TableFile] = []
+    for path in paths.values():
+        namesakes = sum(file.digest_name.partition("#")[0] == path.name for file in found)
+        digest_name = f"{path.name}#{namesakes + 1}" if namesakes else path.name
+        found.append(TableFile(str(path), digest_name, _read(path, str(path), "make it readable")))
+    return found
+
+
+def _yaml_files(given: Path) -> list[Path]:
+    try:
+        if given.is_file():
+            return [given]
+        found = sorted(given.glob("*.yaml")) if given.is_dir() else None
+    except (OSError, ValueError) as error:
+        raise _unreadable(str(given), error, "give a folder of *.yaml tables, or one such file") from None
+    if found is None:
+        raise UsageError(f"there is no table file or folder {str(given)!r}", "give one that exists")
+    if not found:
+        raise UsageError(f"the folder {str(given)!r} holds no *.yaml file", "give a folder of tables")
+    return found
+
+
+def _read(file: Traversable, name: str, mend: str) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)  # one more than allowed, which decode() refuses
+    except OSError as error:
+        raise _unreadable(name, error, mend) from None
+
+
+def _unreadable(name: str, error: OSError | ValueError, mend: str) -> UsageError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return UsageError(f"{name!r} cannot be read: {reason}", mend)

@@ -1,0 +1,323 @@
+"""Faults of state: kernels that remember what they must not, or that another kernel changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import OperatorDesc, Region, TensorDesc
+from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
+
+Bindings = Mapping[str, Region]
+
+
+class _Stateful(Reference):
+    """A device with a memory of its own: :attr:`known` lives as long as the device."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, Any] = {}
+
+
+class _KernelState(Kernel):
+    """A kernel with a memory of its own."""
+
+    def __init__(self, device: Reference, operator: OperatorDesc) -> None:
+        super().__init__(device, operator)
+        self.known: dict[str, Any] = {}
+
+
+def shape(operator: OperatorDesc) -> tuple[Any, ...]:
+    """What a kernel cache is keyed by that forgets the attributes."""
+    return operator.name, *operator.tensors.values()
+
+
+# -- attributes ----------------------------------------------------------------------------------------
+
+
+class AttributesOfTheFirstKernel(_Stateful):
+    """All kernels of an operator run with the attributes of the first one that the device made."""
+
+    clause = "execution.independent"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """Replace the attributes by the first ones."""
+        kernel = super().create(operator)
+        first = self.known.setdefault(operator.name, operator.attributes)
+        kernel.operator = OperatorDesc(operator.name, operator.tensors, first)
+        return kernel
+
+
+class AttributesMissingInTheCacheKey(_Stateful):
+    """Compiled kernels are kept by operator and tensors; another one's attributes come with them."""
+
+    clause = "execution.independent"
+    modelled_on = "https://github.com/tensorflow/tfjs-core/issues/75"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel from the cache."""
+        return self.known.setdefault(shape(operator), super().create(operator))  # type: ignore[no-any-return]  # Any
+
+
+class ScaleBiasMissingInTheCacheKey(_Stateful):
+    """Compiled kernels are kept by everything but ScaleBias."""
+
+    clause = "execution.independent"
+    modelled_on = "https://github.com/microsoft/onnxruntime/pull/24309"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel from the cache."""
+        bits = [value.tobytes() for value in operator.attributes.values() if isinstance(value, np.float32)]
+        key = (*shape(operator), *bits, operator.attributes.get("RoundingMode"))
+        return self.known.setdefault(key, super().create(operator))  # type: ignore[no-any-return]  # Any
+
+
+class AttributesOfTheLastKernel(_Stateful):
+    """A kernel runs with the attributes of the operator's kernel that was created last."""
+
+    clause = "execution.independent"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """Note the attributes."""
+        kernel = super().create(operator)
+        self.known[operator.name] = operator.attributes
+        return kernel
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
+        """Run with those noted last."""
+        super().dispatch(OperatorDesc(operator.name, operator.tensors, self.known[operator.name]), memory, bindings)
+
+
+class MinSharedBetweenOperators(_Stateful):
+    """CLIP and THRESHOLD keep Min in one place: the kernel that was created last of both sets it."""
+
+    clause = "execution.independent"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """Note Min."""
+        kernel = super().create(operator)
+        if "Min" in operator.attributes:
+            self.known[operator.input.data_type] = operator.attributes["Min"]
+        return kernel
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
+        """Run with the Min noted last for the type."""
+        attributes = dict(operator.attributes)
+        if "Min" in attributes:
+            attributes["Min"] = self.known[operator.input.data_type]
+        super().dispatch(OperatorDesc(operator.name, operator.tensors, attributes), memory, bindings)
+
+
+class MinOfTheOtherOperator(_Stateful):
+    """A CLIP kernel that is alive when a THRESHOLD kernel is created takes over its Min."""
+
+    clause = "execution.independent"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """Change the CLIP kernels made so far."""
+        kernel = super().create(operator)
+        alive = self.known.setdefault("clip", [])
+        if operator.name == "ELEMENT_WISE_THRESHOLD":
+            for other in alive:
+                changed = {**other.operator.attributes, "Min": operator.attributes["Min"]}
+                other.operator = OperatorDesc(other.operator.name, other.operator.tensors, changed)
+        if operator.name == "ELEMENT_WISE_CLIP":
+            self.known["clip"] = [*alive[-16:], kernel]
+        return kernel
+
+
+class ClosingReleasesOthers(_Stateful):
+    """Closing a kernel releases the constants of all kernels of the device, which then clamp with zeros."""
+
+    clause = "execution.independent"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel that counts the closings after it was made."""
+        device, made = self, self.known.get("closed", 0)
+        reason = self.refuses(operator)
+        if reason:
+            super().create(operator)
+
+        class Counting(Kernel):
+            def dispatch(self, memory: Array, bindings: Bindings) -> None:
+                """Zeros for FLOATs where another kernel was closed in the meantime."""
+                if device.known.get("closed", 0) != made:
+                    zeros = {
+                        name: np.float32(0) if isinstance(value, np.float32) else value
+                        for name, value in self.operator.attributes.items()
+                    }
+                    self.operator = OperatorDesc(self.operator.name, self.operator.tensors, zeros)
+                super().dispatch(memory, bindings)
+
+            def close(self) -> None:
+                """Count."""
+                device.known["closed"] = device.known.get("closed", 0) + 1
+
+        return Counting(self, operator)
+
+
+# -- dispatches ----------------------------------------------------------------------------------------
+
+
+class SecondDispatchDoesNothing(Reference):
+    """A kernel that has run once does nothing any more."""
+
+    clause = "execution.repeatable"
+
+    class _Once(_KernelState):
+        def dispatch(self, memory: Array, bindings: Bindings) -> None:
+            """Run the first time."""
+            if not self.known.setdefault("done", False):
+                super().dispatch(memory, bindings)
+            self.known["done"] = True
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel that counts."""
+        super().create(operator)
+        return self._Once(self, operator)
+
+
+class FirstOutputReturnedAgain(Reference):
+    """A kernel keeps the result of its first dispatch and writes it at every further one."""
+
+    clause = "execution.repeatable"
+
+    class _Memo(_KernelState):
+        def dispatch(self, memory: Array, bindings: Bindings) -> None:
+            """Compute once, write always."""
+            device, operator = self.device, self.operator
+            if "output" not in self.known:
+                super().dispatch(memory, bindings)
+                self.known["output"] = device.read(memory, bindings["OutputTensor"], operator.output)
+            device.write(memory, bindings["OutputTensor"], operator.output, self.known["output"])
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel that remembers."""
+        super().create(operator)
+        return self._Memo(self, operator)
+
+
+class PreviousOutputReturned(Reference):
+    """The output of a kernel lags one dispatch behind, from the second dispatch on."""
+
+    clause = "execution.repeatable"
+
+    class _Late(_KernelState):
+        def dispatch(self, memory: Array, bindings: Bindings) -> None:
+            """Write what the dispatch before computed."""
+            device, operator = self.device, self.operator
+            super().dispatch(memory, bindings)
+            output = device.read(memory, bindings["OutputTensor"], operator.output)
+            device.write(memory, bindings["OutputTensor"], operator.output, self.known.get("output", output))
+            self.known["output"] = output
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel that lags."""
+        super().create(operator)
+        return self._Late(self, operator)
+
+
+class FirstBindingsRemembered(Reference):
+    """A kernel goes on to read where its first dispatch read, where that still lies in the memory."""
+
+    clause = "execution.repeatable"
+    modelled_on = "https://github.com/mrdoob/three.js/pull/34381"
+
+    class _Bound(_KernelState):
+        def dispatch(self, memory: Array, bindings: Bindings) -> None:
+            """Bind the input once."""
+            first = self.known.setdefault("input", bindings["InputTensor"])
+            if first.offset + self.operator.input.minimum_size_in_bytes <= memory.size:
+                bindings = {**bindings, "InputTensor": first}
+            super().dispatch(memory, bindings)
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel that remembers."""
+        super().create(operator)
+        return self._Bound(self, operator)
+
+
+class FirstMemoryRemembered(Reference):
+    """A kernel goes on to work on the resource of its first dispatch."""
+
+    clause = "execution.repeatable"
+
+    class _Bound(_KernelState):
+        def dispatch(self, memory: Array, bindings: Bindings) -> None:
+            """Use the first memory with its bindings."""
+            super().dispatch(*self.known.setdefault("first", (memory, dict(bindings))))
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel that remembers."""
+        super().create(operator)
+        return self._Bound(self, operator)
+
+
+class DispatchesAccumulate(Reference):
+    """A kernel starts from its own previous result where that is larger, as if it reduced over dispatches."""
+
+    clause = "execution.repeatable"
+
+    class _Growing(_KernelState):
+        def dispatch(self, memory: Array, bindings: Bindings) -> None:
+            """The larger of now and before."""
+            device, operator = self.device, self.operator
+            super().dispatch(memory, bindings)
+            output = device.read(memory, bindings["OutputTensor"], operator.output)
+            with np.errstate(all="ignore"):
+                self.known["output"] = np.maximum(output, self.known.get("output", output))
+            device.write(memory, bindings["OutputTensor"], operator.output, self.known["output"])
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel that accumulates."""
+        super().create(operator)
+        return self._Growing(self, operator)
+
+
+# -- neighbours ----------------------------------------------------------------------------------------
+
+
+class RepeatedInputsNotWritten(Reference):
+    """An element equal to the one before it is not written, as if the output held the result already."""
+
+    clause = "tensor.output.complete"
+
+    def write(self, memory: Array, region: Region, tensor: TensorDesc, values: Array) -> None:
+        """Skip where the input repeats."""
+        kept = self.read(memory, region, tensor).reshape(-1)
+        flat = values.reshape(-1)
+        fresh = np.r_[True, self.x[1:] != self.x[:-1]]
+        kept[fresh] = flat[fresh]
+        super().write(memory, region, tensor, kept.reshape(tensor.sizes))
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        """Note the input."""
+        self.x = x.reshape(-1)
+        return super().compute(operator, x)
+
+
+class InfinityIsSticky(Reference):
+    """The element after an infinite one is taken for infinite too."""
+
+    clause = "tensor.position"
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        """Carry infinities on."""
+        flat = x.reshape(-1).copy()
+        after = np.r_[False, np.isinf(flat[:-1])]
+        flat[after] = np.r_[flat[:1], flat[:-1]][after]
+        return super().compute(operator, flat.reshape(x.shape))
+
+
+class ResultsDependOnOrder(Reference):
+    """Where inputs fall by more than half of the previous one, the pipeline returns the previous element's result."""
+
+    clause = "tensor.position"
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        """A hazard between neighbours."""
+        y = super().compute(operator, x).reshape(-1)
+        flat = x.reshape(-1).astype(np.float64)
+        hazard = np.r_[False, (flat[:-1] > 4) & (flat[1:] < 0)]
+        return np.where(hazard, np.r_[y[:1], y[:-1]], y).reshape(x.shape)
