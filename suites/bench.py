@@ -117,6 +117,13 @@ class Bench:
             self._stack.callback(device.close)
         return describe(device.info)
 
+    def fresh(self) -> Bench:
+        """Another bench on a device that has run nothing yet, of a new backend object where one can be made."""
+        backend = self.backend
+        with contextlib.suppress(TypeError):  # a class that wants arguments: the object at hand has to do
+            backend = type(self.backend)()
+        return Bench(self.name, backend, self.options, self.tables, self.level, strict=self.strict)
+
     def close(self) -> None:
         """Close the device; a device that fails to close is reported as the backend's own error."""
         self._stack.close()

@@ -234,6 +234,60 @@ def probe(
     sys.exit(NOT_CONFORMANT if found.unsafe else 0)
 
 
+@main.command()
+@click.option(
+    "--seed",
+    "seeds",
+    multiple=True,
+    type=click.IntRange(0, (1 << 32) - 1),
+    metavar="N",
+    help="Seed of all that is drawn; repeatable, the verdicts must not depend on it (default: 0).",
+)
+@click.option("-n", "workers", type=click.IntRange(1), metavar="N", help="Processes (default: one a core).")
+@click.option("--part", type=click.Choice(["all", "mutants", "permitted"]), default="all", show_default=True)
+@click.option("--name", "names", multiple=True, metavar="NAME", help="Only this implementation; repeatable.")
+@click.option("--list", "listing", is_flag=True, help="List the catalogues and stop.")
+@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the proof as JSON.")
+@click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write the kill matrix as a page.")
+def selftest(
+    seeds: tuple[int, ...],
+    workers: int | None,
+    part: str,
+    names: tuple[str, ...],
+    listing: bool,
+    json_path: str | None,
+    html_path: str | None,
+) -> None:
+    """Prove the suite: every broken implementation is caught, under the clause it breaks, and no permitted one is.
+
+    Needs a checkout. Exit code 1 where a mutant survives that the quick profile should kill, where it is killed
+    under another clause than the one it breaks, or where a permitted implementation fails.
+    """
+    import os
+
+    from rich.console import Console
+
+    from dmlcts.reports import killmatrix, writing
+    from dmlcts.suites import proving
+
+    if listing:
+        mutants, singles, pairs = proving.catalogues()
+        for mutant in mutants:
+            click.echo(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
+        click.echo(
+            f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them"
+        )
+        return
+    proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, lambda text: click.echo(text, err=True),
+                          part=part, names=names)  # fmt: skip
+    killmatrix.print_proof(proof, Console())
+    if json_path is not None:
+        writing.write_json(Path(json_path), proof)
+    if html_path is not None:
+        writing.write_text(Path(html_path), killmatrix.html(proof))
+    sys.exit(NOT_CONFORMANT if killmatrix.unexpected(proof) else 0)
+
+
 @main.group()
 def spec() -> None:
     """Read, check, trace and compare the spec tables."""

@@ -528,10 +528,7 @@ def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Jud
     judgements += [_stopped(bench, case, mishap) for mishap in mishaps]
     clause = case.layout_clause or case.clause
     whole = _together(judgements, clause)
-    told = tuple(
-        replace(finding, case=case, clause=clause if finding.clause == case.clause else finding.clause, suspects=())
-        for finding in whole.findings
-    )
+    told = tuple(replace(finding, case=case, clause=clause, suspects=()) for finding in whole.findings)
     return replace(whole, findings=told)
 
 
@@ -562,7 +559,6 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     if alone.findings or alone.refused:
         return alone
     cases = [replace(case, operator=operator, expectation="oracle") for operator in _neighbours(bench, case)]
-    cases = [other for other in cases if not judge_oracle(bench, other).findings]  # wrong by itself: another clause's
     cases.insert(len(cases) // 2, case)
     kernels = [bench.create(other.operator) for other in cases]
     for kernel, other in zip(kernels, cases, strict=True):
@@ -571,12 +567,23 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     judgements = []
     for kernel, other in [*zip(kernels, cases, strict=True), *zip(kernels[::-1], cases[::-1], strict=True)]:
         judged = judge_dispatch(bench, kernel, other, bench.oracle(other.operator))
+        if judged.findings and other is not case and _wrong_by_itself(bench, other):
+            continue  # another clause's business
         judgements.append(_as_state(judged, other))
     mine = cases.index(case)
     others = kernels[:mine] + kernels[mine + 1 :]
     judgements += [_stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
     judgements.append(judge_dispatch(bench, kernels[mine], case, bench.oracle(case.operator)))
     return _finished(bench, case, [kernels[mine]], judgements)
+
+
+def _wrong_by_itself(bench: Bench, case: Case) -> bool:
+    """Whether a case is wrong also where nothing ran before it."""
+    fresh = bench.fresh()
+    try:
+        return bool(judge_oracle(fresh, case).findings)
+    finally:
+        fresh.close()
 
 
 def _as_state(judgement: Judgement, case: Case) -> Judgement:

@@ -17,6 +17,8 @@ from dmlcts.suites.expectations import Finding, Judgement, judge_case, plain, va
 from dmlcts.suites.values import Values, text_with_bits
 
 _MOST_SHRINKS = 60
+_MOST_STEPWISE = 64
+_MOST_SHRUNK_ELEMENTS = 1 << 26
 _Row = tuple[str, str, str]
 
 
@@ -123,24 +125,45 @@ def smallest(bench: Bench, finding: Finding) -> Finding:
 
     A value that is wrong by itself is reduced to a packed tensor of that one element, and then breaks the
     case's value clause; what needs its layout, position or neighbours keeps them, as small as they can be.
+    What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``.
     """
+    least = _smallest(bench, finding)
+    if least.outcome != "fail" or least.clause.startswith("execution."):
+        return least
+    fresh = bench.fresh()
+    try:
+        if not judge_case(fresh, least.case).findings:
+            title = f"{least.title}, only after other kernels"
+            return replace(finding, clause="execution.independent", title=title, suspects=())
+        if least.clause == "tensor.output.complete" and least.case.layout_clause is not None:
+            count = least.case.operator.input.element_count
+            packed = replace(plain(fresh, least.case, least.case.values, count), expectation="oracle")
+            if packed.operator != least.case.operator and not judge_case(fresh, packed).findings:
+                return replace(least, clause=least.case.layout_clause)  # in a packed tensor all are written
+    finally:
+        fresh.close()
+    return least
+
+
+def _smallest(bench: Bench, finding: Finding) -> Finding:
     case = finding.case
     for candidate in _single_elements(bench, finding):
         found = _again(bench, candidate, finding.outcome)
         if found is not None:
             return found
     best = finding
-    budget = _MOST_SHRINKS
+    budget, elements = _MOST_SHRINKS, _MOST_SHRUNK_ELEMENTS
     shrinking = True
-    while shrinking and budget > 0:
+    while shrinking and budget > 0 and elements > 0:
         shrinking = False
         for candidate in _shrunk(case):
             budget -= 1
+            elements -= candidate.operator.input.element_count
             found = _again(bench, candidate, finding.outcome)
             if found is not None and found.clause == finding.clause:
                 best, case, shrinking = found, candidate, True
                 break
-            if budget <= 0:
+            if budget <= 0 or elements <= 0:
                 break
     return best
 
@@ -179,7 +202,8 @@ def _shrunk(case: Case) -> Iterator[Case]:
         if target.strides is not None:
             yield _resized(case, source.sizes, source.strides, None)
     for axis, size in enumerate(source.sizes):
-        for smaller in dict.fromkeys((1, size // 2, size - 1)):
+        nearly = size - 1 if size <= _MOST_STEPWISE else size - size // 8
+        for smaller in dict.fromkeys((1, size // 2, nearly)):
             if 0 < smaller < size:
                 sizes = (*source.sizes[:axis], smaller, *source.sizes[axis + 1 :])
                 yield _resized(case, sizes, source.strides, target.strides)

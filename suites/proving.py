@@ -7,6 +7,7 @@ broken. A permitted implementation is judged by every test that its latitude can
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +16,8 @@ from typing import Any
 
 import hypothesis
 
+from dmlcts.reports.killmatrix import document
+from dmlcts.specs import DmlctsError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.bench import Bench, DeviceGone
 from dmlcts.suites.judge import Judge, account, smallest
@@ -22,6 +25,8 @@ from dmlcts.suites.probes import Probe, probes
 
 _HEAVY = ("test_more_workgroups_than_one_dispatch_takes",)
 _EXAMPLES = 12
+
+Job = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class Kill:
     cases: int
     seconds: float
     account: str
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,7 @@ class Clearance:
     alarms: tuple[str, ...]
     cases: int
     seconds: float
+    seed: int = 0
 
 
 @dataclass
@@ -128,7 +135,10 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     rightly = False
     started = time.perf_counter()
     bench = Bench(mutant.__name__, mutant(), {}, tables)
-    for probe in _ordered(probes(tables), mutant.clause):
+    chosen = _ordered(probes(tables), mutant.clause)
+    if mutant.needs:  # known to need more than the quick profile: the tests of its clause show that it still does
+        chosen = [probe for probe in chosen if mutant.clause in probe.clauses]
+    for probe in chosen:
         try:
             judge = probe.run(bench, seed)
         except DeviceGone as gone:
@@ -147,22 +157,28 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     bench.close()
     return Kill(
         mutant.__name__, _first_line(mutant.__doc__), mutant.clause, mutant.modelled_on, mutant.needs,
-        bool(clauses), rightly, tuple(sorted(clauses)), test, cases, time.perf_counter() - started, said,
+        bool(clauses), rightly, tuple(sorted(clauses)), test, cases, time.perf_counter() - started, said, seed,
     )  # fmt: skip
 
 
-def clear(name: str, backend: Any, latitude: str, seed: int, *, strict: bool, thorough: bool) -> Clearance:
-    """Run the suite on a permitted implementation; ``thorough``: all tests, else those about values of floats."""
+def clear(name: str, seed: int, *, strict: bool, scope: str) -> Clearance:
+    """Run the suite on a permitted implementation, by its name in the catalogue.
+
+    ``scope`` says which tests: "everything" but the largest tensors, "seeded" for what a seed changes,
+    "few values" for the many pairs.
+    """
+    from dmlcts.suites.selftest.mutants import permitted
+
     load_hypothesis_profile()
+    made = getattr(permitted, name)
+    backend, latitude = made(), _first_line(made.__doc__)
     tables = load_tables()
     bench = Bench(name, backend, {}, tables, strict=strict)
     alarms = []
     cases = 0
     started = time.perf_counter()
     for probe in probes(tables):
-        if not thorough and not _about_values(probe):
-            continue
-        if any(heavy in probe.test for heavy in _HEAVY):
+        if not _chosen(probe, scope):
             continue
         judge = probe.run(bench, seed)
         cases += _cases(judge)
@@ -170,22 +186,93 @@ def clear(name: str, backend: Any, latitude: str, seed: int, *, strict: bool, th
             finding = judge.ledger.findings[0]
             alarms.append(f"{probe.test}: {finding.clause}: {finding.title}")
     bench.close()
-    return Clearance(name, latitude, strict, tuple(alarms), cases, time.perf_counter() - started)
+    return Clearance(name, latitude, strict, tuple(alarms), cases, time.perf_counter() - started, seed)
 
 
-_VALUE_MODULES = (
-    "test_clamping",
-    "test_rounding",
-    "test_casting",
-    "test_special_values",
-    "test_scale_bias",
-    "test_properties",
-)
-_SLOW_FOR_PAIRS = ("test_every_input", "test_seeded_bulk", "drawn")
+class NoCatalogue(DmlctsError):  # noqa: N818  # it says what is missing here
+    """The catalogues of mutants and permitted implementations are part of a checkout only."""
 
 
-def _about_values(probe: Probe) -> bool:
-    return probe.module in _VALUE_MODULES and not any(name in probe.test for name in _SLOW_FOR_PAIRS)
+def catalogues() -> tuple[tuple[type[Any], ...], list[str], list[str]]:
+    """The mutants, the names of the permitted implementations, and the names of all permitted pairs.
+
+    Raises:
+        NoCatalogue: this is an installed copy, which does not hold them.
+    """
+    try:
+        from dmlcts.suites.selftest.mutants import permitted
+        from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
+    except ModuleNotFoundError:
+        raise NoCatalogue(
+            "the selftest needs the catalogues of a checkout; run it in one, installed with pip -e"
+        ) from None
+    singles = [made.__name__ for made in permitted.PERMITTED]
+    return MUTANTS, singles, [pair.__name__ for pair in permitted.pairs()]
+
+
+def prove(
+    seeds: Sequence[int], workers: int, told: Callable[[str], None], *, part: str = "all", names: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Run both catalogues and put the outcome together (``dmlcts-selftest/1``).
+
+    Args:
+        seeds: each mutant is judged with each of them, a permitted implementation by everything with the first
+            and by the tests that a seed changes with the others, a permitted pair with the first.
+        workers: how many processes.
+        told: is given a line for each implementation that is finished.
+        part: "mutants", "permitted" or "all".
+        names: only these implementations; all where empty.
+    """
+    mutants, singles, pairs = catalogues()
+    chosen = [mutant for mutant in mutants if not names or mutant.__name__ in names]
+    jobs: list[Job] = []
+    if part in ("all", "mutants"):
+        jobs += [
+            (judge_mutant, (mutant, seed), {}) for seed in seeds for mutant in chosen if mutant.needs != "isolation"
+        ]
+    if part in ("all", "permitted"):
+        scopes = ["everything", *(["seeded"] * (len(seeds) - 1))]
+        clearing = [(name, seed, False, scope) for seed, scope in zip(seeds, scopes, strict=True) for name in singles]
+        clearing += [("StrictIeee", seed, strict, "everything") for seed in seeds for strict in (False, True)]
+        clearing += [(name, seeds[0], False, "few values") for name in pairs]
+        jobs += [
+            (clear, (name, seed), {"strict": strict, "scope": scope})
+            for name, seed, strict, scope in clearing
+            if not names or name in names
+        ]
+    if not jobs:
+        raise NoCatalogue(f"no implementation is called {' or '.join(names)}; `dmlcts selftest --list` lists them")
+    finished = in_parallel(jobs, workers, told)
+    unproven = [
+        {"mutant": mutant.__name__, "needs": mutant.needs, "fault": _first_line(mutant.__doc__)}
+        for mutant in chosen
+        if mutant.needs == "isolation" and part != "permitted"
+    ]
+    kills = [dataclasses.asdict(one) for one in finished if isinstance(one, Kill)]
+    clearances = [dataclasses.asdict(one) for one in finished if isinstance(one, Clearance)]
+    return document(kills, clearances, unproven, seeds)
+
+
+_VALUE_MODULES = ("test_clamping", "test_rounding", "test_casting", "test_special_values", "test_scale_bias",
+                  "test_properties")  # fmt: skip
+_SLOW = ("test_every_input", "test_seeded_bulk", "drawn")
+_NARROWED = {
+    "everything": ("FLOAT32", "INT8"),  # layouts and memory do not depend on latitude: two types stand for all
+    "seeded": (),
+    "few values": (),
+}
+_FEW = ("FLOAT32", "FLOAT16", "INT8")
+
+
+def _chosen(probe: Probe, scope: str) -> bool:
+    """Whether a test belongs to a scope: "everything", "seeded" (what a seed changes), "few values" for the many pairs."""
+    if any(name in probe.test for name in _HEAVY):
+        return False
+    if probe.module not in _VALUE_MODULES:
+        return probe.data_type.name in _NARROWED[scope]
+    if scope == "few values":
+        return probe.data_type.name in _FEW and not any(name in probe.test for name in _SLOW)
+    return scope == "everything" or any(name in probe.test for name in _SLOW[1:])
 
 
 def in_parallel(

@@ -56,7 +56,7 @@ def _support(subject: Subject, judge: Judge, clause: str, level: str) -> None:
 def _level_test(level: str) -> Any:
     """The test of one level's support table; it applies to the operators that have a clause for that level."""
 
-    @checks(f"{{op}}.support.level-{level}")
+    @checks(f"{{op}}.support.level-{level}", "tensor.output.complete")
     def test(subject: Subject, judge: Judge) -> None:
         """What the feature level lists is accepted and right, at every rank."""
         _support(subject, judge, subject.clause(f"support.level-{level}"), level.replace("-", "."))

@@ -33,7 +33,7 @@ def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
     judge.all(_bulk(subject, count) for count in counts)
 
 
-@checks("tensor.position")
+@checks("tensor.position", "tensor.output.complete")
 @pytest.mark.parametrize("group", [64, 256])
 def test_more_workgroups_than_one_dispatch_takes(subject: Subject, judge: Judge, group: int) -> None:
     """Past 65535 groups of 64 and of 256 threads with one element each, past 2^24 elements, and a tail."""
