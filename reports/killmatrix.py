@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import jinja2
 from rich.console import Console
 from rich.table import Table
+
+from dmlcts.reports.validation import load_document
 
 SCHEMA = "dmlcts-selftest/1"
 
@@ -42,6 +45,15 @@ def document(
         "clearances": [dict(clearance) for clearance in clearances],
         "not_run": [dict(one) for one in unproven],
     }
+
+
+def load_proof(path: str | Path) -> dict[str, Any]:
+    """Read and check what ``dmlcts selftest --json`` wrote.
+
+    Raises:
+        DocumentError: it cannot be read, is no JSON, or is no proof.
+    """
+    return load_document(path, "selftest-1", "give the file that `dmlcts selftest --json` wrote")
 
 
 def unexpected(proof: Mapping[str, Any]) -> list[str]:

@@ -40,7 +40,7 @@ class DocumentError(DmlctsError):
 
 @functools.cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema called ``name``: "results-1" or "failure-1"."""
+    """The JSON Schema called ``name``: "results-1", "failure-1", "selftest-1" or "fingerprint-1"."""
     text = importlib.resources.files("dmlcts.reports").joinpath("schemas", f"{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
@@ -167,18 +167,33 @@ def load_results(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     if path.is_dir():
         path /= "results.json"
-    hint = "give the results.json that `dmlcts run` wrote, or its folder"
+    document = _json(path, "give the results.json that `dmlcts run` wrote, or its folder")
+    validate_results(document, str(path))
+    loaded: dict[str, Any] = document
+    return loaded
+
+
+def load_document(path: str | Path, name: str, hint: str) -> dict[str, Any]:
+    """Read a JSON document and check it against the schema called ``name``.
+
+    Raises:
+        DocumentError: it cannot be read, is no JSON, or does not fit the schema; ``hint`` is part of the mend.
+    """
+    document = _json(Path(path), hint)
+    _check(document, name, str(path))
+    loaded: dict[str, Any] = document
+    return loaded
+
+
+def _json(path: Path, hint: str) -> Any:
     text = _text(path, hint)
     try:
-        document = json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise DocumentError(str(path), "", f"is no JSON: {error.msg} at {place}", hint) from None
     except (ValueError, RecursionError) as error:
         raise DocumentError(str(path), "", f"is no JSON: {error}", hint) from None
-    validate_results(document, str(path))
-    loaded: dict[str, Any] = document
-    return loaded
 
 
 def load_failure(path: str | Path) -> dict[str, Any]:

@@ -328,13 +328,26 @@ def lint(paths: tuple[str, ...]) -> None:
 
 @spec.command()
 @_tables_option
-def coverage(tables: tuple[str, ...]) -> None:
-    """List clause by clause which tests check it; exit code 1 where a clause has none."""
+@click.option("--proof", type=click.Path(), metavar="FILE",
+              help="What `dmlcts selftest --json` wrote: also say how many mutants each clause alone caught.")
+def coverage(tables: tuple[str, ...], proof: str | None) -> None:
+    """List clause by clause which tests check it and how many mutants break it; exit code 1 where no test does."""
+    from collections import Counter
+
+    from dmlcts.reports.killmatrix import load_proof, powers
     from dmlcts.specs.loading import load_tables
     from dmlcts.suites.listing import print_coverage
+    from dmlcts.suites.proving import NoCatalogue, catalogues
     from dmlcts.suites.running import collected_clauses
 
-    unchecked = print_coverage(load_tables(*map(Path, tables)), collected_clauses(tables), click.echo)
+    try:
+        declared: Counter[str] | None = Counter(mutant.clause for mutant in catalogues()[0])
+    except NoCatalogue:
+        declared = None  # an installed copy has no mutants to count
+    alone = None if proof is None else powers(load_proof(proof))
+    unchecked = print_coverage(
+        load_tables(*map(Path, tables)), collected_clauses(tables), click.echo, declared, alone
+    )  # fmt: skip
     sys.exit(NOT_CONFORMANT if unchecked else 0)
 
 

@@ -78,11 +78,33 @@ def print_operator(console: Console, tables: Tables, operator: OperatorTable) ->
         )
 
 
-def print_coverage(tables: Tables, tests: Mapping[str, Sequence[str]], say: Callable[[str], object]) -> list[str]:
-    """Say which tests check each clause; gives the ids of the clauses that none checks."""
+def print_coverage(
+    tables: Tables,
+    tests: Mapping[str, Sequence[str]],
+    say: Callable[[str], object],
+    declared: Mapping[str, int] | None = None,
+    alone: Mapping[str, int] | None = None,
+) -> list[str]:
+    """Say which tests check each clause, and what it catches.
+
+    Args:
+        tables: the spec tables.
+        tests: the tests that check each clause.
+        say: is given each line.
+        declared: how many mutants of the catalogue break each clause; ``None`` outside a checkout.
+        alone: how many mutants were caught by this clause and no other, from a proof; ``None`` without one.
+
+    Returns:
+        The ids of the clauses that no test checks.
+    """
     unchecked = []
     for clause in tables.clauses:
-        say(f"{clause.id} ({clause.obligation})")
+        power = []
+        if declared is not None:
+            power.append(f"{declared.get(clause.id, 0)} mutants break it")
+        if alone is not None:
+            power.append(f"{alone.get(clause.id, 0)} are caught by it alone")
+        say(f"{clause.id} ({clause.obligation})" + (f": {', '.join(power)}" if power else ""))
         for test in tests.get(clause.id, ()):
             say(f"  {test}")
         if clause.id not in tests:

@@ -265,7 +265,7 @@ _FEW = ("FLOAT32", "FLOAT16", "INT8")
 
 
 def _chosen(probe: Probe, scope: str) -> bool:
-    """Whether a test belongs to a scope: "everything", "seeded" (what a seed changes), "few values" for the many pairs."""
+    """Whether a test belongs to a scope: "everything", "seeded" (what a seed changes), "few values" (for pairs)."""
     if any(name in probe.test for name in _HEAVY):
         return False
     if probe.module not in _VALUE_MODULES:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import jsonschema
 import pytest
 
 from dmlcts.reports import killmatrix
+from dmlcts.reports.validation import schema
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.probes import probes
 from dmlcts.suites.proving import catalogues, judge_mutant
@@ -22,11 +22,6 @@ from dmlcts.suites.running import collected_clauses
 from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
 from dmlcts.suites.selftest.mutants.reference import Reference
 from dmlcts.suites.selftest.mutants.rounding import AwayIsHalvesUp
-
-
-def schema(name: str) -> dict[str, Any]:
-    text = resources.files("dmlcts.reports").joinpath("schemas", name).read_text(encoding="utf-8")
-    return dict(json.loads(text))
 
 
 def test_the_catalogue_is_large_and_says_what_each_mutant_breaks() -> None:
@@ -78,10 +73,21 @@ def test_a_right_implementation_survives(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_must_not_be_is_told() -> None:
     kill = judge_mutant(AwayIsHalvesUp, 0).__dict__
-    alarm = {"name": "P", "latitude": "l", "strict": False, "alarms": ["t: c: x"], "cases": 1, "seconds": 0.0, "seed": 0}
+    alarm = {
+        "name": "P",
+        "latitude": "l",
+        "strict": False,
+        "alarms": ["t: c: x"],
+        "cases": 1,
+        "seconds": 0.0,
+        "seed": 0,
+    }
     told = killmatrix.unexpected(
         killmatrix.document(
-            [kill | {"rightly": False, "clauses": ["round.odd"]}, kill | {"seed": 1, "killed": False}], [alarm], [], [0, 1]
+            [kill | {"rightly": False, "clauses": ["round.odd"]}, kill | {"seed": 1, "killed": False}],
+            [alarm],
+            [],
+            [0, 1],
         )
     )
     assert [line.split(":")[0] for line in told] == [
@@ -95,11 +101,18 @@ def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: C
     ran = dmlcts("selftest", *asked, "--json", "proof.json", "--html", "proof.html", "-n", "2")
     assert ran.code == 0, ran.out + ran.err
     proof = json.loads((tmp_path / "proof.json").read_text(encoding="utf-8"))
-    jsonschema.validate(proof, schema("selftest-1.json"))
+    jsonschema.validate(proof, schema("selftest-1"))
     assert proof["score"] | {"not_run": 0} == {
         "mutants": 2, "killed": 2, "rightly": 2, "permitted": 1, "alarms": 0, "not_run": 0,
     }  # fmt: skip
     assert "2 of 2 mutants killed under their clause" in ran.out.replace("\n", " ")
+    told = dmlcts("spec", "coverage", "--proof", "proof.json")
+    assert told.code == 0, told.err
+    assert ", 1 are caught by it alone" in next(
+        line for line in told.out.splitlines() if line.startswith("tensor.output.bounds")
+    )
+    refused = dmlcts("spec", "coverage", "--proof", "proof.html")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
     page = (tmp_path / "proof.html").read_text(encoding="utf-8")
     assert "AwayIsHalvesUp" in page
     assert "http" not in page.replace("https://github.com", "")
@@ -107,4 +120,4 @@ def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: C
 
 def test_the_fingerprint_is_what_its_schema_says(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     assert dmlcts("probe", "--backend", "cpu", "--clause", "round.*", "--json", "print.json").code == 0
-    jsonschema.validate(json.loads((tmp_path / "print.json").read_text(encoding="utf-8")), schema("fingerprint-1.json"))
+    jsonschema.validate(json.loads((tmp_path / "print.json").read_text(encoding="utf-8")), schema("fingerprint-1"))
