@@ -255,24 +255,28 @@ def prove(
 
 _VALUE_MODULES = ("test_clamping", "test_rounding", "test_casting", "test_special_values", "test_scale_bias",
                   "test_properties")  # fmt: skip
-_SLOW = ("test_every_input", "test_seeded_bulk", "drawn")
-_NARROWED = {
-    "everything": ("FLOAT32", "INT8"),  # layouts and memory do not depend on latitude: two types stand for all
-    "seeded": (),
-    "few values": (),
-}
+_SEEDED = ("test_seeded_bulk", "drawn")
+_NOT_FOR_PAIRS = ("test_properties", "test_every_input", "test_integer_bounds", "test_representable_bounds",
+                  "test_float16_bounds", *_SEEDED)  # fmt: skip
 _FEW = ("FLOAT32", "FLOAT16", "INT8")
 
 
 def _chosen(probe: Probe, scope: str) -> bool:
-    """Whether a test belongs to a scope: "everything", "seeded" (what a seed changes), "few values" (for pairs)."""
+    """Whether a test belongs to a scope.
+
+    "everything": all but the largest tensors; layouts and memory do not depend on latitude, so two types stand for
+    all there. "seeded": what a seed changes. "few values": for the many pairs, what their latitude can touch.
+    """
     if any(name in probe.test for name in _HEAVY):
         return False
-    if probe.module not in _VALUE_MODULES:
-        return probe.data_type.name in _NARROWED[scope]
-    if scope == "few values":
-        return probe.data_type.name in _FEW and not any(name in probe.test for name in _SLOW)
-    return scope == "everything" or any(name in probe.test for name in _SLOW[1:])
+    values = probe.module in _VALUE_MODULES
+    if scope == "everything":
+        return values or (probe.data_type.name in ("FLOAT32", "INT8") and "drawn" not in probe.test)
+    if not values or probe.data_type.name not in _FEW:
+        return False
+    if scope == "seeded":
+        return any(name in probe.test for name in _SEEDED)
+    return not any(name in probe.test for name in _NOT_FOR_PAIRS)
 
 
 def in_parallel(
