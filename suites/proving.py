@@ -233,7 +233,8 @@ def prove(
     if part in ("all", "permitted"):
         scopes = ["everything", *(["seeded"] * (len(seeds) - 1))]
         clearing = [(name, seed, False, scope) for seed, scope in zip(seeds, scopes, strict=True) for name in singles]
-        clearing += [("StrictIeee", seed, strict, "everything") for seed in seeds for strict in (False, True)]
+        strictly = [("StrictIeee", seed, scope) for seed, scope in zip(seeds, scopes, strict=True)]
+        clearing += [(name, seed, strict, scope) for name, seed, scope in strictly for strict in (False, True)]
         clearing += [(name, seeds[0], False, "few values") for name in pairs]
         jobs += [
             (clear, (name, seed), {"strict": strict, "scope": scope})
@@ -271,7 +272,9 @@ def _chosen(probe: Probe, scope: str) -> bool:
         return False
     values = probe.module in _VALUE_MODULES
     if scope == "everything":
-        return values or (probe.data_type.name in ("FLOAT32", "INT8") and "drawn" not in probe.test)
+        if hasattr(probe.function, "hypothesis"):
+            return values and probe.data_type.name in _FEW
+        return values or probe.data_type.name in ("FLOAT32", "INT8")
     if not values or probe.data_type.name not in _FEW:
         return False
     if scope == "seeded":

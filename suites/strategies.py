@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ def strides(
     return tuple(found)
 
 
+@cache  # building it anew for every draw would cost more than drawing
 def element(data_type: DataType) -> st.SearchStrategy[Any]:
     """One element: a lattice value, or any bit pattern that is not a NaN."""
     values = lattice.inputs(data_type)
@@ -69,6 +71,7 @@ def values(draw: st.DrawFn, data_type: DataType) -> Values:
     return Values.of(items, data_type)
 
 
+@cache
 def bound(data_type: DataType, *, exact: bool) -> st.SearchStrategy[np.float32]:
     """A FLOAT bound whose cast to the type the pages fix; ``exact``: which the type represents."""
     if data_type is DataType.FLOAT32:
