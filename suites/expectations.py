@@ -362,7 +362,7 @@ def judge_monotone(bench: Bench, case: Case) -> Judgement:
     if run.x.dtype.kind == "f":
         order = order[~np.isnan(run.x[order])]
     y = run.output[order]
-    falls = np.flatnonzero(~(y[1:] >= y[:-1])) if y.size > 1 else np.zeros(0, np.intp)
+    falls = np.flatnonzero(~(y[1:] >= y[:-1]))
     before = {int(order[i + 1]): int(order[i]) for i in falls}
     return _relation(case, (run,), order[falls + 1], lambda i: (
         f"input {text(run.x[before[i]])} gives {text(run.output[before[i]])}, "
@@ -511,7 +511,7 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
     if isinstance(kernel, (Refusal, Mishap)):
         return _stopped(bench, case, kernel)
     oracle = bench.oracle(case.operator)
-    values = case.values.array(max(len(case.values), 1))
+    values = case.values.array(case.operator.input.element_count)
     streams = [values, values[::-1], np.roll(values, max(1, values.size // 3)), values]
     places = [case.placement, Placement(front=1040, gap=48), Placement(in_place=True), Placement(output_first=True)]
     judgements = []
@@ -563,7 +563,8 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     kernels = [bench.create(other.operator) for other in cases]
     for kernel, other in zip(kernels, cases, strict=True):
         if isinstance(kernel, (Refusal, Mishap)):
-            return _stopped(bench, replace(other, expectation="oracle"), kernel)
+            made = [one for one in kernels if not isinstance(one, (Refusal, Mishap))]
+            return _finished(bench, case, made, [_stopped(bench, replace(other, expectation="oracle"), kernel)])
     judgements = []
     for kernel, other in [*zip(kernels, cases, strict=True), *zip(kernels[::-1], cases[::-1], strict=True)]:
         judged = judge_dispatch(bench, kernel, other, bench.oracle(other.operator))
@@ -588,12 +589,7 @@ def _wrong_by_itself(bench: Bench, case: Case) -> bool:
 
 def _as_state(judgement: Judgement, case: Case) -> Judgement:
     """The values of a neighbouring kernel speak about the state's clause only."""
-    wanted = case.layout_clause or case.clause
-    findings = tuple(
-        replace(finding, clause=wanted) if finding.clause in value_clauses(case) else finding
-        for finding in judgement.findings
-    )
-    return replace(judgement, findings=findings, clauses=(wanted, *MEMORY_CLAUSES))
+    return replace(judgement, clauses=(case.layout_clause or case.clause, *MEMORY_CLAUSES))
 
 
 EXPECTATIONS: Mapping[str, Expectation] = {

@@ -113,10 +113,9 @@ class Judge:
     def characterise(self, clause: str, operator: OperatorDesc, behaviour: str, example: str = "") -> None:
         """Record what the implementation does where the pages leave it open."""
         row = (clause, operator.name, operator.input.data_type.name)
-        known = self.ledger.behaviours.get(row)
-        if known is not None and behaviour not in known[0].split("; "):
-            behaviour, example = f"{known[0]}; {behaviour}", known[1]
-        self.ledger.behaviours[row] = (behaviour, example)
+        known, first = self.ledger.behaviours.get(row, ("", example))
+        seen = [*known.split("; "), behaviour] if known else [behaviour]
+        self.ledger.behaviours[row] = ("; ".join(dict.fromkeys(seen)), first)
         self.ledger.tallies.setdefault(row, Tally(cases=1))
 
 

@@ -281,7 +281,7 @@ class VectorOracle:
     def _inputs(self, x: Array, *, first_only: bool = False) -> tuple[Alternatives, NDArray[np.bool_] | None]:
         scale_bias = self.scale_bias
         if scale_bias is None:
-            return (([x], None) if first_only else (self._closed([x]), None))
+            return ([x], None) if first_only else (self._closed([x]), None)
         if not self.data_type.is_floating:
             g, any_value = self._integer_scale_bias(x, scale_bias)
             return [g], any_value
@@ -350,6 +350,8 @@ class VectorOracle:
             case Name(name):
                 return self.attributes[name]
             case Number(value):
+                if not self.data_type.is_floating and not value.is_integer():
+                    raise Unconstrained(f"the constant {value} has no {self.data_type.name} value that the pages fix")
                 return self._closed([np.asarray(value, self.data_type.numpy)])
             case Call(function, arguments):
                 operands = [self._value(argument, inputs) for argument in arguments]
@@ -374,7 +376,8 @@ class VectorOracle:
             propagating = _with_ordered_zeros(propagating, a, b, smaller)
         if not np.isnan(propagating).any():
             return [propagating]
-        number = np.asarray(np.fmin(a, b) if smaller else np.fmax(a, b))
+        # not fmin and fmax: numpy's give NaN for signalling NaNs, depending on the array's length
+        number = np.where(np.isnan(a), b, np.where(np.isnan(b), a, propagating))
         if self.strict:
             number = _with_ordered_zeros(number, a, b, smaller)
         return [propagating, number]
