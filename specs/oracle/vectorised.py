@@ -378,8 +378,6 @@ class VectorOracle:
             return [propagating]
         # not fmin and fmax: numpy's give NaN for signalling NaNs, depending on the array's length
         number = np.where(np.isnan(a), b, np.where(np.isnan(b), a, propagating))
-        if self.strict:
-            number = _with_ordered_zeros(number, a, b, smaller)
         return [propagating, number]
 
 
