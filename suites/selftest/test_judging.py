@@ -154,6 +154,28 @@ def test_a_refusal_breaks_the_clause_of_what_is_refused() -> None:
     assert found(NoStrides(), strided) == [("tensor.strides.padded", "fail")]
 
 
+def test_the_other_kernels_are_closed_when_one_is_refused() -> None:
+    class Counting(Reference):
+        made = closed = 0
+
+        def refuses(self, operator: OperatorDesc) -> str:
+            return "no rounding" if operator.name == "ELEMENT_WISE_ROUND" else ""
+
+        def create(self, operator: OperatorDesc) -> Any:
+            kernel = super().create(operator)
+            self.made += 1
+            kernel.close = self.count_closed  # type: ignore[method-assign]  # counts in place of doing nothing
+            return kernel
+
+        def count_closed(self) -> None:
+            self.closed += 1
+
+    device = Counting()
+    judged = case(clip(data_type=DataType.FLOAT32), expectation="beside others", layout_clause="execution.independent")
+    assert found(device, judged) == [("execution.independent", "fail")]
+    assert device.made == device.closed > 2
+
+
 def test_an_exception_is_a_crash() -> None:
     assert found(Raises(), case()) == [("clip.formula", "crash")]
 
