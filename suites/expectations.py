@@ -117,11 +117,10 @@ def _packed(bench: Bench, case: Case) -> Case:
     return plain(bench, case, case.values, min(max(1, case.operator.input.element_count), _MOST_PACKED))
 
 
-def _accepts(bench: Bench, operator: OperatorDesc) -> bool:
+def _attempt(bench: Bench, operator: OperatorDesc) -> Refusal | Mishap | None:
+    """Create a kernel and close it again; ``None`` where both went well."""
     kernel = bench.create(operator)
-    if isinstance(kernel, (Refusal, Mishap)):
-        return False
-    return bench.closed(kernel) is None
+    return kernel if isinstance(kernel, (Refusal, Mishap)) else bench.closed(kernel)
 
 
 def _refused_clause(bench: Bench, case: Case) -> str:
@@ -131,7 +130,7 @@ def _refused_clause(bench: Bench, case: Case) -> str:
     tensors are accepted with ordinary attributes, it is the attributes.
     """
     packed = _packed(bench, case).operator
-    if case.layout_clause is not None and packed != case.operator and _accepts(bench, packed):
+    if case.layout_clause is not None and packed != case.operator and _attempt(bench, packed) is None:
         return case.layout_clause
     table = bench.tables.operator(case.operator.name)
     ordinary: dict[str, Attribute] = dict(case.operator.attributes)
@@ -141,7 +140,7 @@ def _refused_clause(bench: Bench, case: Case) -> str:
         elif item.type == "DML_SCALE_BIAS":
             ordinary[item.name] = None
     usual = OperatorDesc(case.operator.name, case.operator.tensors, ordinary)
-    if usual != case.operator and _accepts(bench, usual):
+    if usual != case.operator and _attempt(bench, usual) is None:
         return case.clause
     return support_clause(bench, case.operator)
 
@@ -263,41 +262,30 @@ def judge_oracle(bench: Bench, case: Case) -> Judgement:
 
 def judge_refused(bench: Bench, case: Case) -> Judgement:
     """The description is refused with InvalidArgument."""
-    kernel = bench.create(case.operator)
-    if isinstance(kernel, Refusal):
+    answer = _attempt(bench, case.operator)
+    if isinstance(answer, Refusal):
         # a type that only a later level lists may be refused for that alone: it says nothing about the clause
         table = bench.tables.operator(case.operator.name)
         known = any(case.data_type in support.data_types for support in table.support_at(bench.level))
         return Judgement((), value_clauses(case), refused=not known and case.data_type in table.data_types)
-    if isinstance(kernel, Mishap):
-        return _stopped(bench, case, kernel)
-    mishap = bench.closed(kernel)
-    if mishap is not None:
-        return _stopped(bench, case, mishap)
+    if answer is not None:
+        return _stopped(bench, case, answer)
     finding = Finding(case.clause, "fail", case, "accepted, though it must be refused")
     return Judgement((finding,), value_clauses(case))
 
 
 def judge_accepted(bench: Bench, case: Case) -> Judgement:
     """The description is accepted where the level obliges it; nothing is dispatched."""
-    kernel = bench.create(case.operator)
-    if isinstance(kernel, (Refusal, Mishap)):
-        return _stopped(bench, case, kernel)
-    mishap = bench.closed(kernel)
-    if mishap is not None:
-        return _stopped(bench, case, mishap)
-    return Judgement((), value_clauses(case))
+    answer = _attempt(bench, case.operator)
+    return Judgement((), value_clauses(case)) if answer is None else _stopped(bench, case, answer)
 
 
 def judge_either(bench: Bench, case: Case) -> Judgement:
     """The description may be refused or accepted, but nothing worse may happen; nothing is dispatched."""
-    kernel = bench.create(case.operator)
-    if isinstance(kernel, Mishap):
-        return _stopped(bench, case, kernel)
-    if isinstance(kernel, Refusal):
-        return Judgement((), value_clauses(case), refused=True)
-    mishap = bench.closed(kernel)
-    return Judgement((), value_clauses(case)) if mishap is None else _stopped(bench, case, mishap)
+    answer = _attempt(bench, case.operator)
+    if isinstance(answer, Mishap):
+        return _stopped(bench, case, answer)
+    return Judgement((), value_clauses(case), refused=answer is not None)
 
 
 def _executed(bench: Bench, case: Case) -> Execution | Judgement:
