@@ -12,7 +12,7 @@ import math
 import numbers
 import re
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Self, cast, get_args, get_origin, get_type_hints
 
 from dmlcts.reports.outcomes import Outcome
@@ -143,7 +143,7 @@ class _Record:
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON's own types; :meth:`from_json` gives it back."""
-        copied = {field.name: _write(getattr(self, field.name)) for field in fields(self)}
+        copied = {member.name: _write(getattr(self, member.name)) for member in fields(self)}
         return cast(dict[str, Any], _plain(copied, ""))
 
     @classmethod
@@ -155,7 +155,7 @@ class _Record:
         """
         if not isinstance(value, Mapping):
             raise RecordError(cls.__name__, "", f"{_shown(value)} is no object", "write an object")
-        names = [field.name for field in fields(cls)]
+        names = [member.name for member in fields(cls)]
         for name in names:
             if name not in value:
                 raise RecordError(cls.__name__, "", f"lacks {name!r}", f"its members are {', '.join(names)}")
@@ -228,6 +228,8 @@ class FailureRecord(_Record):
         text: the whole account.
         case: what replays the case.
         file: the name of its file in ``failures/``, "" where it has none.
+        details: label and text of each part of the account, in its order ("input": "0.5 (0x3f000000) at …").
+        replay: the command that executes the case again, run in the results folder; "" where there is no case.
     """
 
     clause: str
@@ -239,12 +241,17 @@ class FailureRecord(_Record):
     text: str
     case: dict[str, Any]
     file: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+    replay: str = ""
 
     def _check(self) -> None:
         super()._check()
         if self.file and not _FILE.fullmatch(self.file):
             mend = "write letters, digits, '.', '_' and '-' only, ending in .yaml"
             raise _MemberError("/file", f"{_shown(self.file)} is no plain file name", mend)
+        for label, said in self.details.items():
+            if not isinstance(said, str):
+                raise _MemberError(f"/details/{label}", f"{_shown(said)} is no string", "write a string")
 
 
 @dataclass(frozen=True)

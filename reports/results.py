@@ -36,6 +36,8 @@ _PACKAGES = (
     "rich", "onnxruntime", "onnxruntime-directml", "torch", "torch-directml", "wgpu",
 )  # fmt: skip
 
+_FAILURE_ORDER = ("clause", "operator", "data_type", "outcome", "title", "file", "test")
+
 Row = tuple[str, str, str]
 """What a row is merged by: clause id, operator name, data type name."""
 
@@ -199,7 +201,10 @@ def _behaviours(items: Iterable[ItemRecord]) -> list[dict[str, Any]]:
 def _summarised(failure: FailureRecord) -> dict[str, Any]:
     whole = failure.to_json()
     return {
-        name: whole[name] for name in ("clause", "operator", "data_type", "outcome", "title", "file", "test")
+        name: whole[name]
+        for name in (
+            "clause", "operator", "data_type", "outcome", "title", "file", "test", "details", "replay", "case",
+        )
     }
 
 
@@ -211,7 +216,7 @@ def _failures(items: Iterable[ItemRecord]) -> list[dict[str, Any]]:
         if item.outcome.breaks_conformance and worst(told) > item.outcome:
             title = f"the test ended as {item.outcome.value} without an account"
             found.append(_summarised(FailureRecord("", "", "", item.outcome, item.test, title, title, {})))
-    return sorted(found, key=lambda failure: tuple(failure.values()))
+    return sorted(found, key=lambda failure: tuple(failure[name] for name in _FAILURE_ORDER))
 
 
 def _timings(items: Iterable[ItemRecord], run: RunInfo) -> dict[str, Any]:

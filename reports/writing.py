@@ -120,6 +120,7 @@ def failure_document(failure: FailureRecord, suite_version: str) -> dict[str, An
         **{name: whole[name] for name in members},
         "suite_version": suite_version,
         "text": whole["text"],
+        "details": whole["details"],
         "case": whole["case"],
     }
 

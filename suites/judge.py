@@ -245,23 +245,27 @@ def clause_text(tables: Tables, clause: Clause) -> list[str]:
     return lines
 
 
-def account(tables: Tables, finding: Finding, replay: str) -> str:
-    """The full account of a finding: what was asked, what came back, why it is wrong, how to see it again."""
+def evidence(finding: Finding) -> dict[str, str]:
+    """What was asked and what came back: label and text, in the order in which a person wants them."""
     case = finding.case
     source, target = case.operator.input, case.operator.output
-    lines = [f"{case.operator.name} on {case.data_type.name}: {finding.title}"]
+    placed = ", in place" if case.placement.in_place else ""
+    if source == target:
+        told = {"tensors": _tensor_text(source) + placed}
+    else:
+        told = {"InputTensor": _tensor_text(source), "OutputTensor": _tensor_text(target) + placed}
+    told |= {name: attribute_text(value) for name, value in case.operator.attributes.items()}
+    return told | dict(finding.details)
+
+
+def account(tables: Tables, finding: Finding, replay: str) -> str:
+    """The full account of a finding: what was asked, what came back, why it is wrong, how to see it again."""
+    lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {finding.title}"]
 
     def put(label: str, said: str) -> None:
         lines.append(f"  {label:<12} {said}")
 
-    if source == target:
-        put("tensors", _tensor_text(source) + (", in place" if case.placement.in_place else ""))
-    else:
-        put("input", _tensor_text(source))
-        put("output", _tensor_text(target) + (", in place" if case.placement.in_place else ""))
-    for name, value in case.operator.attributes.items():
-        put(name, attribute_text(value))
-    for label, said in finding.details:
+    for label, said in evidence(finding).items():
         put(label, said)
     for index, line in enumerate(clause_text(tables, tables.clause(finding.clause))):
         put("clause" if index == 0 else "", line)

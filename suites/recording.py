@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +20,7 @@ from dmlcts.reports.terminal import summary
 from dmlcts.reports.writing import named, write_run
 from dmlcts.suites.bench import DeviceGone
 from dmlcts.suites.expectations import Finding
-from dmlcts.suites.judge import ConformanceFailure, Judge, account, smallest
+from dmlcts.suites.judge import ConformanceFailure, Judge, account, evidence, smallest
 from dmlcts.suites.settings import Settings
 
 if TYPE_CHECKING:
@@ -73,8 +74,14 @@ def _failure(test: str, judge: Judge, finding: Finding, settings: Settings) -> F
         finding.title, "", case.to_json(),
     )  # fmt: skip
     record = named(record)
-    path = (settings.results / "failures" / record.file).as_posix()
-    words = ["dmlcts", "replay", path, "--backend", settings.backend]
+    text = account(judge.bench.tables, finding, _replay(settings.results / "failures" / record.file, settings))
+    return replace(
+        record, text=text, details=evidence(finding), replay=_replay(Path("failures", record.file), settings)
+    )
+
+
+def _replay(path: Path, settings: Settings) -> str:
+    words = ["dmlcts", "replay", path.as_posix(), "--backend", settings.backend]
     for key, value in settings.options:
         words += ["-o", f"{key}={value}"]
     if settings.level is not None:
@@ -83,7 +90,7 @@ def _failure(test: str, judge: Judge, finding: Finding, settings: Settings) -> F
         words += ["--tables", extra]
     if settings.strict:
         words.append("--strict")
-    return replace(record, text=account(judge.bench.tables, finding, shlex.join(words)))
+    return shlex.join(words)
 
 
 def _outcome(report: pytest.TestReport, error: BaseException | None, failures: list[FailureRecord]) -> Outcome:

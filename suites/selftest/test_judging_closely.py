@@ -491,8 +491,8 @@ def test_an_account_tells_two_tensors_apart_and_in_place() -> None:
     operator = clip(tensor(strides=(2,)), tensor((1, 5)))
     lines = told(finding("clip.formula", case(operator)))
     assert lines[1:3] == [
-        "  input        INT8 [5], strides [2], 12 bytes",
-        "  output       INT8 [1, 5], packed, 8 bytes",
+        "  InputTensor  INT8 [5], strides [2], 12 bytes",
+        "  OutputTensor INT8 [1, 5], packed, 8 bytes",
     ]
     placed = Placement(in_place=True)
     assert told(finding("clip.formula", case(placement=placed)))[1].endswith("8 bytes, in place")

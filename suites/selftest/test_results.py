@@ -226,10 +226,11 @@ def test_a_tally_of_an_unknown_clause_is_refused() -> None:
         build_results([item(tally("b.unknown"))], [], RUN, TABLES)
 
 
-def test_a_told_failure_is_listed_once_and_in_short() -> None:
+def test_a_told_failure_is_listed_once_without_its_long_text() -> None:
     failure = FailureRecord(
-        "a.required", CLIP, "FLOAT32", Outcome.FAIL, "t", "title", "long text", {"x": 1}, "a.yaml"
-    )
+        "a.required", CLIP, "FLOAT32", Outcome.FAIL, "t", "title", "long text", {"x": 1}, "a.yaml",
+        {"input": "0.5"}, "dmlcts replay failures/a.yaml",
+    )  # fmt: skip
     results = results_of(
         ItemRecord("t", Outcome.FAIL, 0, (tally("a.required", Outcome.FAIL),), (), (failure,))
     )
@@ -242,6 +243,9 @@ def test_a_told_failure_is_listed_once_and_in_short() -> None:
             "title": "title",
             "file": "a.yaml",
             "test": "t",
+            "details": {"input": "0.5"},
+            "replay": "dmlcts replay failures/a.yaml",
+            "case": {"x": 1},
         }
     ]
 
