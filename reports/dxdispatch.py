@@ -1,0 +1,137 @@
+"""A failing case as a model for DxDispatch, Microsoft's own command-line tool for single DirectML operators.
+
+The model is JSON: resources, one dispatchable, and the commands that run it and print its output. Run on
+Windows, ``dxdispatch.exe model.json``, it shows what a machine's own DirectML and driver make of the case,
+without this suite in between. Format: the guide and the sample models in the DxDispatch folder of Microsoft's
+DirectML repository on GitHub.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import DataType, DmlctsError
+
+MOST_ELEMENTS = 4096
+"""The largest resource that is written out element by element."""
+
+_OPERATOR_PREFIX = "DML_OPERATOR_"
+_NAME = "operator"
+
+
+class DxDispatchError(DmlctsError):
+    """A case that cannot be told as a model.
+
+    Args:
+        cause: why not.
+        mend: what to do instead.
+    """
+
+    def __init__(self, cause: str, mend: str) -> None:
+        super().__init__(f"no DxDispatch model: {cause}; {mend}")
+        self.cause = cause
+        self.mend = mend
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.cause, self.mend)
+
+
+def _float(written: Mapping[str, str]) -> float | str:
+    """A FLOAT attribute as the tool reads it: a number, or the text of what JSON has no number for."""
+    value = float(np.array(int(written["bits"], 16), np.uint32).view(np.float32)[()])
+    if math.isnan(value):
+        return "nan"
+    return value if math.isfinite(value) else "inf" if value > 0 else "-inf"
+
+
+def _attribute(written: Any) -> Any:
+    if isinstance(written, Mapping) and "scale" in written:
+        return {"Scale": _float(written["scale"]), "Bias": _float(written["bias"])}
+    return _float(written) if isinstance(written, Mapping) else written
+
+
+def _element_strides(tensor: Mapping[str, Any]) -> list[int]:
+    if tensor["strides"] is not None:
+        return list(tensor["strides"])
+    packed = [1]
+    for size in reversed(tensor["sizes"][1:]):
+        packed.insert(0, packed[0] * size)
+    return packed
+
+
+def _stored(tensor: Mapping[str, Any], patterns: Sequence[str], length: int) -> list[int]:
+    """The elements of the input's memory: the stream in row-major order, dimensions of stride 0 written once."""
+    strides = _element_strides(tensor)
+    memory = [0] * length
+    counts = [size if stride else 1 for size, stride in zip(tensor["sizes"], strides, strict=True)]
+    stream = itertools.cycle(int(pattern, 16) for pattern in patterns)
+    for coordinates in itertools.product(*map(range, counts)):
+        offset = sum(index * stride for index, stride in zip(coordinates, strides, strict=True))
+        if offset < length:  # a description that is to be refused may reach beyond its own total size
+            memory[offset] = next(stream)
+    return memory
+
+
+def _tensor(tensor: Mapping[str, Any]) -> dict[str, Any]:
+    told = {"DataType": tensor["data_type"], "DimensionCount": len(tensor["sizes"]), "Sizes": list(tensor["sizes"])}
+    if tensor["strides"] is not None:
+        told["Strides"] = list(tensor["strides"])
+    return told | {"TotalTensorSizeInBytes": tensor["total_size_in_bytes"]}
+
+
+def model(case: Mapping[str, Any], comment: str = "") -> dict[str, Any]:
+    """The DxDispatch model of a case.
+
+    Memory is given, and printed, as unsigned integers of the element's width: bit patterns are exact, where
+    decimals would lose the sign of zero and the payload of a NaN. Guard zones are left out: each tensor has a
+    resource of its own, and in-place execution binds one resource twice, as the tool's own sample does.
+
+    Args:
+        case: the ``case`` of a failure file or of an entry of ``failures`` in ``results.json``.
+        comment: what to say in the model's ``$comment``.
+
+    Raises:
+        DxDispatchError: the case holds a bulk recipe, or more than :data:`MOST_ELEMENTS` elements a tensor.
+    """
+    tensors: Mapping[str, Mapping[str, Any]] = case["tensors"]
+    patterns = case["values"].get("bits")
+    if patterns is None:
+        raise DxDispatchError("its values are a seeded recipe", "replay it, and reduce it to fewer elements")
+    in_place = bool(case["placement"]["in_place"])
+    resources = {}
+    for name, tensor in tensors.items():
+        data_type = DataType[tensor["data_type"]]
+        length = max(1, -(-tensor["total_size_in_bytes"] // data_type.itemsize))
+        if length > MOST_ELEMENTS:
+            raise DxDispatchError(
+                f"{name} has {length} elements, more than {MOST_ELEMENTS}", "replay it, and reduce it to fewer"
+            )
+        unsigned = f"UINT{8 * data_type.itemsize}"
+        values: Any = {"valueCount": length, "value": int("aa" * data_type.itemsize, 16)}
+        if name == "InputTensor":
+            values = _stored(tensor, patterns, length)
+        resources[name] = {"initialValuesDataType": unsigned, "initialValues": values}
+    output = "InputTensor" if in_place else "OutputTensor"
+    if in_place:
+        del resources["OutputTensor"]
+    desc = {name: _tensor(tensor) for name, tensor in tensors.items()}
+    # an optional member that is left out is a null pointer
+    desc |= {name: _attribute(value) for name, value in case["attributes"].items() if value is not None}
+    said = {"$comment": comment} if comment else {}
+    return said | {
+        "resources": resources,
+        "dispatchables": {_NAME: {"type": _OPERATOR_PREFIX + case["operator"], "desc": desc}},
+        "commands": [
+            {
+                "type": "dispatch",
+                "dispatchable": _NAME,
+                "bindings": {"InputTensor": "InputTensor", "OutputTensor": output},
+            },
+            {"type": "print", "resource": output},
+        ],
+    }
