@@ -202,8 +202,16 @@ def load_failure(path: str | Path) -> dict[str, Any]:
     Raises:
         DocumentError: it cannot be read, is no YAML, or is no valid failure document.
     """
+    return load_yaml(path, "failure-1", "give one of the files that a run wrote into failures/")
+
+
+def load_yaml(path: str | Path, name: str, hint: str) -> dict[str, Any]:
+    """Read a YAML document and check it against the schema called ``name``.
+
+    Raises:
+        DocumentError: it cannot be read, is no YAML, or does not fit the schema; ``hint`` is part of the mend.
+    """
     path = Path(path)
-    hint = "give one of the files that a run wrote into failures/"
     text = _text(path, hint)
     try:
         document = read_yaml(text, str(path)).value
@@ -212,6 +220,6 @@ def load_failure(path: str | Path) -> dict[str, Any]:
         place = f"line {fault.line}, column {fault.column}"
         cause = f"is no YAML that can be read: {fault.cause} at {place}"
         raise DocumentError(str(path), "", cause, fault.mend) from None
-    validate_failure(document, str(path))
+    _check(document, name, str(path))
     loaded: dict[str, Any] = document
     return loaded

@@ -1,0 +1,86 @@
+"""``dmlcts baseline`` and ``dmlcts findings``: what is known of an implementation, checked and told."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+_RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.json")
+
+
+@click.group()
+def baseline() -> None:
+    """Hold an implementation's known departures in a file, and compare runs with it.
+
+    A run of an implementation that departs from the pages is NOT_CONFORMANT, and stays so. A baseline lists its
+    departures with their reasons, so that continuous integration fails when one is new, and when one is gone.
+    """
+
+
+@baseline.command()
+@_RESULTS
+@click.argument("path", type=click.Path(), metavar="FILE")
+def write(results: str, path: str) -> None:
+    """Write the departures of a run to FILE; reasons that FILE already holds are kept."""
+    from dmlcts.reports import baseline as baselines
+    from dmlcts.reports.validation import load_results
+
+    target = Path(path)
+    known = baselines.load(target) if target.exists() else None
+    made = baselines.baseline_of(load_results(results), known)
+    baselines.write(made, target)
+    unexplained = sum(not entry.because for entry in made.entries)
+    click.echo(f"written: {path}: {len(made.departures)} departures in {len(made.entries)} entries")
+    if unexplained:
+        click.echo(f"{unexplained} entries have no reason yet: say it under `because`")
+
+
+@baseline.command()
+@_RESULTS
+@click.argument("path", type=click.Path(), metavar="FILE")
+def check(results: str, path: str) -> None:
+    """Compare a run with FILE; exit code 1 where a departure is new or gone."""
+    from dmlcts.reports import baseline as baselines
+    from dmlcts.reports.validation import load_results
+
+    known = baselines.load(Path(path))
+    found = baselines.compare(load_results(results), known)
+    for note in found.notes:
+        click.echo(f"note: {note}")
+    for departure in found.new:
+        click.echo(f"new:  {departure}")
+    for departure in found.gone:
+        click.echo(f"gone: {departure}")
+    if found.agrees:
+        click.echo(f"as known: {len(known.departures)} departures, none new, none gone")
+        return
+    click.echo(f"{len(found.new)} new, {len(found.gone)} gone; `dmlcts baseline write {results} {path}` accepts that")
+    sys.exit(1)
+
+
+@click.command()
+@_RESULTS
+@click.option("--baseline", "known", type=click.Path(), metavar="FILE", help="The baseline that holds the reasons.")
+@click.option("--markdown", "path", type=click.Path(), metavar="FILE", help="Write the page here (default: print it).")
+@click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
+              help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+def findings(results: str, known: str | None, path: str | None, tables: tuple[str, ...]) -> None:
+    """Tell the departures of a run as a Markdown page: each reason once, with examples and DxDispatch models."""
+    from dmlcts.reports import baseline as baselines
+    from dmlcts.reports.findings import page
+    from dmlcts.reports.validation import load_results
+    from dmlcts.reports.writing import write_text
+    from dmlcts.specs.loading import load_tables
+
+    loaded = None if known is None else baselines.load(Path(known))
+    words = ["dmlcts", "findings", results, *(() if known is None else ("--baseline", known))]
+    words += () if path is None else ("--markdown", path)
+    text = page(load_results(results), load_tables(*map(Path, tables)), loaded, shlex.join(words))
+    if path is None:
+        click.echo(text, nl=False)
+    else:
+        write_text(Path(path), text)
+        click.echo(f"written: {path}")
