@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.reports.outcomes import Outcome, Verdict, exit_code
+from dmlcts.reports.waivers import unexpected_passes
 from dmlcts.specs import DataType, UsageError
 from dmlcts.specs.tables import Tables
 
@@ -338,6 +339,25 @@ def _gaps(rows: Rows, tables: Tables, page: _Page) -> None:
         page.line(f"… and {_many(len(partly) - GAPS_SHOWN, 'more clause')}, in results.json", indent=2)
 
 
+def _waivers(results: Mapping[str, Any], tables: Tables, page: _Page) -> None:
+    """What somebody answers for, and which waivers have nothing to waive."""
+    held = {id(waiver) for waiver in unexpected_passes(results)}
+    for waiver in results.get("waivers", ()):
+        if id(waiver) in held:
+            said = f"{waiver['clause']} holds wherever the waiver is about it: it can go"
+            page.gap()
+            page.line(("unexpected pass  ", "bold yellow"), said)
+        elif waiver["waived"]:
+            places = _places({(row["operator"], row["data_type"]) for row in waiver["waived"]}, tables)
+            page.gap()
+            page.line(("waived  ", "bold yellow"), (waiver["clause"], "bold"),
+                      f": {_many(len(waiver['waived']), 'clause row')} · {places}")  # fmt: skip
+            page.line(f"{_shortened(waiver['reason'], 150)} (until {waiver['expires']})", indent=2)
+        else:
+            continue
+        page.line(waiver["issue"], indent=2, whole=True)
+
+
 def _behaviours(behaviours: Rows, tables: Tables, page: _Page) -> None:
     """What the implementation does where the pages are silent."""
     if not behaviours:
@@ -398,6 +418,7 @@ def summary(
     _tally(rows, results, page)
     _matrix(rows, tables, page)
     _faults(results, rows, tables, page, "" if folder is None else f"{Path(folder).as_posix()}/")
+    _waivers(results, tables, page)
     _gaps(rows, tables, page)
     _behaviours(results.get("behaviours") or [], tables, page)
     page.gap()

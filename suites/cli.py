@@ -103,6 +103,8 @@ def _selection_options(command: Command) -> Command:
     help="Where results.json, junit.xml and failures/*.yaml go.",
 )
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist.")
+@click.option("--waivers", type=click.Path(), metavar="FILE",
+              help="Failures that somebody answers for, as reports/CERTIFYING.md shows.")  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="A line for every test.")
 def run(
     backend: str,
@@ -117,6 +119,7 @@ def run(
     seed: str,
     results: str,
     workers: str,
+    waivers: str | None,
     verbose: bool,
 ) -> None:
     r"""Judge a backend and write the records.
@@ -141,11 +144,14 @@ def run(
     settings = Settings.read(
         backend=backend, options=options, results=results, operators=operators, data_types=data_types,
         clauses=clauses, feature_level=feature_level, profile=profile, seed=seed, strict=strict, extra_tables=tables,
+        waivers=waivers,
     )  # fmt: skip
     click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
     click.echo(f"  {running.shown_command(settings)}")
     finished = running.execute(settings, workers=workers, verbose=verbose)
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
+    if finished.complaint is not None:
+        sys.exit(USAGE)  # the plugin has said it, below the summary
     sys.exit(exit_code(finished.verdict))
 
 

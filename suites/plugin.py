@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +16,9 @@ import hypothesis
 import pytest
 
 from dmlcts.backends import BackendUnavailable, DeviceInfo
-from dmlcts.reports.outcomes import Verdict
+from dmlcts.reports.outcomes import Outcome, Verdict
 from dmlcts.reports.records import ItemRecord
+from dmlcts.reports.waivers import WaiverError
 from dmlcts.reports.writing import prepare_folder
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.suites.bench import Bench, DeviceGone
@@ -44,6 +46,7 @@ class Run:
         self.records: list[ItemRecord] = []
         self.interrupted = False
         self.verdict: Verdict | None = None
+        self.complaint: WaiverError | None = None
         self.info: DeviceInfo | None = None
         self._bench = bench
         self._prepared = False
@@ -86,6 +89,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed", default=str(DEFAULT_SEED), help=f"seed of all that is drawn (default: {DEFAULT_SEED})")
     group.addoption("--strict-ieee", dest="dmlcts_strict", action="store_true",
                     help="leave no latitude: IEEE 754 behaviour only (`dmlcts run` calls it --strict)")  # fmt: skip
+    group.addoption("--waivers", metavar="FILE", help="failures that somebody answers for, see reports/CERTIFYING.md")
     group.addoption("--tables", action="append", default=[], metavar="PATH",
                     help="a folder or file of further operator tables; repeatable")  # fmt: skip
 
@@ -104,6 +108,7 @@ def _read(config: pytest.Config) -> Settings:
         seed=option("--seed"),
         strict=option("dmlcts_strict"),
         extra_tables=option("--tables"),
+        waivers=option("--waivers"),
     )
 
 
@@ -252,6 +257,8 @@ def pytest_runtest_makereport(
     report.user_properties.append((_RECORD, json.dumps(record.to_json())))
     if isinstance(error, ConformanceFailure):
         report.longrepr = "\n\n".join(failure.text for failure in record.failures)
+        if settings.waivers.apply([record])[0].outcome is Outcome.WAIVED:
+            report.outcome, report.wasxfail = "skipped", f"waived: {record.failures[0].title}"
     if isinstance(error, DeviceGone):
         item.session.shouldstop = str(error)
     return report
@@ -281,10 +288,14 @@ class _Collector:
         self.run.interrupted = stopped
         self.show = publish(self.run)
         self.run.close()
+        if self.run.complaint is not None:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_unconfigure(self) -> None:
         if self.show is not None:
             self.show()
+        if self.run.complaint is not None:
+            sys.stderr.write(f"dmlcts: {self.run.complaint}\n")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

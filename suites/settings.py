@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from dmlcts.backends.registry import parse_options, resolve
+from dmlcts.reports import waivers as waiving
+from dmlcts.reports.results import describe_device, suite_version
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import Clause, OperatorTable
@@ -43,6 +46,7 @@ class Settings:
         strict: leave no latitude.
         extra_tables: folders or files of further operator tables.
         tables: the tables of the run.
+        waivers: which failures somebody answers for.
     """
 
     backend: str
@@ -57,6 +61,7 @@ class Settings:
     strict: bool
     extra_tables: tuple[str, ...]
     tables: Tables
+    waivers: waiving.Waivers = field(default_factory=waiving.Waivers)
 
     @classmethod
     def read(
@@ -73,12 +78,15 @@ class Settings:
         seed: str | int = DEFAULT_SEED,
         strict: bool = False,
         extra_tables: Sequence[str] = (),
+        waivers: str | None = None,
     ) -> Settings:
         """Check the options and load the tables.
 
         Raises:
             UsageError: an option has a value that means nothing.
             TableError: an extra table is broken.
+            DocumentError: the waivers file is broken.
+            WaiverError: a waiver has expired, is for another version of the suite, or is about nothing.
         """
         tables = load_tables(*(Path(path) for path in extra_tables))
         names = []
@@ -100,6 +108,8 @@ class Settings:
             raise UsageError(
                 f"the seed {seed!r} is not a whole number from 0 to {_LARGEST_SEED}", "choose such a number"
             )
+        waived = waiving.load(waivers) if waivers is not None else waiving.Waivers()
+        waived.check_run(tables, suite_version(), datetime.now(UTC).date())
         return cls(
             backend,
             tuple(parse_options(options).items()),
@@ -113,6 +123,7 @@ class Settings:
             strict,
             tuple(extra_tables),
             tables,
+            waivers=waived,
         )
 
     def open(self) -> Bench:
@@ -122,9 +133,16 @@ class Settings:
             UsageError: no such backend, or an option it does not take.
             BackendUnavailable: it cannot run here.
             ContractError: it breaks the backend contract.
+            WaiverError: a waiver is for another device.
         """
         name, backend = resolve(self.backend)
-        return Bench(name, backend, dict(self.options), self.tables, self.level, strict=self.strict)
+        bench = Bench(name, backend, dict(self.options), self.tables, self.level, strict=self.strict)
+        try:
+            self.waivers.check_device(describe_device(bench.info))
+        except waiving.WaiverError:
+            bench.close()
+            raise
+        return bench
 
     @property
     def thorough(self) -> bool:
@@ -185,6 +203,8 @@ class Settings:
             ("--data-type", self.data_types), ("--clause", self.clauses), ("--tables", self.extra_tables),
         ):  # fmt: skip
             found += [f"{option}={value}" for value in values]
+        if self.waivers.source:
+            found.append(f"--waivers={self.waivers.source}")
         if self.level is not None:
             found.append(f"--feature-level={self.level}")
         return [*found, "--strict-ieee"] if self.strict else found
