@@ -94,6 +94,11 @@ def suite_identity() -> dict[str, Any]:
     return {"version": version, "commit": commit, "modified": None if changes is None else bool(changes)}
 
 
+def suite_tags() -> list[str]:
+    """The tags of the commit that is checked out; none outside a checkout."""
+    return (_git("tag", "--points-at", "HEAD") or "").split()
+
+
 def _jsonable(value: object) -> Any:
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and isfinite(value)):
         return value

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from dmlcts.suites import departure_commands
+from dmlcts.suites import certify_commands, departure_commands
 
 USAGE, UNAVAILABLE, NOT_CONFORMANT = 2, 3, 1
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
@@ -55,6 +55,8 @@ def main() -> None:
 
 main.add_command(departure_commands.baseline)
 main.add_command(departure_commands.findings)
+for _command in (certify_commands.certify, certify_commands.verify, certify_commands.keygen):
+    main.add_command(_command)
 
 
 def _backend_options(command: Command) -> Command:
