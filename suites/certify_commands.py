@@ -108,7 +108,7 @@ def certify_words(words: Sequence[str]) -> dict[str, Any]:
             given = dict(context.params)
     except (click.ClickException, click.exceptions.Exit, click.Abort) as error:
         said = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        raise UsageError(f"the command cannot be read: {said}", mend) from None
+        raise UsageError(f"the command cannot be read: {said.rstrip('.')}", mend) from None
     if not given["seed"].isdecimal() or len(given["seed"]) > 10:
         raise UsageError(f"the command's seed is {given['seed']!r}", mend)
     named = {name: given[name] for name in ("product", "vendor", "backend", "feature_level", "profile")}

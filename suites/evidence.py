@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -149,16 +150,22 @@ def _fractional(data_type: DataType) -> list[lattice.Bounds]:
     return [(np.float32(low), np.float32(high)) for low, high in written]
 
 
+@lru_cache(maxsize=2)
+def _specials(data_type: DataType) -> Any:
+    """What the lattice of a floating type has beside its inputs for any operator."""
+    return np.concatenate([
+        lattice.ties(data_type), lattice.near_ties(data_type), lattice.integers(data_type),
+        lattice.subnormals(data_type), lattice.nans(data_type),
+    ])  # fmt: skip
+
+
 def _inputs(data_type: DataType, around: Sequence[Any]) -> Any:
     """The whole boundary lattice of a type; of an 8-bit type, every value."""
     if data_type.itemsize == 1:
         return lattice.every_pattern(data_type)
     found = [lattice.inputs(data_type, around)]
     if data_type.is_floating:
-        found += [
-            lattice.ties(data_type), lattice.near_ties(data_type), lattice.integers(data_type),
-            lattice.subnormals(data_type), lattice.nans(data_type),
-        ]  # fmt: skip
+        found.append(_specials(data_type))
     values = np.concatenate(found)
     _, first = np.unique(values.view(data_type.bits_dtype), return_index=True)
     return values[np.sort(first)]

@@ -24,7 +24,7 @@ from dmlcts.reports.results import RunInfo, build_results, stable
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel
 from dmlcts.suites import evidence
 from dmlcts.suites.certify_commands import certify_words
-from dmlcts.suites.settings import Settings
+from dmlcts.suites.settings import owed_rows
 
 _MOST_SAID = 3
 
@@ -75,11 +75,10 @@ def check_results(context: Context) -> Said:
     submission, statement = context.submission, context.statement
     told = submission.results
     tables = context.reference.tables
-    settings = Settings.read(feature_level=statement["feature_level"], profile="certification")
     given = submission.waivers
     rebuilt = build_results(
         given.apply(submission.records),
-        settings.obliged(FeatureLevel.parse(statement["feature_level"])),
+        owed_rows(tables, FeatureLevel.parse(statement["feature_level"])),
         _run(told),
         tables,
         unsupported=_unsupported(told["device"]),
@@ -203,6 +202,9 @@ def verify_members(
         statement = submission.statement
     except DmlctsError as error:
         return Verification((Line("statement", Status.FAIL, str(error)),), draft=False, about={})
+    malformed = [Line("form", Status.FAIL, " ".join(fault.split())) for fault in submission.faults()]
+    if malformed:
+        return Verification(tuple(malformed), draft=bool(statement["draft"]), about=verdict.about(statement))
     context = Context(submission, reference, now or datetime.now(UTC), tuple(trusted))
     checks: dict[str, structure.Check] = {
         **structure.CHECKS,

@@ -13,7 +13,7 @@ from dmlcts.reports import waivers as waiving
 from dmlcts.reports.results import describe_device, suite_version
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
-from dmlcts.specs.models import Clause, OperatorTable
+from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench
 
@@ -22,6 +22,15 @@ DEFAULT_BACKEND = "cpu"
 DEFAULT_RESULTS = "results"
 DEFAULT_SEED = 0
 _LARGEST_SEED = (1 << 32) - 1
+
+
+def owed_rows(tables: Tables, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
+    """The rows that a whole run owes at ``level``: clause, operator, data type, obligation."""
+    for table in tables.operators.values():
+        for clause in tables.clauses_of(table):
+            if clause.obligation != "unspecified":
+                for data_type in tables.obliged(clause, table, level):
+                    yield clause.id, table.operator, data_type.name, clause.obligation
 
 
 def split(values: Iterable[str]) -> tuple[str, ...]:
@@ -171,18 +180,13 @@ class Settings:
 
     def obliged(self, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
         """The rows that an implementation of ``level`` owes: clause, operator, data type, obligation."""
-        for table in self.tables.operators.values():
-            if not self.selects_operator(table):
-                continue
-            for clause in self.tables.clauses_of(table):
-                yield from self._rows(clause, table, level)
-
-    def _rows(self, clause: Clause, table: OperatorTable, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
-        if clause.obligation == "unspecified" or not self.selects_clause(clause.id):
-            return
-        for data_type in self.tables.obliged(clause, table, level):
-            if self.selects_data_type(data_type):
-                yield clause.id, table.operator, data_type.name, clause.obligation
+        for clause, operator, data_type, obligation in owed_rows(self.tables, level):
+            if (
+                self.selects_operator(self.tables.operators[operator])
+                and self.selects_clause(clause)
+                and self.selects_data_type(DataType[data_type])
+            ):
+                yield clause, operator, data_type, obligation
 
     def unsupported(self, bench: Bench) -> set[tuple[str, str]]:
         """Operators with the element types that the device says it does not take."""

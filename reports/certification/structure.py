@@ -247,8 +247,8 @@ def check_shards(context: Context) -> Said:
             faults.append(f"part {part['index']} names {part['file']} for its records, not {name}")
         elif name not in files:
             faults.append(f"the records of part {part['index']} are missing")
-        elif len(context.submission.shard(name)) != part["records"]:
-            faults.append(f"{name} has {len(context.submission.shard(name))} records, not {part['records']}")
+        elif context.submission.lines(name) != part["records"]:
+            faults.append(f"{name} has {context.submission.lines(name)} records, not {part['records']}")
     faults += [f"{name} belongs to no part" for name in files if name not in {part["file"] for part in parts}]
     yield from ((Status.FAIL, fault) for fault in faults)
     if not faults:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -15,6 +15,7 @@ from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.archive import ArchiveError
 from dmlcts.reports.records import ItemRecord, RecordError
 from dmlcts.reports.validation import parse_document, parse_yaml, validate_results
+from dmlcts.specs import DmlctsError
 
 FORMAT, EVIDENCE_FORMAT, ENVIRONMENT_FORMAT = "dmlcts/submission/1", "dmlcts/evidence/1", "dmlcts/environment/1"
 _NEEDED = (
@@ -103,6 +104,21 @@ class Submission:
         """``environment.json``."""
         return self._document(archive.ENVIRONMENT, "environment-1")
 
+    def faults(self) -> Iterator[str]:
+        """What is wrong with the form of any member but the statement, one fault for each member."""
+        read: dict[str, Callable[[], object]] = {
+            archive.RESULTS: lambda: self.results,
+            archive.ENVIRONMENT: lambda: self.environment,
+            archive.EVIDENCE: lambda: self.evidence,
+            archive.WAIVERS: lambda: self.waivers,
+            "records": lambda: self.records,
+        }
+        for parsed in read.values():
+            try:
+                parsed()
+            except DmlctsError as error:
+                yield str(error)
+
     @property
     def outputs(self) -> bytes:
         """``evidence.bin``."""
@@ -129,6 +145,10 @@ class Submission:
             RecordError: a line is no record.
         """
         return [record for name in self.record_files for record in self.shard(name)]
+
+    def lines(self, name: str) -> int:
+        """How many lines a member has."""
+        return self.members[name].count(b"\n")
 
     def shard(self, name: str) -> list[ItemRecord]:
         """The records of one member.
