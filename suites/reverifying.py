@@ -79,7 +79,7 @@ def check_results(context: Context) -> Said:
     rebuilt = build_results(
         given.apply(submission.records),
         owed_rows(tables, FeatureLevel.parse(statement["feature_level"])),
-        _run(told),
+        _run(told, context.now),
         tables,
         unsupported=_unsupported(told["device"]),
         interrupted=told["interrupted"],
@@ -98,9 +98,9 @@ def check_results(context: Context) -> Said:
         yield Status.PASS, f"{len(rebuilt['clauses'])} rows follow from the records: {rebuilt['verdict']}"
 
 
-def _run(told: Mapping[str, Any]) -> RunInfo:
+def _run(told: Mapping[str, Any], now: datetime) -> RunInfo:
     """What the results say of their run, for what does not follow from records."""
-    started, finished = (datetime.fromisoformat(told["timings"][name]) for name in ("started", "finished"))
+    started, finished = (structure.moment(told["timings"][name]) or now for name in ("started", "finished"))
     return RunInfo(
         told["backend"], told["device"], told["feature_level"], told["profile"], told["seed"], told["strict"],
         told["selection"], started, finished, told["suite"], told["environment"],

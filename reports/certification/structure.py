@@ -194,22 +194,23 @@ def check_device(context: Context) -> Said:
         yield Status.PASS, f"{context.statement['device'].get('name') or 'one device'} throughout"
 
 
-def _moment(text: str) -> datetime | None:
+def moment(text: str) -> datetime | None:
+    """The moment that a stranger wrote; ``None`` where there is none, or its time zone is missing."""
     try:
-        moment = datetime.fromisoformat(text)
+        found = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return moment if moment.tzinfo is not None else None
+    return found if found.tzinfo is not None else None
 
 
 def check_clock(context: Context) -> Said:
     """The run began, ended and was submitted in this order, in our time, and no test outlasted it."""
     names = ("started", "finished", "made")
-    moments = [_moment(context.statement[name]) for name in names]
+    moments = [moment(context.statement[name]) for name in names]
     if None in moments:
         yield Status.FAIL, "a time in the statement does not exist"
         return
-    started, finished, made = (moment for moment in moments if moment is not None)
+    started, finished, made = (found for found in moments if found is not None)
     faults = []
     if not started <= finished <= made:
         faults.append("it ended before it began, or was submitted before it ended")
@@ -218,7 +219,7 @@ def check_clock(context: Context) -> Said:
     if made > context.now + _SKEW:
         faults.append(f"it was submitted {made:%Y-%m-%d}, which is yet to come")
     timings = context.submission.results["timings"]
-    if (_moment(timings["started"]), _moment(timings["finished"])) != (started, finished):
+    if (moment(timings["started"]), moment(timings["finished"])) != (started, finished):
         faults.append("the results name other times than the statement")
     slowest = max((record.seconds for record in context.submission.records), default=0.0)
     if slowest > (finished - started + _TOLERANCE).total_seconds():
@@ -269,10 +270,10 @@ def check_waivers(context: Context) -> Said:
     if given.used(results["clauses"]) != named:
         yield Status.FAIL, "the results name other waivers than those in the submission"
         return
-    started = _moment(context.statement["started"])
+    started = moment(context.statement["started"])
     try:
         given.check_run(context.reference.tables, context.reference.version, (started or context.now).date())
-        given.check_device(context.statement["device"])
+        given.check_device(results["device"])
         given.check_matched(results)
     except WaiverError as error:
         yield Status.FAIL, str(error)

@@ -161,7 +161,10 @@ class Submission:
             where = f"{name}, line {number}"
             if len(line) > _MOST_LINE:
                 raise RecordError(where, "", f"is longer than {_MOST_LINE >> 20} MiB", "no test writes so much")
-            found.append(ItemRecord.from_json(parse_document(line, None, where)))
+            try:
+                found.append(ItemRecord.from_json(parse_document(line, None, where)))
+            except OverflowError:
+                raise RecordError(where, "", "holds a number beyond all bounds", "no test takes so long") from None
         if not self.members[name].endswith(b"\n"):
             raise RecordError(name, "", "ends in the middle of a line", "take the whole file")
         return found

@@ -19,7 +19,6 @@ from dmlcts.reports.certification.submission import (
     ENVIRONMENT_FORMAT,
     EVIDENCE_FORMAT,
     FORMAT,
-    digest,
     seal,
     written,
     written_records,
@@ -173,18 +172,3 @@ def rezipped(packed: bytes, change: Callable[[zipfile.ZipFile, dict[str, bytes]]
         for name, data in members.items():
             made.writestr(name, data)
     return stream.getvalue()
-
-
-__all__ = [
-    "COMMAND",
-    "FINISHED",
-    "LEVEL",
-    "NOW",
-    "RECORDS",
-    "STARTED",
-    "Parts",
-    "Verifier",
-    "build",
-    "digest",
-    "rezipped",
-]
