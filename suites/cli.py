@@ -60,6 +60,11 @@ def _backend_options(command: Command) -> Command:
         click.option("--strict", "--strict-ieee", is_flag=True, help="Leave no latitude: IEEE 754 behaviour only."),
         click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
                      help="A file or folder of further operator tables; repeatable."),
+        click.option("--isolation", type=click.Choice(["process", "none"]),
+                     help="Run the implementation in a process of its own, or in this one for debugging "
+                     "(default: process for every backend but cpu)."),
+        click.option("--timeout", default="30", show_default=True, metavar="SECONDS",
+                     help="How long one call of an isolated implementation may take."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -104,6 +109,8 @@ def run(
     feature_level: str | None,
     strict: bool,
     tables: tuple[str, ...],
+    isolation: str | None,
+    timeout: str,
     operators: tuple[str, ...],
     data_types: tuple[str, ...],
     clauses: tuple[str, ...],
@@ -135,6 +142,7 @@ def run(
     settings = Settings.read(
         backend=backend, options=options, results=results, operators=operators, data_types=data_types,
         clauses=clauses, feature_level=feature_level, profile=profile, seed=seed, strict=strict, extra_tables=tables,
+        isolation=isolation, timeout=timeout,
     )  # fmt: skip
     click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
     click.echo(f"  {running.shown_command(settings)}")
@@ -173,6 +181,8 @@ def replay(
     feature_level: str | None,
     strict: bool,
     tables: tuple[str, ...],
+    isolation: str | None,
+    timeout: str,
 ) -> None:
     """Judge one failing case again, from a file under failures/, on this or another backend.
 
@@ -183,7 +193,8 @@ def replay(
     from dmlcts.suites.settings import Settings
 
     settings = Settings.read(
-        backend=backend, options=options, feature_level=feature_level, strict=strict, extra_tables=tables
+        backend=backend, options=options, feature_level=feature_level, strict=strict, extra_tables=tables,
+        isolation=isolation, timeout=timeout,
     )  # fmt: skip
     case = load_case(failure, settings.tables)
     bench = settings.open()
@@ -206,6 +217,8 @@ def probe(
     feature_level: str | None,
     strict: bool,
     tables: tuple[str, ...],
+    isolation: str | None,
+    timeout: str,
     operators: tuple[str, ...],
     data_types: tuple[str, ...],
     clauses: tuple[str, ...],
@@ -225,6 +238,7 @@ def probe(
     settings = Settings.read(
         backend=backend, options=options, operators=operators, data_types=data_types, clauses=clauses,
         feature_level=feature_level, seed=seed, strict=strict, extra_tables=tables,
+        isolation=isolation, timeout=timeout,
     )  # fmt: skip
     found = fingerprint(settings)
     print_fingerprint(found, Console())

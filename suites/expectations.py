@@ -17,7 +17,6 @@ from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
-from dmlcts.suites.arena import Arena
 from dmlcts.suites.bench import Bench, Execution, Mishap, Refusal
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.values import Values, simplicity, text, text_with_bits
@@ -94,7 +93,7 @@ def support_clause(bench: Bench, operator: OperatorDesc) -> str:
 def _stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
     """The judgement of a case whose dispatch did not come back; nothing but the broken clause was checked."""
     if isinstance(outcome, Mishap):
-        title = {
+        title = outcome.title or {
             "fail": "the dispatch failed",
             "crash": "the implementation raised an exception",
             "device_lost": "the device was lost",
@@ -237,14 +236,14 @@ def judge_execution(
 
 def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: VectorOracle) -> Judgement:
     """Dispatch an existing kernel on the case's values and placement, and judge what comes back."""
-    arena = Arena.prepare(case)
+    arena = bench.prepare(case)
     expected = oracle.expected(arena.x)
     execution = bench.run_on(kernel, case, arena, complement(expected, case.data_type))
     if isinstance(execution, Mishap):
         return _stopped(bench, case, execution)
 
     def again(poison: Array) -> Execution | None:
-        other = bench.run_on(kernel, case, Arena.prepare(case), poison)
+        other = bench.run_on(kernel, case, bench.prepare(case), poison)
         return None if isinstance(other, Mishap) else other
 
     return judge_execution(case, oracle, execution, expected, again)

@@ -23,7 +23,15 @@ from dmlcts.suites.bench import Bench, DeviceGone
 from dmlcts.suites.checks import Checked
 from dmlcts.suites.judge import ConformanceFailure, Judge
 from dmlcts.suites.recording import item_record, publish
-from dmlcts.suites.settings import DEFAULT_BACKEND, DEFAULT_RESULTS, DEFAULT_SEED, PROFILES, Settings
+from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
+from dmlcts.suites.settings import (
+    DEFAULT_BACKEND,
+    DEFAULT_RESULTS,
+    DEFAULT_SEED,
+    ISOLATIONS,
+    PROFILES,
+    Settings,
+)
 from dmlcts.suites.subjects import Subject
 
 _SETTINGS = pytest.StashKey[Settings]()
@@ -86,6 +94,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed", default=str(DEFAULT_SEED), help=f"seed of all that is drawn (default: {DEFAULT_SEED})")
     group.addoption("--strict-ieee", dest="dmlcts_strict", action="store_true",
                     help="leave no latitude: IEEE 754 behaviour only (`dmlcts run` calls it --strict)")  # fmt: skip
+    group.addoption("--isolation", choices=ISOLATIONS,
+                    help="run the implementation in a process of its own, or in this one for debugging "
+                    "(default: process for every backend but cpu)")  # fmt: skip
+    group.addoption("--timeout", dest="dmlcts_timeout", default=str(DEFAULT_TIMEOUT), metavar="SECONDS",
+                    help="how long one call of an isolated implementation may take (default: 30)")  # fmt: skip
     group.addoption("--tables", action="append", default=[], metavar="PATH",
                     help="a folder or file of further operator tables; repeatable")  # fmt: skip
 
@@ -104,6 +117,8 @@ def _read(config: pytest.Config) -> Settings:
         seed=option("--seed"),
         strict=option("dmlcts_strict"),
         extra_tables=option("--tables"),
+        isolation=option("--isolation"),
+        timeout=option("dmlcts_timeout"),
     )
 
 

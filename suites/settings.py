@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +14,40 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench
+from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT, IsolatedBackend
 
 PROFILES = ("quick", "full", "certification")
 DEFAULT_BACKEND = "cpu"
 DEFAULT_RESULTS = "results"
 DEFAULT_SEED = 0
+ISOLATIONS = ("process", "none")
 _LARGEST_SEED = (1 << 32) - 1
+_LEAST_TIMEOUT, _MOST_TIMEOUT = 0.1, 86400
 
 
 def split(values: Iterable[str]) -> tuple[str, ...]:
     """Repeated and comma-separated option values as one list."""
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _isolation(given: str | None, backend: str) -> str:
+    """How the backend is run: in a process of its own, unless it is the suite's own cpu backend or someone says so."""
+    if given is None:
+        return "none" if backend == DEFAULT_BACKEND else "process"
+    if given not in ISOLATIONS:
+        raise UsageError(f"no isolation {given!r}", f"choose one of {', '.join(ISOLATIONS)}")
+    return given
+
+
+def _seconds(given: str | float) -> float:
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = math.nan
+    if not _LEAST_TIMEOUT <= seconds <= _MOST_TIMEOUT:
+        raise UsageError(f"the timeout {given!r} is not a number of seconds from {_LEAST_TIMEOUT} to {_MOST_TIMEOUT}",
+                         "give for example --timeout 30")  # fmt: skip
+    return seconds
 
 
 @dataclass(frozen=True)
@@ -43,6 +67,8 @@ class Settings:
         strict: leave no latitude.
         extra_tables: folders or files of further operator tables.
         tables: the tables of the run.
+        isolation: "process" where the implementation runs in a process of its own, or "none".
+        timeout: seconds that one call of the implementation may take; only a process of its own can be stopped.
     """
 
     backend: str
@@ -57,6 +83,8 @@ class Settings:
     strict: bool
     extra_tables: tuple[str, ...]
     tables: Tables
+    isolation: str = "none"
+    timeout: float = DEFAULT_TIMEOUT
 
     @classmethod
     def read(
@@ -73,6 +101,8 @@ class Settings:
         seed: str | int = DEFAULT_SEED,
         strict: bool = False,
         extra_tables: Sequence[str] = (),
+        isolation: str | None = None,
+        timeout: str | float = DEFAULT_TIMEOUT,
     ) -> Settings:
         """Check the options and load the tables.
 
@@ -113,6 +143,8 @@ class Settings:
             strict,
             tuple(extra_tables),
             tables,
+            _isolation(isolation, backend),
+            _seconds(timeout),
         )
 
     def open(self) -> Bench:
@@ -123,7 +155,10 @@ class Settings:
             BackendUnavailable: it cannot run here.
             ContractError: it breaks the backend contract.
         """
-        name, backend = resolve(self.backend)
+        if self.isolation == "process":
+            name, backend = self.backend, IsolatedBackend(self.backend, self.timeout)
+        else:
+            name, backend = resolve(self.backend)
         return Bench(name, backend, dict(self.options), self.tables, self.level, strict=self.strict)
 
     @property
@@ -185,6 +220,7 @@ class Settings:
             ("--data-type", self.data_types), ("--clause", self.clauses), ("--tables", self.extra_tables),
         ):  # fmt: skip
             found += [f"{option}={value}" for value in values]
+        found += [f"--isolation={self.isolation}", f"--timeout={self.timeout:g}"]
         if self.level is not None:
             found.append(f"--feature-level={self.level}")
         return [*found, "--strict-ieee"] if self.strict else found
