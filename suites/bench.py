@@ -7,7 +7,7 @@ a dispatch gives an :class:`Execution`, a refusal a :class:`Refusal`, anything e
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,8 @@ from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.proxy import IsolatedDevice, RemoteError
 
 Array = NDArray[Any]
+
+_LEAST_HURRY = 0.25
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ class Bench:
     Attributes:
         info: what the device says of itself.
         losses: how often the implementation's process or device was lost.
+        hazards: what :mod:`dmlcts.suites.hazards` found out; ``None`` until it was asked.
     """
 
     def __init__(
@@ -126,6 +129,7 @@ class Bench:
         self.strict = strict
         self._stack = contextlib.ExitStack()
         self.losses = 0
+        self.hazards: Any = None
         self._device: Any = None
         self.info: DeviceInfo = self._open(device)
         self.level = level or FeatureLevel.parse(self.info.feature_level)
@@ -204,6 +208,19 @@ class Bench:
     def isolated(self) -> bool:
         """Whether the implementation runs in a process of its own."""
         return isinstance(self._device, IsolatedDevice)
+
+    @contextlib.contextmanager
+    def hurried(self) -> Iterator[None]:
+        """Inside, an isolated implementation gets a fraction of its time: for what is known to hang."""
+        if not isinstance(self._device, IsolatedDevice):
+            yield
+            return
+        host = self._device.host
+        usual, host.timeout = host.timeout, min(host.timeout, max(_LEAST_HURRY, host.timeout / 10))
+        try:
+            yield
+        finally:
+            host.timeout = usual
 
     def allocate(self, size: int) -> Bytes:
         """A writable memory of ``size`` bytes at a page boundary, where the device takes it without copying."""

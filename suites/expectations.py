@@ -24,6 +24,7 @@ from dmlcts.suites.values import Values, simplicity, text, text_with_bits
 Array = NDArray[Any]
 
 MEMORY_CLAUSES = ("tensor.output.complete", "tensor.output.bounds", "tensor.input.unchanged")
+WITHOUT_DISPATCH = ("refused", "accepted", "either")
 _MOST_SUSPECTS = 6
 _MOST_PACKED = 1 << 16
 
@@ -34,12 +35,13 @@ class Finding:
 
     Attributes:
         clause: id of the clause it breaks.
-        outcome: ``fail``, ``crash``, ``device_lost``, ``resource_error``.
+        outcome: ``fail``, ``crash``, ``timeout``, ``device_lost``, ``resource_error``.
         case: the case that showed it.
         title: one short line.
         details: label and text pairs, for the full account.
         wrong: how many elements are wrong.
         suspects: input values of wrong elements, the simplest first; single-element cases are made of them.
+        settled: whether it stays as it is: trying smaller cases would lose the process, or show nothing.
     """
 
     clause: str
@@ -49,6 +51,7 @@ class Finding:
     details: tuple[tuple[str, str], ...] = ()
     wrong: int = 0
     suspects: tuple[Any, ...] = ()
+    settled: bool = False
 
 
 @dataclass(frozen=True)

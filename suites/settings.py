@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from dmlcts.backends import DeviceInfo
 from dmlcts.backends.registry import parse_options, resolve
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
@@ -37,6 +40,14 @@ def _isolation(given: str | None, backend: str) -> str:
     if given not in ISOLATIONS:
         raise UsageError(f"no isolation {given!r}", f"choose one of {', '.join(ISOLATIONS)}")
     return given
+
+
+def _shard(given: str) -> tuple[int, int]:
+    """The part and the number of parts that "1/4" names."""
+    found = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", given)
+    if found is None or int(found[1]) > int(found[2]):
+        raise UsageError(f"the shard {given!r} is not one of so many", "write for example --shard 1/4")
+    return int(found[1]), int(found[2])
 
 
 def _seconds(given: str | float) -> float:
@@ -69,6 +80,7 @@ class Settings:
         tables: the tables of the run.
         isolation: "process" where the implementation runs in a process of its own, or "none".
         timeout: seconds that one call of the implementation may take; only a process of its own can be stopped.
+        shard: which part of the run this is, and of how many; ``None`` for all of it.
     """
 
     backend: str
@@ -85,6 +97,7 @@ class Settings:
     tables: Tables
     isolation: str = "none"
     timeout: float = DEFAULT_TIMEOUT
+    shard: tuple[int, int] | None = None
 
     @classmethod
     def read(
@@ -103,6 +116,7 @@ class Settings:
         extra_tables: Sequence[str] = (),
         isolation: str | None = None,
         timeout: str | float = DEFAULT_TIMEOUT,
+        shard: str | None = None,
     ) -> Settings:
         """Check the options and load the tables.
 
@@ -145,7 +159,60 @@ class Settings:
             tables,
             _isolation(isolation, backend),
             _seconds(timeout),
+            None if shard is None else _shard(shard),
         )
+
+    def described(self) -> dict[str, Any]:
+        """The options as plain data: what :meth:`of` reads, and what must be the same in all parts of a run."""
+        return {
+            "backend": self.backend,
+            "options": dict(self.options),
+            "operators": list(self.operators),
+            "data_types": list(self.data_types),
+            "clauses": list(self.clauses),
+            "feature_level": None if self.level is None else str(self.level),
+            "profile": self.profile,
+            "seed": self.seed,
+            "strict": self.strict,
+            "extra_tables": list(self.extra_tables),
+            "isolation": self.isolation,
+            "timeout": self.timeout,
+            "shard": self.shard_text,
+        }
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any], results: str, where: str) -> Settings:
+        """The settings that :meth:`described` wrote.
+
+        Args:
+            described: plain data from a stranger.
+            results: the results folder.
+            where: what to call the data in a message.
+
+        Raises:
+            UsageError: it is not what :meth:`described` writes.
+            TableError: an extra table is broken.
+        """
+        kinds: dict[str, Any] = {
+            "backend": str, "operators": list, "data_types": list, "clauses": list, "feature_level": (str, type(None)),
+            "profile": str, "seed": int, "strict": bool, "extra_tables": list, "isolation": str,
+            "timeout": (int, float), "shard": (str, type(None)),
+        }  # fmt: skip
+        options = described.get("options")
+        lists = [described.get(name) for name, kind in kinds.items() if kind is list]
+        if (
+            not isinstance(options, Mapping)
+            or any(name not in described or not isinstance(described[name], kind) for name, kind in kinds.items())
+            or not all(isinstance(item, str) for one in lists if one for item in one)
+        ):
+            raise UsageError(f"{where} does not say what the run was", "give the folder of a run that dmlcts wrote")
+        given = {name: described[name] for name in kinds}
+        return cls.read(**given, options=[f"{key}={value}" for key, value in options.items()], results=results)
+
+    @property
+    def shard_text(self) -> str | None:
+        """The shard as people write it: "1/4"."""
+        return None if self.shard is None else f"{self.shard[0]}/{self.shard[1]}"
 
     def open(self) -> Bench:
         """Open the backend's device.
@@ -201,9 +268,9 @@ class Settings:
             if self.selects_data_type(data_type):
                 yield clause.id, table.operator, data_type.name, clause.obligation
 
-    def unsupported(self, bench: Bench) -> set[tuple[str, str]]:
+    def unsupported(self, info: DeviceInfo) -> set[tuple[str, str]]:
         """Operators with the element types that the device says it does not take."""
-        claimed = bench.info.data_types or {}
+        claimed = info.data_types or {}
         return {
             (name, data_type.name)
             for name, types in claimed.items()
@@ -220,7 +287,9 @@ class Settings:
             ("--data-type", self.data_types), ("--clause", self.clauses), ("--tables", self.extra_tables),
         ):  # fmt: skip
             found += [f"{option}={value}" for value in values]
-        found += [f"--isolation={self.isolation}", f"--timeout={self.timeout:g}"]
+        found += [f"--isolation={self.isolation}", f"--dispatch-timeout={self.timeout:g}"]
+        if self.shard is not None:
+            found.append(f"--shard={self.shard_text}")
         if self.level is not None:
             found.append(f"--feature-level={self.level}")
         return [*found, "--strict-ieee"] if self.strict else found

@@ -26,11 +26,11 @@ _MOST_SAID = 4096
 _GRACE_SECONDS = 2.0
 
 
-class _Gone(Exception):
+class _ClosedError(Exception):
     """The pipe is closed: the worker is gone."""
 
 
-class _Late(Exception):
+class _LateError(Exception):
     """Nothing came within the limit."""
 
 
@@ -51,10 +51,10 @@ class _PolledPipe:
     def __call__(self, deadline: float) -> bytes:
         while not self._poll.poll(max(0.0, deadline - self._clock()) * 1000):
             if self._clock() >= deadline:
-                raise _Late
+                raise _LateError
         chunk = os.read(self._descriptor, _CHUNK)
         if not chunk:
-            raise _Gone
+            raise _ClosedError
         return chunk
 
 
@@ -76,13 +76,14 @@ class ThreadedPipe:
             self._chunks.put(chunk)
 
     def __call__(self, deadline: float) -> bytes:
+        """The bytes that are there, at least one."""
         try:
             chunk = self._chunks.get(timeout=max(0.0, deadline - self._clock()))
         except queue.Empty:
-            raise _Late from None
+            raise _LateError from None
         if not chunk:
             self._chunks.put(b"")  # for whoever asks again
-            raise _Gone
+            raise _ClosedError
         return chunk
 
 
@@ -129,13 +130,13 @@ class WorkerProcess:
         self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, **settings
         )
-        assert self._process.stdin and self._process.stdout and self._process.stderr  # noqa: S101  # pipes as asked for
-        self._input = self._process.stdin.fileno()
-        output = self._process.stdout.fileno()
+        source, target, said = self._process.stdout, self._process.stdin, self._process.stderr
+        assert None not in (source, target, said)  # noqa: S101  # pipes, as asked for
+        self._input = target.fileno()
         polled = hasattr(select, "poll") and not threaded
-        self._source: _Source = (_PolledPipe if polled else ThreadedPipe)(output, clock)
+        self._source: _Source = (_PolledPipe if polled else ThreadedPipe)(source.fileno(), clock)
         self._pending = b""
-        self._last_words = _LastWords(self._process.stderr.fileno())
+        self._last_words = _LastWords(said.fileno())
         self._asked = 0
 
     @property
@@ -171,10 +172,10 @@ class WorkerProcess:
             deadline = self._clock() + limit
             reply = framing.decode(lambda count: self._read(deadline, count))
             self._check(reply)
-        except _Late:
+        except _LateError:
             self._kill()
             raise self._lost("timeout", "it did not come back", f"no answer within {limit:g} s") from None
-        except (_Gone, BrokenPipeError, ConnectionResetError):
+        except (_ClosedError, BrokenPipeError, ConnectionResetError):
             self._await_end()
             raise self._lost(*ended(self._kill())) from None
         except framing.GarbledFrame as garbled:

@@ -36,15 +36,15 @@ class RemoteError(Exception):
         self.said = said
 
 
-class _RemoteInvalidArgument(RemoteError, InvalidArgument):
+class _RemoteInvalidArgumentError(RemoteError, InvalidArgument):
     pass
 
 
-class _RemoteDeviceLost(RemoteError, DeviceLost):
+class _RemoteDeviceLostError(RemoteError, DeviceLost):
     pass
 
 
-class _RemoteExecutionFailed(RemoteError, ExecutionFailed):
+class _RemoteExecutionFailedError(RemoteError, ExecutionFailed):
     pass
 
 
@@ -53,9 +53,9 @@ class _RemoteMemoryError(RemoteError, MemoryError):
 
 
 _RAISED: Mapping[str, type[RemoteError]] = {
-    "invalid_argument": _RemoteInvalidArgument,
-    "device_lost": _RemoteDeviceLost,
-    "execution_failed": _RemoteExecutionFailed,
+    "invalid_argument": _RemoteInvalidArgumentError,
+    "device_lost": _RemoteDeviceLostError,
+    "execution_failed": _RemoteExecutionFailedError,
     "memory": _RemoteMemoryError,
     "other": RemoteError,
 }
@@ -227,7 +227,7 @@ class IsolatedKernel:
             raise host.garbled("another memory than the one that was given")
         broken = segment.broken(lease.size)
         if broken:
-            raise _RemoteExecutionFailed(broken, broken)
+            raise _RemoteExecutionFailedError(broken, broken)
 
     def _again(self) -> None:
         """Make the kernel in the process that took the place of a lost one."""
@@ -235,7 +235,7 @@ class IsolatedKernel:
             self._create()
         except InvalidArgument as error:
             said = f"refused when it was made again in a fresh process, where it had been accepted: {error}"
-            raise _RemoteExecutionFailed(said, said) from error
+            raise _RemoteExecutionFailedError(said, said) from error
 
     def close(self) -> None:
         """Close the kernel; calling it again does nothing."""
