@@ -36,7 +36,5 @@ def resumed_settings(folder: str, given: Mapping[str, Any], named: set[str]) -> 
     asked = Settings.read(**(arguments | {"results": folder}))
     differs = difference(known.described(), asked.described())
     if differs:
-        raise UsageError(
-            f"{folder} is of a run that differs in {differs}", "leave the option out, or begin a new run"
-        )
+        raise UsageError(f"{folder} is of a run that differs in {differs}", "leave the option out, or begin a new run")
     return asked
