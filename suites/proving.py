@@ -27,6 +27,7 @@ from dmlcts.suites.probes import Probe, probes
 _HEAVY = ("test_more_workgroups_than_one_dispatch_takes",)
 _EXAMPLES = 12
 _ISOLATED_SECONDS = 3.0
+_ISOLATED_GROWTH = 1 << 30
 
 Job = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -138,7 +139,7 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     started = time.perf_counter()
     alone = mutant.needs == "isolation"  # it takes its process with it, or never comes back
     where = f"{mutant.__module__}:{mutant.__qualname__}"
-    backend = IsolatedBackend(where, _ISOLATED_SECONDS) if alone else mutant()
+    backend = IsolatedBackend(where, _ISOLATED_SECONDS, _ISOLATED_GROWTH) if alone else mutant()
     bench = Bench(mutant.__name__, backend, {}, tables)
     chosen = _ordered(probes(tables), mutant.clause)
     if mutant.needs:  # the tests of its clause alone: they need more than the quick profile, or cost a process each

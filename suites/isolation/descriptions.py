@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dmlcts.backends import DeviceInfo
 from dmlcts.backends.contract import describe
-from dmlcts.reports.results import describe_device
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 
 
@@ -70,7 +71,27 @@ def write_info(info: object) -> dict[str, Any]:
     Raises:
         ContractError: it makes no sense.
     """
-    return describe_device(describe(info))
+    found = describe(info)
+    claimed = found.data_types
+    return {
+        **{name: getattr(found, name) for name in ("name", "adapter", "driver", "library", "version")},
+        "feature_level": str(found.feature_level),
+        "data_types": claimed and {name: sorted(one.name for one in types) for name, types in claimed.items()},
+        "details": _plain(found.details),
+    }
+
+
+def _plain(value: object) -> Any:
+    """JSON's own types stay; whatever else a third party puts into its details travels as text."""
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in value]
+    if isinstance(value, set | frozenset):
+        return sorted((_plain(member) for member in value), key=str)
+    return str(value)
 
 
 def read_info(written: dict[str, Any]) -> DeviceInfo:

@@ -22,6 +22,7 @@ Clock = Callable[[], float]
 
 _CHUNK = 1 << 16
 _MOST_LINES = 16
+_FATAL = ("Fatal Python error", "Windows fatal exception")
 _MOST_SAID = 4096
 _GRACE_SECONDS = 2.0
 
@@ -105,7 +106,13 @@ class _LastWords:
         self._thread.join(_GRACE_SECONDS)
         said = b"".join(list(self._kept)).decode("utf-8", "replace")
         printable = "".join(char if char.isprintable() or char == "\n" else "?" for char in said)
-        return "\n".join(printable.strip().splitlines()[-_MOST_LINES:])[-_MOST_SAID:]
+        return "\n".join(_telling(printable.strip().splitlines()))[-_MOST_SAID:]
+
+
+def _telling(lines: list[str]) -> list[str]:
+    """The lines that say most: around Python's note of a fatal signal where there is one, else the last."""
+    fatal = next((index for index, line in enumerate(lines) if line.startswith(_FATAL)), None)
+    return lines[-_MOST_LINES:] if fatal is None else lines[max(0, fatal - _MOST_LINES // 2) : fatal + _MOST_LINES // 2]
 
 
 class WorkerProcess:
@@ -114,13 +121,23 @@ class WorkerProcess:
     Args:
         file: descriptor of the shared memory's file, which the worker inherits; -1 for none.
         name: the shared memory's name.
+        growth: bytes by which it may grow after its device was opened; ``None`` for the usual.
         clock: gives seconds; never goes back.
         threaded: read with a thread even where the system could wait for a pipe.
     """
 
-    def __init__(self, file: int, name: str, clock: Clock = time.monotonic, *, threaded: bool = False) -> None:
+    def __init__(
+        self,
+        file: int,
+        name: str,
+        growth: int | None = None,
+        clock: Clock = time.monotonic,
+        *,
+        threaded: bool = False,
+    ) -> None:
         self._clock = clock
         command = [sys.executable, "-P", "-m", "dmlcts.suites.isolation.worker", str(file), name]
+        command += [] if growth is None else [str(growth)]
         settings: dict[str, Any] = {}
         if sys.platform == "win32":
             settings["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP

@@ -80,6 +80,7 @@ class Host:
     Args:
         backend: what ``--backend`` says.
         timeout: seconds that a call may take; calls on large memories get more, in proportion.
+        growth: bytes by which the process may grow after its device was opened; ``None`` for the usual.
         clock: gives seconds; never goes back.
         start: makes a worker process.
 
@@ -91,6 +92,7 @@ class Host:
         self,
         backend: str,
         timeout: float = DEFAULT_TIMEOUT,
+        growth: int | None = None,
         clock: Clock = time.monotonic,
         start: Callable[..., WorkerProcess] = WorkerProcess,
     ) -> None:
@@ -99,6 +101,7 @@ class Host:
         self.generation = 0
         self.numbers = itertools.count(1)
         self.memory = SharedMemory()
+        self._growth = growth
         self._clock = clock
         self._start = start
         self._process: WorkerProcess | None = None
@@ -119,7 +122,7 @@ class Host:
         return self._process
 
     def _made(self) -> WorkerProcess:
-        return self._start(self.memory.file, self.memory.name, self._clock)
+        return self._start(self.memory.file, self.memory.name, self._growth, self._clock)
 
     def call(self, do: str, limit: float | None = None, **fields: Any) -> dict[str, Any]:
         """Ask the worker; an error that it reports is raised here.
@@ -331,12 +334,20 @@ class IsolatedBackend:
     Args:
         backend: what ``--backend`` says.
         timeout: seconds that a call may take.
+        growth: bytes by which the process may grow after its device was opened; ``None`` for the usual.
         clock: gives seconds; never goes back.
     """
 
-    def __init__(self, backend: str, timeout: float = DEFAULT_TIMEOUT, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        backend: str,
+        timeout: float = DEFAULT_TIMEOUT,
+        growth: int | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
         self.name = backend
         self._timeout = timeout
+        self._growth = growth
         self._clock = clock
 
     def open(self, **options: Any) -> IsolatedDevice:
@@ -347,4 +358,4 @@ class IsolatedBackend:
             UsageError: no such backend, or an option that it does not take.
             ContractError: it breaks the contract.
         """
-        return IsolatedDevice(Host(self.name, self._timeout, self._clock), options)
+        return IsolatedDevice(Host(self.name, self._timeout, self._growth, self._clock), options)

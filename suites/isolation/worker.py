@@ -1,6 +1,6 @@
 """The worker: opens the backend and does what the suite asks, until the suite goes away.
 
-Run as ``python -m dmlcts.suites.isolation.worker FILE NAME``; it speaks frames on what were its standard input and
+Run as ``python -m dmlcts.suites.isolation.worker FILE NAME [GROWTH]``; it speaks frames on what were its standard input and
 output when it started. The implementation's own output goes to standard error.
 """
 
@@ -30,13 +30,13 @@ _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
 class _Worker:
-    def __init__(self, memory: WorkerMemory) -> None:
+    def __init__(self, memory: WorkerMemory, allowed: int) -> None:
         self._memory = memory
         self._backend: Any = None
         self._devices: dict[int, Any] = {}
         self._kernels: dict[int, Any] = {}
         self._start = resident_bytes()
-        self._allowed = most_growth()
+        self._allowed = allowed
 
     def open(self, device: int, backend: str, options: dict[str, str], path: list[str]) -> dict[str, Any]:
         """Open a device, of a new backend object where one can be made."""
@@ -154,7 +154,7 @@ def _end_with(parent: int) -> None:
 
 
 def _prepare() -> None:
-    faulthandler.enable()
+    faulthandler.enable(all_threads=False)
     if sys.platform != "win32":
         import resource
 
@@ -173,8 +173,9 @@ def main() -> None:
     os.dup2(2, 1)
     _end_with(parent)
     _prepare()
-    file, name = int(sys.argv[1]), sys.argv[2]
-    _serve(source, target, _Worker(WorkerMemory(file, name)))
+    file, name, *growth = sys.argv[1:]
+    allowed = int(growth[0]) if growth else most_growth()
+    _serve(source, target, _Worker(WorkerMemory(int(file), name), allowed))
     os._exit(0)  # a driver that hangs while the interpreter ends is nobody's business
 
 
