@@ -212,8 +212,8 @@ def _every_row(tables: Tables) -> Iterable[tuple[str, str, str]]:
 
 
 def unmatched(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The waivers of a results document that are about no row of it; of a selection's run, none."""
-    if results["selection"]:
+    """The waivers of a results document that are about no row of it; where only a part ran, none."""
+    if results["selection"] or results.get("shard") is not None:
         return []
     return [waiver for waiver in results.get("waivers", ()) if not waiver["rows"]]
 

@@ -26,6 +26,14 @@ _EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or somethin
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
 @click.option("--results", default="results", show_default=True, type=click.Path(), metavar="DIR",
               help="Where the run's own records go.")  # fmt: skip
+@click.option("--from", "parts", multiple=True, type=click.Path(), metavar="DIR",
+              help="Certify what `dmlcts run --profile certification` left in this folder, instead of running now; "
+              "repeatable, one for each --shard.")  # fmt: skip
+@click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist.")
+@click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
+              help="Without a process of its own, the implementation gets a draft.")  # fmt: skip
+@click.option("--timeout", default="30", show_default=True, metavar="SECONDS",
+              help="How long one call of the implementation may take.")  # fmt: skip
 @click.option("--draft", is_flag=True, help="Make a draft of what cannot be certified; it says why it is one.")
 @click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="certification",
               show_default=True, help="Anything but certification gives a draft.")  # fmt: skip
@@ -111,7 +119,7 @@ def certify_words(words: Sequence[str]) -> dict[str, Any]:
         raise UsageError(f"the command cannot be read: {said.rstrip('.')}", mend) from None
     if not given["seed"].isdecimal() or len(given["seed"]) > 10:
         raise UsageError(f"the command's seed is {given['seed']!r}", mend)
-    named = {name: given[name] for name in ("product", "vendor", "backend", "feature_level", "profile")}
+    named = {name: given[name] for name in ("product", "vendor", "backend", "feature_level", "profile", "isolation")}
     return named | {
         "options": dict(parse_options(given["options"])),
         "seed": int(given["seed"]),

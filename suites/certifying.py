@@ -23,13 +23,15 @@ from dmlcts.reports.certification.submission import (
     written,
     written_records,
 )
+from dmlcts.reports.journal import read_journal
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.validation import load_results
-from dmlcts.specs import DmlctsError, FeatureLevel
+from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
 from dmlcts.specs.tables import Tables
-from dmlcts.suites import evidence, reverifying, running
+from dmlcts.suites import evidence, merging, reverifying, running
 from dmlcts.suites.bench import Bench
+from dmlcts.suites.runs import difference
 from dmlcts.suites.settings import Settings
 
 _MOST_LOG = 32 << 20
@@ -61,6 +63,8 @@ class Order:
         waivers: the waivers' file, or ``None``.
         draft: whether a draft was asked for.
         command: the words of the command.
+        parts: the results folders of the run, where it has been run already.
+        workers: how many processes pytest-xdist starts, "" for none.
     """
 
     settings: Settings
@@ -72,6 +76,8 @@ class Order:
     waivers: str | None
     draft: bool
     command: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    workers: str = ""
 
     @classmethod
     def of(cls, given: Mapping[str, Any], command: Sequence[str]) -> Order:
@@ -83,17 +89,60 @@ class Order:
         settings = Settings.read(
             backend=given["backend"], options=given["options"], results=given["results"],
             feature_level=given["feature_level"], profile=given["profile"], seed=given["seed"],
-            waivers=given["waivers"],
+            waivers=given["waivers"], isolation=given["isolation"], timeout=given["timeout"],
         )  # fmt: skip
         return cls(
             settings, given["product"], given["vendor"], given["contact"], Path(given["output"]), given["key"],
-            given["waivers"], given["draft"], tuple(command),
+            given["waivers"], given["draft"], tuple(command), tuple(given["parts"]), given["workers"],
         )  # fmt: skip
 
 
-def isolation_of(settings: Settings) -> str:
-    """Whether the run's implementation has a process of its own: "process" or "none"."""
-    return str(getattr(settings, "isolation", "none"))
+@dataclass(frozen=True)
+class Ran:
+    """A finished run.
+
+    Attributes:
+        results: its results document.
+        shards: the records of its parts, in their order; of a run in one piece, one.
+        log: what it said.
+    """
+
+    results: dict[str, Any]
+    shards: tuple[tuple[ItemRecord, ...], ...]
+    log: str
+
+
+def _run_now(order: Order) -> Ran:
+    log = io.StringIO()
+    with _copied(log):
+        run = running.execute(order.settings, workers=order.workers)
+    if run.complaint is not None:
+        raise run.complaint
+    return Ran(load_results(order.settings.results), (tuple(run.records),), log.getvalue())
+
+
+def _run_before(order: Order, say: Callable[[str], None]) -> Ran:
+    """What the results folders of an earlier run hold; shards are joined into the order's own folder."""
+    settings = order.settings
+    journals = [read_journal(part) for part in order.parts]
+    wanted = settings.described() | {"feature_level": journals[0].header.get("feature_level")}
+    for journal in journals:
+        named = {name: journal.header.get(name) for name in wanted}
+        differs = difference(named, wanted, ignored=("shard",))
+        if differs:
+            raise UsageError(f"{journal.path} is of a run that differs in {differs}", "certify it with its own options")
+    log = io.StringIO()
+
+    def told(line: str) -> None:
+        log.write(f"{line}\n")
+        say(line)
+
+    if len(journals) == 1 and journals[0].header.get("shard") is None:
+        told(f"the run in {order.parts[0]}, ended: {journals[0].ended}")
+        return Ran(load_results(order.parts[0]), (journals[0].records,), log.getvalue())
+    results = merging.merge(order.parts, str(settings.results), told, settings.waivers)
+    journals.sort(key=lambda journal: int(str(journal.header["shard"]).partition("/")[0]))
+    return Ran(results, tuple(journal.records for journal in journals), log.getvalue())
 
 
 def certify(order: Order, say: Callable[[str], None]) -> Verdict:
@@ -117,25 +166,20 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
 
     def reasons(verdict: str | None, swept: bool) -> list[str]:
         return draft_reasons(
-            suite=reference.to_json(), profile=settings.profile, isolation=isolation_of(settings), verdict=verdict,
+            suite=reference.to_json(), profile=settings.profile, isolation=settings.isolation, verdict=verdict,
             signed=key is not None, swept=swept,
         )  # fmt: skip
 
     _allow(reasons(None, swept=True), order)
-    log = io.StringIO()
-    with _copied(log):
-        run = running.execute(settings)
-    if run.complaint is not None:
-        raise run.complaint
-    verdict = run.verdict
-    assert verdict is not None  # noqa: S101  # execute raises where there is none
-    results = load_results(settings.results)
+    ran = _run_before(order, say) if order.parts else _run_now(order)
+    results = ran.results
+    verdict = Verdict(results["verdict"])
     if verdict is not Verdict.CONFORMANT and not order.draft:
         say(f"dmlcts: nothing to certify: the verdict is {verdict}; --draft makes a draft of it")
         return verdict
     bench = settings.open()
     try:
-        members = run_members(run.records, results, log.getvalue())
+        members = run_members(ran)
         say("dmlcts: gathering evidence")
         carried, told = evidence_members(bench, settings.tables, settings.seed)
         sweep = sweep_member(settings, bench.level, say)
@@ -149,7 +193,11 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     _allow(due, order)
     statement = {
         **statement_of(order, results, reference), "evidence": told, "draft": due or _wanted(order),
-        "shards": [{"file": archive.records_name(1, 1), "index": 1, "count": 1, "records": len(run.records)}],
+        "shards": [
+            {"file": archive.records_name(index, len(ran.shards)), "index": index, "count": len(ran.shards),
+             "records": len(records)}
+            for index, records in enumerate(ran.shards, 1)
+        ],
     }  # fmt: skip
     sealed = seal(members, statement, key)
     archive.write(order.output, sealed)
@@ -194,17 +242,17 @@ def _copied(kept: TextIO) -> Iterator[None]:
         yield
 
 
-def run_members(records: Sequence[ItemRecord], results: Mapping[str, Any], log: str) -> dict[str, bytes]:
+def run_members(ran: Ran) -> dict[str, bytes]:
     """The members of a submission that tell the run."""
+    results, count = ran.results, len(ran.shards)
     environment = {
         "format": ENVIRONMENT_FORMAT, "environment": results["environment"], "device": results["device"],
     }  # fmt: skip
     return {
         archive.RESULTS: written(results),
         archive.ENVIRONMENT: written(environment),
-        archive.LOG: log.encode("utf-8", "replace"),
-        archive.records_name(1, 1): written_records(records),
-    }
+        archive.LOG: ran.log.encode("utf-8", "replace"),
+    } | {archive.records_name(index, count): written_records(records) for index, records in enumerate(ran.shards, 1)}
 
 
 def evidence_members(bench: Bench, tables: Tables, seed: int) -> tuple[dict[str, bytes], dict[str, Any]]:
@@ -240,7 +288,7 @@ def statement_of(order: Order, results: Mapping[str, Any], reference: Reference)
         "feature_level": results["feature_level"],
         "profile": settings.profile,
         "seed": settings.seed,
-        "isolation": isolation_of(settings),
+        "isolation": settings.isolation,
         "verdict": results["verdict"],
         "started": results["timings"]["started"],
         "finished": results["timings"]["finished"],

@@ -211,15 +211,17 @@ def backends(verbose: bool) -> None:
 @click.argument("parts", nargs=-1, required=True, type=click.Path(), metavar="DIR…")
 @click.option("-o", "--results", "results", required=True, type=click.Path(), metavar="DIR",
               help="Where the joined results.json, junit.xml, records.jsonl and failures/*.yaml go.")
-def merge(parts: tuple[str, ...], results: str) -> None:
+@click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that somebody answers for.")
+def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
     """Join the results folders of all shards of a run into what the whole run would have written.
 
     Refused where a shard is missing, stands twice, did not end, or is of another run: other options, tables, seed,
     device or version of the suite.
     """
     from dmlcts.suites.merging import merge as join
+    from dmlcts.suites.settings import valid_waivers
 
-    join(parts, results, click.echo)
+    join(parts, results, click.echo, valid_waivers(waivers))
 
 
 @main.command()

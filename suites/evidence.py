@@ -11,6 +11,7 @@ Nothing here draws from a generator whose stream may change with a library: choi
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites import lattice
 from dmlcts.suites.arena import Arena
-from dmlcts.suites.bench import Bench, Execution, Mishap
+from dmlcts.suites.bench import Bench, DeviceGone, Execution, Mishap, Outcome
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.subjects import Subject
 from dmlcts.suites.values import Values, text_with_bits
@@ -39,6 +40,8 @@ _MOST_ELEMENTS = 1024
 _FACTORS = ((2.0, 0.0), (-1.0, 0.0), (0.5, -0.25), (-3.0, 7.0), (3.3333333, -2.7182817))
 _WHOLE_FACTORS = ((1.0, 0.0), (1.0, 1.0), (2.0, 3.0))
 _WIDE: tuple[lattice.Bounds, ...] = ((np.float32(-1000), np.float32(1000)), (np.float32(2), np.float32(6)))
+_MOST_LOSSES = 40
+_GIVEN_UP = Mishap("crash", f"given up after {_MOST_LOSSES} losses")
 _Member = TypeVar("_Member")
 
 
@@ -270,15 +273,26 @@ def gather(bench: Bench, planned: Sequence[Planned]) -> tuple[bytes, list[Absent
         has none; and the cases that have none.
     """
     found, absent = [], []
+    lost = 0
     for index, item in enumerate(planned):
-        outcome = bench.run(item.case)
+        outcome = _dispatched(bench, item.case, hurry=lost > 0) if lost < _MOST_LOSSES else _GIVEN_UP
         if isinstance(outcome, Execution):
             little = outcome.output.dtype.newbyteorder("<")
             found.append(outcome.output.astype(little, copy=False).tobytes())
             continue
+        lost += isinstance(outcome, Mishap) and outcome.outcome != "fail"
         absent.append(Absent(index, outcome.outcome if isinstance(outcome, Mishap) else "refused", outcome.text[:200]))
         found.append(bytes(item.size))
     return b"".join(found), absent
+
+
+def _dispatched(bench: Bench, case: Case, *, hurry: bool) -> Outcome:
+    """Run a case; one that hangs after another has hung gets less time."""
+    try:
+        with bench.hurried() if hurry else contextlib.nullcontext():
+            return bench.run(case)
+    except DeviceGone as error:
+        return Mishap("device_lost", str(error))
 
 
 @dataclass(frozen=True)

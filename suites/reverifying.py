@@ -33,7 +33,8 @@ def check_command(context: Context) -> Said:
     """The command is `dmlcts certify` with its closed list of options, and asks for what was done."""
     said = certify_words(context.statement["command"])
     statement = context.statement
-    wanted = {name: statement[name] for name in ("product", "vendor", "backend", "options", "seed", "profile")}
+    names = ("product", "vendor", "backend", "options", "seed", "profile", "isolation")
+    wanted = {name: statement[name] for name in names}
     wanted["waived"] = archive.WAIVERS in context.submission.members
     wanted["draft"] = context.draft
     wanted["signed"] = statement["key"] is not None
@@ -103,7 +104,7 @@ def _run(told: Mapping[str, Any], now: datetime) -> RunInfo:
     started, finished = (structure.moment(told["timings"][name]) or now for name in ("started", "finished"))
     return RunInfo(
         told["backend"], told["device"], told["feature_level"], told["profile"], told["seed"], told["strict"],
-        told["selection"], started, finished, told["suite"], told["environment"],
+        told["selection"], started, finished, told["suite"], told["environment"], told.get("shard"),
     )  # fmt: skip
 
 

@@ -40,6 +40,19 @@ def owed_rows(tables: Tables, level: FeatureLevel) -> Iterator[tuple[str, str, s
                     yield clause.id, table.operator, data_type.name, clause.obligation
 
 
+def valid_waivers(path: str | None, tables: Tables | None = None) -> waiving.Waivers:
+    """The waivers in a file, all of which hold today for this suite; without a file, none.
+
+    Raises:
+        DocumentError: the file is broken.
+        WaiverError: a waiver has expired, is for another version of the suite, or is about nothing.
+    """
+    found = waiving.Waivers() if path is None else waiving.load(path)
+    if found.entries:
+        found.check_run(tables or load_tables(), suite_version(), datetime.now(UTC).date())
+    return found
+
+
 def split(values: Iterable[str]) -> tuple[str, ...]:
     """Repeated and comma-separated option values as one list."""
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
@@ -161,8 +174,6 @@ class Settings:
             raise UsageError(
                 f"the seed {seed!r} is not a whole number from 0 to {_LARGEST_SEED}", "choose such a number"
             )
-        waived = waiving.load(waivers) if waivers is not None else waiving.Waivers()
-        waived.check_run(tables, suite_version(), datetime.now(UTC).date())
         return cls(
             backend,
             tuple(parse_options(options).items()),
@@ -179,7 +190,7 @@ class Settings:
             _isolation(isolation, backend),
             _seconds(timeout),
             None if shard is None else _shard(shard),
-            waivers=waived,
+            waivers=valid_waivers(waivers, tables),
         )
 
     def described(self) -> dict[str, Any]:

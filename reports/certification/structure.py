@@ -154,6 +154,8 @@ def check_options(context: Context) -> Said:
         faults.append("the run was strict: it judged by other rules")
     if results["selection"]:
         faults.append(f"only a part was run: {', '.join(sorted(results['selection']))} selected")
+    if results.get("shard") is not None:
+        faults.append(f"only shard {results['shard']} was run")
     if results["interrupted"]:
         faults.append("the run was interrupted")
     yield from (_wrong(context, fault) for fault in faults)

@@ -231,6 +231,7 @@ def test_the_words_of_a_command_are_understood() -> None:
     assert said == {
         "product": "Driver 1.2", "vendor": "ACME", "backend": "cpu", "feature_level": None, "profile": "certification",
         "options": {"feature_level": "1.0"}, "seed": 0, "waived": False, "draft": False, "signed": True,
+        "isolation": "process",
     }  # fmt: skip
 
 
@@ -379,7 +380,8 @@ def test_a_draft_is_made_of_a_run(
     given = {
         "backend": "cpu", "options": ["feature_level=2.1"], "results": str(tmp_path / "r"), "feature_level": None,
         "profile": "quick", "seed": "0", "waivers": None, "product": "P", "vendor": "V", "contact": "", "key": None,
-        "output": str(tmp_path / "s.zip"), "draft": True,
+        "output": str(tmp_path / "s.zip"), "draft": True, "isolation": "process", "timeout": "30", "parts": (),
+        "workers": "",
     }  # fmt: skip
     said: list[str] = []
     made = certifying.certify(certifying.Order.of(given, words), said.append)
