@@ -69,6 +69,7 @@ class CpuDevice:
             library="numpy",
             version=np.__version__,
             data_types=lacking or None,
+            details={"independent": True},  # a sweep may open one in each process
         )
 
     def create(self, operator: OperatorDesc) -> CpuKernel:
