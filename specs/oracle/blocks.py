@@ -8,9 +8,10 @@ comparison may be narrow (it may miss what is acceptable) but never wide: whatev
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,11 @@ from numpy.typing import NDArray
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.formula import Call, Expression, Name, Number
+from dmlcts.specs.oracle.compiled import Certifier, NotCompiled
 from dmlcts.specs.oracle.vectorised import VectorOracle
 
 Array = NDArray[Any]
 Step = Callable[[Array], Array]
-Certifier = Callable[[Array, Array, int], tuple[int, int]]
 
 PIECE = 1 << 16
 """Elements judged at once: input, output, scratch and mask together fit a second-level cache."""
@@ -180,8 +181,8 @@ class Judged:
 
     Attributes:
         elements: how many were judged.
-        exact: how many equal, bit for bit, what was computed first.
-        equal: how many are that value, but for the sign of zero or a NaN's payload.
+        exact: how many equal, bit for bit, what was computed first, or are NaN where that is NaN.
+        equal: how many are the other zero.
         other: how many are acceptable otherwise: NaN ignored by min and max, subnormals flushed, bounds cast differently.
         wrong: indices of those that are not acceptable, ascending.
         poison: indices of acceptable elements that equal the poison, so that nothing shows that they were written.
@@ -210,23 +211,43 @@ class BlockJudge:
         self.oracle = oracle
         self._data_type = oracle.data_type
         self._bits = oracle.data_type.bits_dtype
-        self._mask = np.empty(PIECE, bool)
-        self._fast: FastFormula | None = None
-        self._number: FastFormula | None = None
-        self._certify: Certifier | None = None
+        self._certifier: Certifier | None = None
+        if compiled:
+            with contextlib.suppress(NotCompiled):
+                self._certifier = Certifier(oracle)
+
+    @cached_property
+    def _mask(self) -> NDArray[np.bool_]:
+        return np.empty(PIECE, bool)
+
+    @cached_property
+    def _fast(self) -> FastFormula | None:
         try:
-            self._fast = FastFormula(oracle, PIECE)
-            if self._data_type.is_floating and not oracle.strict and self._fast.selects:
-                self._number = FastFormula(oracle, PIECE, number=True)
+            return FastFormula(self.oracle, PIECE)
         except Unsupported:
-            self._fast = None
-        if compiled and self._fast is not None:
-            self._certify = _certifier(oracle)
+            return None
+
+    @cached_property
+    def _number(self) -> FastFormula | None:
+        """What ``min`` and ``max`` give that prefer numbers to NaN."""
+        useful = self._fast is not None and self._fast.selects and self._data_type.is_floating
+        return FastFormula(self.oracle, PIECE, number=True) if useful and not self.oracle.strict else None
 
     @property
     def compiled(self) -> bool:
         """Whether the first comparison is a compiled one."""
-        return self._certify is not None
+        return self._certifier is not None
+
+    def certifies(self, first: int, x: Array, output: Array, poison: int) -> bool:
+        """Whether a compiled comparison finds everything in order; where there is none it never does.
+
+        Args:
+            first: ``x`` must hold consecutive bit patterns from this one on.
+            x: the inputs as they were found after the dispatch.
+            output: the outputs; each must be right, bit for bit, or NaN where NaN is due.
+            poison: no output may equal this bit pattern.
+        """
+        return self._certifier is not None and self._certifier.patterns(first, x, output, poison)
 
     def expected(self, x: Array) -> Array:
         """One acceptable output for each element of a piece; valid until the next call."""
@@ -258,10 +279,8 @@ class BlockJudge:
 
     def _piece(self, x: Array, output: Array, poison: int | None) -> Judged:
         count, bits = x.size, output.view(self._bits)
-        if self._certify is not None:
-            differing, kept = self._certify(x, output, -1 if poison is None else poison)
-            if not differing and not kept:
-                return Judged(count, count, 0, 0, _NONE, _NONE)
+        if self._certifier is not None and self._certifier.outputs(x, output, poison):
+            return Judged(count, count, 0, 0, _NONE, _NONE)
         mask = self._mask[:count]
         expected = self.expected(x)
         np.not_equal(bits, _as_bits(expected, self._bits), out=mask)
@@ -278,33 +297,23 @@ class BlockJudge:
     def _differing(self, x: Array, output: Array, expected: Array, mask: NDArray[np.bool_]) -> Judged:
         """Judge a piece in which some elements (``mask``, which is overwritten) differ in their bits."""
         count = x.size
-        exact = count - int(np.count_nonzero(mask))
         if self._data_type.is_floating:
-            self._keep_unequal(output, expected, mask)
+            mask &= ~(np.isnan(output) & np.isnan(expected))
+        exact = count - int(np.count_nonzero(mask))
+        if self._data_type.is_floating and not self.oracle.strict:
+            mask &= output != expected
         equal = count - exact - int(np.count_nonzero(mask))
-        if self._number is not None and mask.any():
-            self._keep_unequal(output, self._number(x), mask)
+        if mask.any() and self._number is not None:
+            expected = self._number(x)
+            mask &= (output != expected) & ~(np.isnan(output) & np.isnan(expected))
         left = np.flatnonzero(mask)
         if left.size:
             with np.errstate(all="ignore"):
                 left = left[self.oracle.judge(np.ascontiguousarray(x[left]), np.ascontiguousarray(output[left]))]
         return Judged(count, exact, equal, count - exact - equal - left.size, left, _NONE)
 
-    def _keep_unequal(self, output: Array, expected: Array, mask: NDArray[np.bool_]) -> None:
-        """Strike from ``mask`` what is the same value (without ``strict``: either zero), or NaN where NaN is due."""
-        if self.oracle.strict:
-            unequal = output.view(self._bits) != _as_bits(expected, self._bits)
-        else:
-            unequal = output != expected
-        mask &= unequal
-        if mask.any():
-            mask &= ~(np.isnan(output) & np.isnan(expected))
-
 
 def _as_bits(array: Array, dtype: np.dtype[Any]) -> Array:
     """The bit patterns of an array that may be a broadcast constant."""
     return array.view(dtype) if array.flags.c_contiguous else np.broadcast_to(array[:1].view(dtype), array.shape)
 
-
-def _certifier(oracle: VectorOracle) -> Certifier | None:
-    return None

@@ -181,6 +181,12 @@ class Station:
         altered = 0
         for start in range(0, tensor.count, PIECE):
             stop = min(start + PIECE, tensor.count)
+            if tensor.values is None and judge.certifies(
+                tensor.first + start, x[start:stop], output[start:stop], poison
+            ):
+                totals.elements += stop - start
+                totals.exact += stop - start
+                continue
             pristine = (
                 memory.piece(tensor.first + start, stop - start) if tensor.values is None
                 else tensor.values[start:stop]
@@ -358,6 +364,7 @@ def _differences(x: Array, pristine: Array, data_type: DataType) -> int:
     return int(np.count_nonzero(x.view(bits) != pristine.view(bits)))
 
 
+_MINUS_INFINITY_FLOAT16 = 0xFC00
 _POISONS: dict[int, int] = {1: 0xA7, 2: 0x3A5B, 4: 0x3F35_A5A7, 8: 0x3FE6_B4B4_E5A5_A5A7}
 
 
@@ -366,6 +373,8 @@ def _poison(target: Target, tensor: _Tensor) -> int:
 
     Where an output does equal it, a second dispatch with another one tells.
     """
+    if target.kind == "bounds":
+        return _MINUS_INFINITY_FLOAT16  # all outputs are finite there
     width = 8 * target.data_type.itemsize
     poison = _POISONS[target.data_type.itemsize]
     if tensor.first <= poison < tensor.first + tensor.count and tensor.count < 1 << (width - 2):
