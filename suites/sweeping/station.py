@@ -22,7 +22,7 @@ from dmlcts.specs.oracle.blocks import PIECE, BlockJudge
 from dmlcts.suites.arena import Arena, aligned_memory
 from dmlcts.suites.bench import Bench, Mishap, Refusal
 from dmlcts.suites.cases import Placement
-from dmlcts.suites.sweeping.targets import Block, Target, described, sample
+from dmlcts.suites.sweeping.targets import Block, Target, described, sample, with_bound
 from dmlcts.suites.sweeping.totals import CLASSES, Totals, classes_between, classes_of
 
 Array = NDArray[Any]
@@ -140,10 +140,16 @@ class Station:
         tensors = list(_tensors(target, block, size))
         shares: Iterator[int] = counting()
         totals = [Totals() for _ in range(self.lanes)]
+        operators = {
+            count: described(self.bench.tables, target, self.bench.level, count)
+            for count in {tensor.count for tensor in tensors}
+        }
 
         def work(lane: int) -> None:
             while (index := next(shares)) < len(tensors):  # next() of a count is atomic
-                self._tensor(lane, target, tensors[index], totals[lane], size)
+                tensor = tensors[index]
+                operator = with_bound(operators[tensor.count], target, tensor.bound)
+                self._tensor(lane, target, tensor, operator, totals[lane], size)
 
         if self._pool is None:
             work(0)
@@ -157,8 +163,9 @@ class Station:
 
     # One tensor ------------------------------------------------------------------------------------------
 
-    def _tensor(self, lane: int, target: Target, tensor: _Tensor, totals: Totals, size: int) -> None:
-        operator = described(self.bench.tables, target, self.bench.level, tensor.count, tensor.bound)
+    def _tensor(
+        self, lane: int, target: Target, tensor: _Tensor, operator: OperatorDesc, totals: Totals, size: int
+    ) -> None:
         clock = _Clock(totals.seconds)
         memory = self._memory(lane, target.data_type, size)
         judge = self._judge(lane, operator)
@@ -312,9 +319,10 @@ class Station:
         """Seconds an element takes in tensors of ``size`` elements, the better of two."""
         best = float("inf")
         middle = 0x3F << (8 * target.data_type.itemsize - 8)  # numbers of ordinary size
+        operator = described(self.bench.tables, target, self.bench.level, size)
         for number in range(_TRIALS + 1):
             started = time.perf_counter()
-            self._tensor(0, target, _Tensor(middle, size, middle), Totals(), size)
+            self._tensor(0, target, _Tensor(middle, size, middle), operator, Totals(), size)
             if number:
                 best = min(best, (time.perf_counter() - started) / size)
         return best

@@ -262,10 +262,15 @@ def plan(
 def described(tables: Tables, target: Target, level: FeatureLevel, count: int, index: int = 0) -> OperatorDesc:
     """The description of ``count`` elements of a target; ``index`` chooses the bound where it varies."""
     subject = subject_of(tables, target, level)
-    attributes = dict(target.attributes)
-    if target.kind == "bounds":
-        attributes[target.bound] = bound_value(index, tie=target.ties)
-    return subject.describe(subject.flat(count), attributes)
+    return with_bound(subject.describe(subject.flat(count), target.attributes), target, index)
+
+
+def with_bound(operator: OperatorDesc, target: Target, index: int) -> OperatorDesc:
+    """The description with another bound, where the target varies it; else the description itself."""
+    if target.kind != "bounds":
+        return operator
+    bound = {target.bound: bound_value(index, tie=target.ties)}
+    return OperatorDesc(operator.name, operator.tensors, {**operator.attributes, **bound})
 
 
 def sample(target: Target, start: int, count: int) -> Values:
