@@ -52,7 +52,7 @@ def _value_tallies(
         if clause in blamed:
             outcome = worst([blamed[clause], outcome])
         failed = totals.failing if outcome.breaks_conformance else 0
-        yield ClauseTally(clause, target.operator, target.data_type.name, outcome, totals.dispatches, judged, failed)
+        yield ClauseTally(clause, target.operator, target.data_type.name, outcome, totals.blocks, judged, failed)
     for clause, outcome in blamed.items():
         if clause not in rows and clause not in _MEMORY:
             yield ClauseTally(clause, target.operator, target.data_type.name, outcome, totals.failing, 0, totals.failing)
@@ -65,7 +65,7 @@ def _memory_tallies(target: Target, totals: Totals, failures: list[FailureRecord
         failed = (totals.failing or 1) if broken or clause in blamed else 0
         outcome = Outcome.FAIL if failed else Outcome.PASS
         yield ClauseTally(
-            clause, target.operator, target.data_type.name, outcome, totals.dispatches, totals.elements, failed
+            clause, target.operator, target.data_type.name, outcome, totals.blocks, totals.elements, failed
         )  # fmt: skip
 
 
@@ -123,7 +123,6 @@ def _row(sweep: Sweep, number: int) -> dict[str, Any]:
         "kind": target.kind,
         "elements_planned": target.elements,
         "elements": totals.elements,
-        "dispatches": totals.dispatches,
         "exact": totals.exact,
         "equal": totals.equal,
         "other": totals.other,
@@ -162,6 +161,7 @@ def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
         "seconds": round(sweep.seconds, 3),
         "elements": judged,
         "elements_per_second": round(judged / sweep.seconds) if sweep.seconds else 0,
+        "dispatches": sum(totals.dispatches for totals in sweep.totals.values()),
         "workers": crew_size,
         "stages": stages,
     }

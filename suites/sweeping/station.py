@@ -30,6 +30,7 @@ Array = NDArray[Any]
 TENSOR_ELEMENTS = (1 << 17, 1 << 19, 1 << 21, 1 << 22)
 """Tensor sizes that are tried; the one with the best rate is taken."""
 _TRIALS = 2
+_WORTH_COMPILING = 1 << 26  # numba takes a second, in which numpy judges hundreds of millions of elements
 _PLACE = Placement()
 
 
@@ -127,11 +128,15 @@ class Station:
         self._judges: dict[tuple[int, OperatorDesc], BlockJudge] = {}
         self._kernels: dict[OperatorDesc, Any] = {}
 
-    def close(self) -> None:
-        """Close kernels and the device."""
+    def finish(self) -> None:
+        """Close kernels and lanes; the device stays open."""
         if self._pool is not None:
             self._pool.shutdown()
         self._drop_kernels()
+
+    def close(self) -> None:
+        """Close kernels, lanes and the device."""
+        self.finish()
         self.bench.close()
 
     def judge(self, target: Target, block: Block) -> Totals:
@@ -168,7 +173,7 @@ class Station:
     ) -> None:
         clock = _Clock(totals.seconds)
         memory = self._memory(lane, target.data_type, size)
-        judge = self._judge(lane, operator)
+        judge = self._judge(lane, operator, target.elements >= _WORTH_COMPILING)
         poison = _poison(target, tensor)
         tensor_bytes = operator.output.total_size_in_bytes
         x = memory.elements(memory.read, tensor.count)
@@ -285,13 +290,13 @@ class Station:
             self.bench.closed(kernel)
         self._kernels.clear()
 
-    def _judge(self, lane: int, operator: OperatorDesc) -> BlockJudge:
+    def _judge(self, lane: int, operator: OperatorDesc, compiled: bool) -> BlockJudge:
         key = (lane, operator)
         judge = self._judges.get(key)
         if judge is None:
             if len(self._judges) >= 4 * self.lanes:
                 self._judges.clear()
-            judge = self._judges[key] = BlockJudge(self.bench.oracle(operator), compiled=self._compiled)
+            judge = self._judges[key] = BlockJudge(self.bench.oracle(operator), compiled=self._compiled and compiled)
         return judge
 
     def _memory(self, lane: int, data_type: DataType, size: int) -> _Lane:
