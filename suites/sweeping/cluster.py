@@ -20,7 +20,7 @@ from dmlcts.suites.sweeping.totals import Totals
 from dmlcts.suites.sweeping.workers import Description, Job, Orders, Worker
 
 _AHEAD = 3
-_CONNECT_SECONDS = 15
+_CONNECT_SECONDS = 5
 
 
 def _at_work(orders: Orders, verb: str, *arguments: Any) -> Any:

@@ -15,11 +15,16 @@ from dmlcts.suites.sweeping.targets import Block, Target, plan
 from dmlcts.suites.sweeping.totals import Totals
 
 
+_NEIGHBOURHOOD = 1 << 20
+
+
 def _blocks(target: Target, number: int, pattern: int | None) -> Iterator[Block]:
-    """The blocks of a target; of patterns only the one that holds ``pattern``, where one is named."""
-    for block in target.blocks(number):
-        if pattern is None or target.kind != "patterns" or block.start <= pattern < block.start + block.count:
-            yield block
+    """The blocks of a target; of patterns only a neighbourhood of ``pattern``, where one is named."""
+    if pattern is None or target.kind != "patterns":
+        yield from target.blocks(number)
+    else:
+        count = min(_NEIGHBOURHOOD, target.size)
+        yield Block(number, pattern // count * count, count)
 
 
 def sweep_mutant(mutant: type[Any], bench: Bench, seed: int, *, whole: bool = False) -> list[FailureRecord]:
@@ -29,7 +34,7 @@ def sweep_mutant(mutant: type[Any], bench: Bench, seed: int, *, whole: bool = Fa
         mutant: its ``clause``, and where it has them its ``operator``, ``data_type`` and ``pattern`` are read.
         bench: the mutant's device; it stays open.
         seed: of sampled values.
-        whole: every block, and not only those that hold the mutant's ``pattern``.
+        whole: every block, and not only a neighbourhood of the mutant's ``pattern``.
 
     Returns:
         What a user would be told; empty where the mutant survives.
@@ -43,7 +48,7 @@ def sweep_mutant(mutant: type[Any], bench: Bench, seed: int, *, whole: bool = Fa
     )  # fmt: skip
     settings = Settings.read(backend=bench.name, strict=bench.strict)
     pattern = None if whole else getattr(mutant, "pattern", None)
-    station = Station(bench)
+    station = Station(bench, compiled=whole)
     try:
         for number, target in enumerate(made.targets):
             if target.clause != mutant.clause:

@@ -230,20 +230,20 @@ def classes_between(first: int, count: int, data_type: DataType) -> dict[str, in
 
 
 def _preferred(bits: Array, data_type: DataType) -> Array:
-    """Indices of at most some hundred elements among which the simplest are; exact where there are no more."""
+    """Indices of at most some hundred elements, the simplest among them: a cheap part of :func:`simplicity`."""
     if bits.size <= _PREFERRED:
         return np.arange(bits.size)
-    if data_type.is_floating:
-        one = data_type.bits_dtype.type(1)
-        lowest = np.minimum(bits & (~bits + one), one << data_type.bits_dtype.type(np.finfo(data_type.numpy).nmant))
-        lowest[bits == 0] = lowest.max()
-        candidates = np.flatnonzero(lowest == lowest.max())
-        order = np.argsort(_distance_from_one(bits[candidates], data_type), kind="stable")
-        return candidates[order[:_PREFERRED]]
-    magnitude = np.abs(bits.view(data_type.numpy).astype(np.float64))
-    return np.argpartition(magnitude, _PREFERRED)[:_PREFERRED]
-
-
-def _distance_from_one(bits: Array, data_type: DataType) -> Array:
-    exponents = _exponents(bits.view(data_type.numpy), data_type).astype(np.int64)
-    return np.abs(exponents - (1 << (np.finfo(data_type.numpy).nexp - 1)))
+    if not data_type.is_floating:
+        magnitude = np.abs(bits.view(data_type.numpy).astype(np.float64))
+        return np.argpartition(magnitude, _PREFERRED)[:_PREFERRED]
+    information = np.finfo(data_type.numpy)
+    one = data_type.bits_dtype.type(1)
+    # The lowest bit that is set says how short the significand is; a power of two is the shortest.
+    lowest = np.minimum(bits & (~bits + one), one << data_type.bits_dtype.type(information.nmant))
+    lowest[bits & data_type.bits_dtype.type((1 << information.nmant) - 1) == 0] = one << information.nmant
+    enough = np.partition(lowest, bits.size - MOST_SUSPECTS)[bits.size - MOST_SUSPECTS]
+    candidates = np.flatnonzero(lowest >= enough)
+    exponents = _exponents(bits[candidates].view(data_type.numpy), data_type).astype(np.int64)
+    distance = np.abs(exponents - ((1 << (information.nexp - 1)) - 2))
+    order = np.lexsort((distance, -lowest[candidates].astype(np.int64)))
+    return candidates[order[:_PREFERRED]]
