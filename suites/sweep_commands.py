@@ -96,6 +96,67 @@ def sweep(
     sys.exit(exit_code(swept.verdict))
 
 
+@click.option("--backend", default="cpu", show_default=True, metavar="BACKEND", help="The implementation to sweep.")
+@click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
+              help="An option of the backend; repeatable.")  # fmt: skip
+@click.option("--rounds", type=click.IntRange(1), default=7, show_default=True, help="How often yardsticks are measured.")
+@click.option("--share", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+              help="Sweep only one in N of the inputs: quicker, and less to be trusted.")  # fmt: skip
+@click.option("-n", "workers", type=click.IntRange(0), default=0, metavar="N", help="Processes of the sweeps (default: as `sweep`).")
+@click.option("--run/--no-run", "ordinary", default=True, show_default=True, help="Also time an ordinary quick run.")
+@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the figures as JSON.")
+@click.option("--markdown", is_flag=True, help="Print the table as Markdown, for a README.")
+def bench(
+    backend: str,
+    options: tuple[str, ...],
+    rounds: int,
+    share: int,
+    workers: int,
+    ordinary: bool,
+    json_path: str | None,
+    markdown: bool,
+) -> None:
+    r"""Measure what judging costs here, beside memory copy, bare np.rint and a bit compare.
+
+    Judging alone, the full ROUND sweep end to end, and an ordinary run, all in one go. Takes about two minutes.
+
+    \b
+    dmlcts bench --json bench.json
+    dmlcts bench --backend wgpu --no-run
+    """
+    import os
+    from pathlib import Path
+
+    from dmlcts.reports.writing import write_json
+    from dmlcts.suites.sweeping import benchmarks, showing
+    from dmlcts.suites.sweeping.ordinary import ordinary_run
+
+    def told(text: str) -> None:
+        click.echo(f"dmlcts: {text}", err=True)
+
+    figures = benchmarks.yardsticks_and_judging(rounds, os.cpu_count() or 1, told)
+    for operator, data_type, targets, bar in (
+        ("ROUND", "FLOAT32", 0, benchmarks.SWEEP_BAR), ("CLIP", "FLOAT32", 2, 0.0), ("CLIP", "INT32", 2, 0.0),
+    ):  # fmt: skip
+        figures.append(
+            benchmarks.swept(backend, options, operator, data_type, told, workers=workers, share=share,
+                             targets=targets, bar=bar)
+        )  # fmt: skip
+    figures.append(
+        benchmarks.swept(backend, options, "ROUND", "FLOAT32", told, workers=workers, share=share, compiled=False,
+                         bar=benchmarks.SWEEP_BAR)
+    )  # fmt: skip
+    timed = None
+    if ordinary:
+        told("an ordinary quick run")
+        timed = ordinary_run(backend, options)
+    found = benchmarks.document(figures, backend, timed)
+    if json_path is not None:
+        write_json(Path(json_path), found)
+    showing.print_benchmark(found, markdown=markdown)
+
+
 def register(group: click.Group, backend_options: Callable[[Command], Command], epilog: str) -> None:
     """Add the commands to ``dmlcts``; ``backend_options`` are those by which every command names a backend."""
     group.command(epilog=epilog)(backend_options(sweep))
+    group.command()(bench)
