@@ -6,6 +6,7 @@ the suites and the reports can rely on without looking again.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -98,17 +99,17 @@ class SupportTable(Model):
     level: LevelName
     rows: tuple[SupportRow, ...] = Field(min_length=1)
 
-    @property
+    @cached_property
     def feature_level(self) -> FeatureLevel:
         """The level as a :class:`FeatureLevel`."""
         return FeatureLevel(self.level)
 
-    @property
+    @cached_property
     def data_types(self) -> tuple[DataType, ...]:
         """The element types of the first tensor, in the page's order."""
         return tuple(DataType[name] for name in self.rows[0].data_types)
 
-    @property
+    @cached_property
     def ranks(self) -> range:
         """The ranks of the first tensor."""
         low, high = self.rows[0].dimension_counts
@@ -168,7 +169,7 @@ class OperatorTable(Model):
         """What the operator's clause ids begin with: ``clip`` for ELEMENT_WISE_CLIP."""
         return self.short_name.lower().replace("_", "-")
 
-    @property
+    @cached_property
     def data_types(self) -> tuple[DataType, ...]:
         """Every element type that any support table lists, in the newest table's order."""
         seen: dict[DataType, None] = {}
@@ -180,7 +181,7 @@ class OperatorTable(Model):
         """The attribute called ``name``, or ``None``."""
         return next((attribute for attribute in self.attributes if attribute.name == name), None)
 
-    @property
+    @cached_property
     def float_attributes(self) -> tuple[str, ...]:
         """The names of the FLOAT attributes (Min, Max), in the struct's order."""
         return tuple(attribute.name for attribute in self.attributes if attribute.type == "FLOAT")

@@ -13,6 +13,8 @@ from click.core import ParameterSource
 
 from dmlcts.suites import certify_commands, departure_commands
 
+from dmlcts.suites import sweep_commands
+
 USAGE, UNAVAILABLE, NOT_CONFORMANT = 2, 3, 1
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
 _BACKEND_HELP = (
@@ -427,6 +429,9 @@ def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
     from dmlcts.suites.listing import compare_pages
 
     sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), click.echo) else 0)
+
+
+sweep_commands.register(main, _backend_options, EXIT_CODES)
 
 
 if __name__ == "__main__":
