@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.identity import Reference
-from dmlcts.reports.certification.structure import draft_reasons, owes_sweep
+from dmlcts.reports.certification.structure import draft_reasons, owes_sweep, waived_verdict
 from dmlcts.reports.certification.submission import (
     ENVIRONMENT_FORMAT,
     EVIDENCE_FORMAT,
@@ -29,7 +29,7 @@ from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.validation import load_results
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
 from dmlcts.specs.tables import Tables
-from dmlcts.suites import evidence, merging, reverifying, running
+from dmlcts.suites import certified_sweep, evidence, merging, reverifying, running
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.runs import difference
 from dmlcts.suites.settings import Settings
@@ -164,13 +164,13 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     reference = Reference.here(settings.tables)
     key = None if order.key is None else signing.load_private(order.key)
 
-    def reasons(verdict: str | None, swept: bool) -> list[str]:
+    def reasons(verdict: str | None, sweep: str) -> list[str]:
         return draft_reasons(
             suite=reference.to_json(), profile=settings.profile, isolation=settings.isolation, verdict=verdict,
-            signed=key is not None, swept=swept,
+            signed=key is not None, sweep=sweep,
         )  # fmt: skip
 
-    _allow(reasons(None, swept=True), order)
+    _allow(reasons(None, ""), order)
     ran = _run_before(order, say) if order.parts else _run_now(order)
     results = ran.results
     verdict = Verdict(results["verdict"])
@@ -182,15 +182,19 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
         members = run_members(ran)
         say("dmlcts: gathering evidence")
         carried, told = evidence_members(bench, settings.tables, settings.seed)
-        sweep = sweep_member(settings, bench.level, say)
+        level = bench.level
     finally:
         bench.close()
-    members |= carried | sweep
+    members |= carried
+    standing = ""
+    if owes_sweep(settings.tables, level):
+        standing = _swept(order, level, members, say)
     if order.waivers is not None:
         members[archive.WAIVERS] = Path(order.waivers).read_bytes()
-    swept = archive.SWEEP in members or not owes_sweep(settings.tables, results["feature_level"])
-    due = reasons(verdict.value, swept)
-    _allow(due, order)
+    due = reasons(verdict.value, standing)
+    if due and not order.draft:
+        say(f"dmlcts: nothing to certify: {'; '.join(due)}; --draft makes a draft of it")
+        return _worse(verdict, standing)
     statement = {
         **statement_of(order, results, reference), "evidence": told, "draft": due or _wanted(order),
         "shards": [
@@ -205,7 +209,24 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     trusted = () if key is None else (signing.raw(key),)
     for line in reverifying.verify(order.output, reference, trusted=trusted).text():
         say(line)
-    return verdict
+    return _worse(verdict, standing)
+
+
+def _worse(verdict: Verdict, standing: str) -> Verdict:
+    """The verdict of the run and its sweep together; ``standing`` is the sweep's where it is not CONFORMANT."""
+    found = {verdict.value, standing}
+    known = (Verdict.NOT_CONFORMANT, Verdict.INCOMPLETE)
+    return next((worst for worst in known if worst.value in found), Verdict.CONFORMANT)
+
+
+def _swept(order: Order, level: FeatureLevel, members: dict[str, bytes], say: Callable[[str], None]) -> str:
+    """Add the sweep to the members; what is wrong with it, in one word."""
+    if order.settings.profile != "certification":
+        return "missing"
+    record = certified_sweep.sweep(order.settings, level, say)
+    members[archive.SWEEP] = written(record)
+    verdict = waived_verdict(record, order.settings.waivers)
+    return "" if verdict is Verdict.CONFORMANT else verdict.value
 
 
 def _allow(reasons: Sequence[str], order: Order) -> None:
@@ -263,11 +284,6 @@ def evidence_members(bench: Bench, tables: Tables, seed: int) -> tuple[dict[str,
     named = [{"case": item.case, "outcome": item.outcome, "said": item.said} for item in absent]
     document = {"format": EVIDENCE_FORMAT, **told, "absent": named}
     return {archive.EVIDENCE: written(document), archive.OUTPUTS: outputs}, told
-
-
-def sweep_member(settings: Settings, level: FeatureLevel, say: Callable[[str], None]) -> dict[str, bytes]:
-    """The sweep of FLOAT32 ROUND, where the level owes it."""
-    return {}
 
 
 def statement_of(order: Order, results: Mapping[str, Any], reference: Reference) -> dict[str, Any]:

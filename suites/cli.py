@@ -11,9 +11,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from dmlcts.suites import certify_commands, departure_commands
-
-from dmlcts.suites import sweep_commands
+from dmlcts.suites import certify_commands, departure_commands, sweep_commands
 
 USAGE, UNAVAILABLE, NOT_CONFORMANT = 2, 3, 1
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."

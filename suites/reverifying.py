@@ -23,6 +23,7 @@ from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.results import RunInfo, build_results, stable
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel
 from dmlcts.suites import evidence
+from dmlcts.suites.certified_sweep import check_sweep
 from dmlcts.suites.certify_commands import certify_words
 from dmlcts.suites.settings import owed_rows
 
@@ -224,16 +225,6 @@ def verify_members(
 
 def _said(check: structure.Check, context: Context) -> Said:
     return check(context)
-
-
-def check_sweep(context: Context) -> Said:
-    """The sweep of FLOAT32 ROUND is there where the level owes it, whole and without a failure."""
-    owed = structure.owes_sweep(context.reference.tables, context.statement["feature_level"])
-    if not owed:
-        yield Status.PASS, "the level owes none"
-    elif archive.SWEEP not in context.submission.members:
-        status = Status.OPEN if context.draft else Status.FAIL
-        yield status, "the sweep of FLOAT32 ROUND is missing"
 
 
 def verify(path: str | Path, reference: Reference, *, trusted: Sequence[bytes] = ()) -> Verification:

@@ -17,7 +17,8 @@ from dmlcts.reports.certification.identity import Reference, unreleased
 from dmlcts.reports.certification.submission import Submission, digest
 from dmlcts.reports.certification.verdict import Said, Status
 from dmlcts.reports.outcomes import Outcome, Verdict
-from dmlcts.reports.waivers import WaiverError
+from dmlcts.reports.results import verdict_of
+from dmlcts.reports.waivers import WaiverError, Waivers
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.tables import Tables
 
@@ -292,7 +293,7 @@ def check_draft(context: Context) -> Said:
     due = draft_reasons(
         suite=statement["suite"], profile=statement["profile"], isolation=statement["isolation"], verdict=verdict,
         signed=statement["key"] is not None,
-        swept=archive.SWEEP in statement["files"] or not owed,
+        sweep=sweep_fault(context.submission) if owed else "",
     )  # fmt: skip
     if context.draft:
         silent = [reason for reason in due if reason not in statement["draft"]]
@@ -315,8 +316,35 @@ def owes_sweep(tables: Tables, level: FeatureLevel | str) -> bool:
     return any(DataType.FLOAT32 in support.data_types for support in supported)
 
 
+def sweep_standing(submission: Submission) -> Verdict | None:
+    """The verdict that the sweep's rows amount to, waivers applied; ``None`` where there is no sweep."""
+    told = submission.sweep
+    return None if told is None else waived_verdict(told, submission.waivers)
+
+
+def waived_verdict(document: Mapping[str, Any], waivers: Waivers) -> Verdict:
+    """The verdict of a document with clause rows and failures, its waived failures left out of account."""
+
+    def applied(part: Mapping[str, Any], clause: str) -> dict[str, Any]:
+        covered = waivers.covering(clause, part["operator"], part["data_type"]) is not None
+        held = covered and part["outcome"] == Outcome.FAIL.value
+        return {**part, "outcome": Outcome.WAIVED.value if held else part["outcome"]}
+
+    return verdict_of({
+        **document,
+        "clauses": [applied(row, row["id"]) for row in document["clauses"]],
+        "failures": [applied(failure, failure["clause"]) for failure in document["failures"]],
+    })  # fmt: skip
+
+
+def sweep_fault(submission: Submission) -> str:
+    """What keeps a sweep from being in order, in one word; "" where nothing does."""
+    standing = sweep_standing(submission)
+    return "missing" if standing is None else "" if standing is Verdict.CONFORMANT else standing.value
+
+
 def draft_reasons(
-    *, suite: Mapping[str, Any], profile: str, isolation: str, verdict: str | None, signed: bool, swept: bool
+    *, suite: Mapping[str, Any], profile: str, isolation: str, verdict: str | None, signed: bool, sweep: str
 ) -> list[str]:
     """Why a submission can only be a draft; empty where it need not be one.
 
@@ -326,7 +354,7 @@ def draft_reasons(
         isolation: "process" or "none".
         verdict: the run's verdict, ``None`` where it is not known yet.
         signed: whether the statement is signed.
-        swept: whether the sweep that the level obliges is part of it, or it obliges none.
+        sweep: what is wrong with the sweep, in one word, "" where it is in order or not owed.
     """
     reasons = list(unreleased(suite))
     if profile != _PROFILE:
@@ -337,8 +365,8 @@ def draft_reasons(
         reasons.append(f"the verdict is {verdict}")
     if not signed:
         reasons.append("it is not signed")
-    if not swept:
-        reasons.append("the sweep of FLOAT32 ROUND is missing")
+    if sweep:
+        reasons.append(f"the sweep of FLOAT32 ROUND is {sweep}")
     return reasons
 
 

@@ -111,6 +111,7 @@ class Submission:
             archive.ENVIRONMENT: lambda: self.environment,
             archive.EVIDENCE: lambda: self.evidence,
             archive.WAIVERS: lambda: self.waivers,
+            archive.SWEEP: lambda: self.sweep,
             "records": lambda: self.records,
         }
         for parsed in read.values():
@@ -131,6 +132,11 @@ class Submission:
         if data is None:
             return waiving.Waivers()
         return waiving.read(parse_yaml(data, "waivers-1", archive.WAIVERS), archive.WAIVERS)
+
+    @cached_property
+    def sweep(self) -> dict[str, Any] | None:
+        """``sweep.json``; ``None`` where the submission has no such member."""
+        return self._document(archive.SWEEP, "sweep-1") if archive.SWEEP in self.members else None
 
     @property
     def record_files(self) -> list[str]:

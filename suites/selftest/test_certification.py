@@ -189,11 +189,11 @@ def test_what_makes_a_draft() -> None:
     suite = {"version": "0.1.0", "commit": None, "modified": None, "tagged": None}
     good: dict[str, Any] = {
         "suite": suite, "profile": "certification", "isolation": "process", "verdict": "CONFORMANT", "signed": True,
-        "swept": True,
+        "sweep": "",
     }  # fmt: skip
     assert draft_reasons(**good) == []
     assert draft_reasons(**good | {"verdict": None}) == []
-    changes = {"profile": "full", "isolation": "none", "verdict": "INCOMPLETE", "signed": False, "swept": False}
+    changes = {"profile": "full", "isolation": "none", "verdict": "INCOMPLETE", "signed": False, "sweep": "missing"}
     for name, value in changes.items():
         assert len(draft_reasons(**good | {name: value})) == 1, name
     assert len(draft_reasons(**good | changes)) == len(changes)
