@@ -70,7 +70,10 @@ def check_sweep(context: Context) -> Said:
     level = FeatureLevel.parse(context.statement["feature_level"])
     excused = Status.OPEN if context.draft else Status.FAIL
     if not structure.owes_sweep(context.reference.tables, level):
-        yield Status.PASS, "the level owes none"
+        if context.submission.sweep is None:
+            yield Status.PASS, "the level owes none"
+        else:
+            yield Status.FAIL, "the level owes no sweep, and there is one"
         return
     told = context.submission.sweep
     if told is None:
