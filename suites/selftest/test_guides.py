@@ -94,3 +94,64 @@ def test_the_guide_to_backends_does_what_it_shows(tmp_path: Path) -> None:
 def expanded(pattern: str, folder: Path) -> str:
     """The first file that the pattern matches, as a shell would write it."""
     return sorted(folder.glob(pattern))[0].relative_to(folder).as_posix()
+
+
+CERTIFYING = HOUSE / "reports" / "CERTIFYING.md"
+
+
+def blocks(kind: str) -> list[str]:
+    """The blocks of the guide to certification that are of one kind."""
+    return [content for found, content in _FENCE.findall(CERTIFYING.read_text(encoding="utf-8")) if found == kind]
+
+
+def commands(verb: str) -> list[list[str]]:
+    """The words of its commands with this verb, without ``dmlcts``."""
+    lines = (line for block in blocks("console") for line in block.splitlines() if line.startswith(f"$ dmlcts {verb}"))
+    return [shlex.split(line)[2:] for line in lines]
+
+
+def test_the_commands_of_the_guide_to_certification_can_be_given() -> None:
+    from dmlcts.suites.certify_commands import certify_words
+    from dmlcts.suites.cli import main
+
+    assert len(commands("certify")) == 3
+    for words in commands("certify"):
+        assert certify_words(words)["vendor"] == "ACME"
+    for verb, count in (("run", 3), ("verify", 1), ("keygen", 1)):
+        assert len(commands(verb)) == count
+        for words in commands(verb):
+            main.commands[verb].make_context(verb, words[1:]).close()
+
+
+def test_the_waiver_in_the_guide_is_one() -> None:
+    from dmlcts.reports.validation import parse_yaml
+    from dmlcts.reports.waivers import read
+    from dmlcts.specs.loading import load_tables
+
+    (written,) = blocks("yaml")
+    found = read(parse_yaml(written.encode(), "waivers-1", "the guide"), "the guide")
+    found.check_run(load_tables(), "0.1.0", found.entries[0].expires)
+
+
+def test_the_guide_names_every_check() -> None:
+    from dmlcts.reports.certification.structure import CHECKS
+
+    text = CERTIFYING.read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    early, late = ["archive", "statement", "form"], ["command", "records", "results", "evidence", "sweep"]
+    assert named == [*early, *CHECKS, *late]
+
+
+def test_the_guide_to_certification_shows_what_is_printed(tmp_path: Path) -> None:
+    """Of the commands that need no device and little time: making a key, and being refused."""
+    quick = next(block for block in blocks("console") if "--profile quick" in block)
+    key = next(block for block in blocks("console") if "keygen" in block)
+    for block in (key, quick):
+        command, _, shown = block.partition("\n")
+        words = [word.replace("mine", "cpu") for word in shlex.split(command)[2:]]
+        ran = subprocess.run(
+            [sys.executable, "-m", "dmlcts.suites.cli", *words],
+            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        printed = re.sub(r"certified: .*the profile", "certified: the profile", ran.stdout + ran.stderr)
+        assert not shows(shown, printed), printed  # a checkout that is no release has more reasons
