@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from dmlcts.suites import departure_commands
+from dmlcts.suites import departure_commands, report_commands
 
 USAGE, UNAVAILABLE, NOT_CONFORMANT = 2, 3, 1
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
@@ -55,6 +55,8 @@ def main() -> None:
 
 main.add_command(departure_commands.baseline)
 main.add_command(departure_commands.findings)
+main.add_command(report_commands.report)
+main.add_command(report_commands.diff)
 
 
 def _backend_options(command: Command) -> Command:
@@ -100,7 +102,7 @@ def _selection_options(command: Command) -> Command:
     show_default=True,
     type=click.Path(),
     metavar="DIR",
-    help="Where results.json, junit.xml and failures/*.yaml go.",
+    help="Where results.json, results.html, junit.xml and failures/*.yaml go.",
 )
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist.")
 @click.option("-v", "--verbose", is_flag=True, help="A line for every test.")
@@ -146,6 +148,7 @@ def run(
     click.echo(f"  {running.shown_command(settings)}")
     finished = running.execute(settings, workers=workers, verbose=verbose)
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
+    report_commands.tell_github(settings.results, settings.tables)
     sys.exit(exit_code(finished.verdict))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
+from dmlcts.reports.html import page
 from dmlcts.reports.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, describe_device
@@ -153,7 +154,7 @@ def publish(run: Run) -> Callable[[], None]:
     )
     run.prepare()
     folder = settings.results
-    written = write_run(folder, results, run.records)
+    written = write_run(folder, results, run.records, page(results, settings.tables))
     run.verdict = Verdict(results["verdict"])
 
     def show() -> None:

@@ -1,0 +1,94 @@
+"""Fingerprints of known implementations, and how a run's observed behaviours compare with them.
+
+A fingerprint is what ``dmlcts probe --json`` writes; those shipped with the project stand in
+``reports/examples/*.fingerprint.json``. What a known implementation does where the pages are silent is no rule: it only
+says in whose company an implementation is.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dmlcts.reports.validation import load_document
+
+Row = tuple[str, str, str]
+"""Clause id, operator name, data type name."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What one implementation was seen to do where the pages are silent.
+
+    Attributes:
+        name: the implementation, its device and version.
+        behaviours: the behaviour by clause, operator and data type.
+    """
+
+    name: str
+    behaviours: Mapping[Row, str]
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How far a run agrees with a known implementation.
+
+    Attributes:
+        name: the known implementation.
+        shared: how many behaviours both show.
+        alike: how many of these are the same.
+        differing: what the known implementation does instead, where it is not the same.
+    """
+
+    name: str
+    shared: int
+    alike: int
+    differing: Mapping[Row, str]
+
+
+def behaviours_of(document: Mapping[str, Any]) -> dict[Row, str]:
+    """The behaviours of a results document or fingerprint, by clause, operator and data type."""
+    return {(one["clause"], one["operator"], one["data_type"]): one["behaviour"] for one in document["behaviours"]}
+
+
+def named(document: Mapping[str, Any]) -> str:
+    """The implementation that a results document or fingerprint is about."""
+    device = document["device"]
+    library = " ".join(filter(None, (str(device.get("library") or ""), str(device.get("version") or ""))))
+    name = str(device.get("name") or document["backend"])
+    return f"{name} ({library})" if library else name
+
+
+def known_implementations() -> tuple[Known, ...]:
+    """The fingerprints that are shipped, by file name; none where an installation left them out.
+
+    Raises:
+        DocumentError: a shipped file is no fingerprint.
+    """
+    folder = importlib.resources.files("dmlcts.reports").joinpath("examples")
+    if not folder.is_dir():
+        return ()
+    found = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".fingerprint.json"):
+            with importlib.resources.as_file(entry) as path:
+                document = load_document(path, "fingerprint-1", "reinstall dmlcts; it came with this file")
+            found.append(Known(named(document), behaviours_of(document)))
+    return tuple(found)
+
+
+def likenesses(results: Mapping[str, Any], known: Iterable[Known]) -> tuple[Likeness, ...]:
+    """How far a run's behaviours agree with each known implementation, the likest first.
+
+    An implementation that shares no behaviour with the run is left out.
+    """
+    seen = behaviours_of(results)
+    found = []
+    for one in known:
+        shared = seen.keys() & one.behaviours.keys()
+        differing = {row: one.behaviours[row] for row in shared if one.behaviours[row] != seen[row]}
+        if shared:
+            found.append(Likeness(one.name, len(shared), len(shared) - len(differing), differing))
+    return tuple(sorted(found, key=lambda one: (-one.alike / one.shared, one.name)))
