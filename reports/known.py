@@ -7,6 +7,7 @@ says in whose company an implementation is.
 
 from __future__ import annotations
 
+import functools
 import importlib.resources
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -54,13 +55,18 @@ def behaviours_of(document: Mapping[str, Any]) -> dict[Row, str]:
 
 
 def named(document: Mapping[str, Any]) -> str:
-    """The implementation that a results document or fingerprint is about."""
+    """The implementation that a results document or fingerprint is about: "wgpu on a GPU (wgpu 0.32.0)"."""
     device = document["device"]
-    library = " ".join(filter(None, (str(device.get("library") or ""), str(device.get("version") or ""))))
+    library, adapter = (
+        " ".join(str(device[name]) for name in names if device.get(name))
+        for names in (("library", "version"), ("adapter",))
+    )
     name = str(device.get("name") or document["backend"])
-    return f"{name} ({library})" if library else name
+    on = f" on {adapter}" if adapter and adapter != name else ""
+    return f"{name}{on}{f' ({library})' if library else ''}"
 
 
+@functools.cache
 def known_implementations() -> tuple[Known, ...]:
     """The fingerprints that are shipped, by file name; none where an installation left them out.
 
