@@ -11,6 +11,7 @@ points, so that what is shown is what is there.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import importlib.metadata
 import importlib.resources
@@ -84,6 +85,7 @@ def _loaded(name: str) -> str | None:
         return None
 
 
+@functools.cache
 def environment() -> jinja2.Environment:
     """The template engine as every page uses it: escaping, strict, invisible characters shown."""
     made = jinja2.Environment(
