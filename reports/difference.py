@@ -199,7 +199,7 @@ def text(document: Mapping[str, Any], tables: Tables) -> str:
         lines += ["", f"changed behaviour where the pages are silent ({len(document['behaviours'])}):"]
         for clause, change, where in _grouped(document["behaviours"], tables):
             lines.append(f"  {clause} · {where}: {change.replace('→', '->')}")
-    return "\n".join(str(visible(line)) for line in [*lines, "", closing(document)]) + "\n"
+    return "\n".join(str(visible(line.replace("\n", " "))) for line in [*lines, "", closing(document)]) + "\n"
 
 
 def markdown(document: Mapping[str, Any], tables: Tables) -> str:
