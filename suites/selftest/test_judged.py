@@ -1,0 +1,56 @@
+"""The table of judged implementations: one line a results file, between its marks, and up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dmlcts.reports import judged
+from dmlcts.reports.outcomes import Outcome
+from dmlcts.specs import UsageError
+from dmlcts.suites.selftest.test_baseline import CLIP, FORMULA, HELD, TRUNCATION, TRUNCATION_32, results
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def test_each_document_is_one_line_in_the_order_of_backends() -> None:
+    lines = judged.table([results(FORMULA, HELD, backend="z"), results(HELD, backend="a")]).splitlines()
+    assert lines[2:] == [
+        "| `a` | a | l · 1 | 5.0 | quick | CONFORMANT | 1 of 1 | none |",
+        "| `z` | a | l · 1 | 5.0 | quick | NOT CONFORMANT | 1 of 2 | CLIP: 1 clause |",
+    ]
+
+
+def test_departures_are_counted_by_clause_not_by_type_and_gaps_are_none() -> None:
+    unable = ("clip.formula", CLIP, "FLOAT16", Outcome.NOT_SUPPORTED)
+    line = judged.table([results(TRUNCATION, TRUNCATION_32, FORMULA, unable)]).splitlines()[2]
+    assert line.endswith("| 0 of 4 | CLIP: 1 clause, ROUND: 1 clause |")
+
+
+def test_a_section_is_replaced_between_its_marks_and_nothing_else() -> None:
+    begin, end = judged.marks("judged")
+    text = f"before\n{begin}\nold\n{end}\nafter\n"
+    assert judged.replaced(text, "judged", "new\n") == f"before\n{begin}\nnew\n{end}\nafter\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{begin}\n", "{end}\n{begin}\n", "{begin}\n{begin}\n{end}\n", "{end}{begin}{end}"]
+)
+def test_marks_that_do_not_stand_there_once_are_refused(text: str) -> None:
+    begin, end = judged.marks("judged")
+    with pytest.raises(UsageError, match="do not stand there once"):
+        judged.replaced(text.format(begin=begin, end=end), "judged", "new")
+
+
+def test_the_command_writes_and_then_finds_nothing_to_change(tmp_path: Path) -> None:
+    begin, end = judged.marks("judged")
+    path = tmp_path / "page.md"
+    path.write_text(f"{begin}\n{end}\n", encoding="utf-8")
+    assert judged.main([str(path), "--check"]) == 1
+    assert judged.main([str(path)]) == 0
+    assert judged.main([str(path), "--check"]) == 0
+
+
+def test_the_readme_is_up_to_date() -> None:
+    assert judged.main([str(README), "--check"]) == 0, "run `python -m dmlcts.reports.judged README.md`"
