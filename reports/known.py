@@ -1,19 +1,21 @@
 """Fingerprints of known implementations, and how a run's observed behaviours compare with them.
 
-A fingerprint is what ``dmlcts probe --json`` writes; those shipped with the project stand in
-``reports/examples/*.fingerprint.json``. What a known implementation does where the pages are silent is no rule: it only
-says in whose company an implementation is.
+The behaviours of a run are its fingerprint, and ``dmlcts probe --json`` writes it alone. Those shipped with the
+project stand in ``reports/examples/``, as ``*.results.json`` and ``*.fingerprint.json``. What a known
+implementation does where the pages are silent is no rule: it only says in whose company an implementation is.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib.resources
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dmlcts.reports.validation import load_document
+KINDS = {".results.json": "results-1", ".fingerprint.json": "fingerprint-1"}
+"""The schema of each kind of file, by how its name ends."""
 
 Row = tuple[str, str, str]
 """Clause id, operator name, data type name."""
@@ -68,21 +70,22 @@ def named(document: Mapping[str, Any]) -> str:
 
 @functools.cache
 def known_implementations() -> tuple[Known, ...]:
-    """The fingerprints that are shipped, by file name; none where an installation left them out.
+    """The implementations that are shipped, by file name; none where an installation left them out.
 
-    Raises:
-        DocumentError: a shipped file is no fingerprint.
+    Where a results document and a fingerprint are of one implementation, the results count. The files came with
+    this package and are checked against their schemas in its tests, not each time they are read.
     """
     folder = importlib.resources.files("dmlcts.reports").joinpath("examples")
     if not folder.is_dir():
         return ()
-    found = []
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.name.endswith(".fingerprint.json"):
-            with importlib.resources.as_file(entry) as path:
-                document = load_document(path, "fingerprint-1", "reinstall dmlcts; it came with this file")
-            found.append(Known(named(document), behaviours_of(document)))
-    return tuple(found)
+    found: dict[str, Known] = {}
+    for kind in KINDS:
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+            if entry.name.endswith(kind):
+                document = json.loads(entry.read_text("utf-8"))
+                name = named(document)
+                found.setdefault(name, Known(name, behaviours_of(document)))
+    return tuple(found.values())
 
 
 def likenesses(results: Mapping[str, Any], known: Iterable[Known]) -> tuple[Likeness, ...]:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcts.reports import html
-from dmlcts.reports.known import Known, known_implementations, likenesses, named
+from dmlcts.reports.known import KINDS, Known, known_implementations, likenesses, named
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.overview import SUBJECTS, overview
 from dmlcts.reports.plotting import Bucket, Lane, drawing, position
-from dmlcts.reports.validation import validate_results
+from dmlcts.reports.validation import load_document, validate_results
 from dmlcts.reports.wording import visible
 from dmlcts.specs import DataType
 from dmlcts.specs.loading import load_tables
@@ -256,6 +257,14 @@ def test_the_shipped_fingerprints_are_of_implementations_that_differ() -> None:
     known = known_implementations()
     assert len({one.name for one in known}) == len(known) >= 3
     assert all(one.behaviours for one in known)
+
+
+def test_the_shipped_fingerprints_are_what_their_names_say() -> None:
+    folder = Path(html.__file__).parent / "examples"
+    files = [(path, schema) for kind, schema in KINDS.items() for path in folder.glob(f"*{kind}")]
+    assert len(files) >= 3
+    for path, schema in files:
+        load_document(path, schema, "")
 
 
 def test_a_run_is_likest_to_itself() -> None:
