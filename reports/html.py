@@ -185,7 +185,9 @@ def failing_inputs(failures: Iterable[Failure]) -> dict[str, dict[str, tuple[Buc
     }
 
 
-def _plots(failures: Iterable[Failure]) -> list[tuple[str, Markup]]:
+def _plots(failures: Iterable[Failure]) -> list[tuple[str, str, Markup]]:
+    """By data type: its name, the operators that fail on it, separated by spaces, and the drawing."""
+    failures = list(failures)
     drawn = []
     for name, lanes in failing_inputs(failures).items():
         told = [
@@ -195,7 +197,8 @@ def _plots(failures: Iterable[Failure]) -> list[tuple[str, Markup]]:
             for lane, buckets in lanes.items()
         ]  # fmt: skip
         title = f"{name}: where wrong inputs lie. " + "; ".join(lane.title for lane in told)
-        drawn.append((name, drawing(DataType[name], told, title)))
+        operators = sorted({one.document["operator"] for one in failures if one.document["data_type"] == name})
+        drawn.append((name, " ".join(operators), drawing(DataType[name], told, title)))
     return drawn
 
 

@@ -162,6 +162,7 @@ def rule_of(identifier: str, tables: Tables) -> Rule:
     except UsageError:
         return Rule(identifier)
     source = tables.source(identifier)
+    read = [part for part in (source.locale, source.revision) if part not in ("none", "n/a")]  # logic has neither
     titles = {item.id: item.title for item in tables.owner(identifier).sources}
     return Rule(
         identifier,
@@ -169,7 +170,7 @@ def rule_of(identifier: str, tables: Tables) -> Rule:
         clause.obligation,
         clause.text,
         clause.quotation.words if clause.quotation else "",
-        f"{source.title} ({source.locale}; {source.revision})",
+        f"{source.title} ({'; '.join(read)})" if read else source.title,
         tuple((titles[item.source], item.says) for item in clause.disagreements),
         clause.permitted,
     )

@@ -169,6 +169,7 @@ def test_the_fields_narrow_together(browser: Browser) -> None:
     )
     assert rows == ["INT8"]
     assert browser.run("return document.querySelector('[data-nothing=failure]').hidden") is False
+    assert not browser.driver.find_element(By.TAG_NAME, "figure").is_displayed()
     browser.field("q").send_keys("no such words anywhere")
     assert browser.shown("clause") == []
     assert browser.run("return document.querySelector('[data-nothing=clause]').hidden") is False
@@ -204,7 +205,8 @@ def test_a_deep_link_opens_its_clause(browser: Browser) -> None:
     clause = browser.driver.find_element(By.ID, "clip.cast.integer")
     assert clause.get_attribute("open") is not None
     top = browser.run("return arguments[0].getBoundingClientRect().top", clause)
-    assert 0 <= top < 450
+    covered = browser.run("return document.getElementById('filter').getBoundingClientRect().bottom")
+    assert 0 < covered <= top < 450
     control = browser.driver.find_element(By.ID, "clip.idempotent")
     assert control.get_attribute("open") is None
 
