@@ -289,7 +289,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
             types=sorted({row["data_type"] for row in results["clauses"]}, key=type_order),
             outcomes=[outcome for outcome in Outcome if outcome in outcomes],
             subjects=list(dict.fromkeys(subject for matrix in view.matrices for subject, _ in matrix.lines)),
-            plots=_plots(view.failures),
+            plots=_plots(view.failures[:MOST_FAILURES]),
             dispatches=[_dispatch(failure) for failure in view.failures[:MOST_FAILURES]],
             behaviours=behaviours,
             likenesses=alike,

@@ -198,9 +198,7 @@ def _sentence(results: Mapping[str, Any], entries: Sequence[Entry]) -> str:
     if not rows:
         facts.append("nothing ran")
     if not facts:
-        return (
-            f"All {many(len(entries), 'clause')} hold, on {many(len(rows), 'row')} of clause, operator and data type."
-        )
+        return f"All {many(len(entries), 'clause')} hold, in {many(len(rows), 'row')} of operators and data types."
     return f"{'; '.join(facts)[0].upper()}{'; '.join(facts)[1:]}."
 
 

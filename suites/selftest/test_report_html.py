@@ -198,6 +198,19 @@ def test_a_case_without_a_model_says_why() -> None:
     assert "no DxDispatch model: the case is malformed (" in text
 
 
+@pytest.mark.parametrize(
+    "strides, said",
+    [(None, '"initialValues": ['), ([0, 1, 1], "its elements overlap too often")],
+    ids=["beyond", "overlap"],
+)
+def test_a_description_of_billions_of_elements_is_told_at_once(strides: list[int] | None, said: str) -> None:
+    document = failing()
+    document["failures"] = document["failures"][:1]
+    tensor = {"data_type": "FLOAT32", "sizes": [1 << 20, 2000, 2000], "strides": strides, "total_size_in_bytes": 16384}
+    document["failures"][0]["case"] = case() | {"tensors": {"InputTensor": tensor, "OutputTensor": tensor}}
+    assert said in made(document).text
+
+
 def test_endless_failures_are_counted_and_not_drawn() -> None:
     document = failing()
     first = document["failures"][0]
