@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from dmlcts.reports import html
 from dmlcts.reports.known import KINDS, Known, known_implementations, likenesses, named
+from dmlcts.reports.markdown import summary
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.overview import SUBJECTS, overview
 from dmlcts.reports.plotting import Bucket, Lane, drawing, position
@@ -235,6 +236,29 @@ def test_the_matrix_has_the_worst_outcome_of_each_subject_and_type() -> None:
     assert "INT8" in rounding.unlisted
     assert "INT8" not in matrices[CLIP].unlisted
     assert [subject for subject, _ in rounding.lines] == sorted(cells, key=SUBJECTS.index)
+
+
+@pytest.mark.parametrize("outcome", Outcome, ids=str)
+def test_every_outcome_has_its_glyph_and_its_words_everywhere(outcome: Outcome) -> None:
+    document = conformant()
+    document["clauses"] = [row for row in document["clauses"] if row["id"].startswith("round.")]
+    document["behaviours"] = []
+    for row in document["clauses"]:
+        row["outcome"] = outcome.value
+    page = made(document, known=[])
+    identifiers = {attributes.get("id") for _, attributes in page.elements}
+    used = [attributes["href"] for tag, attributes in page.elements if tag == "use"]
+    assert used.count(f"#g-{outcome.value}") > len(document["clauses"])
+    assert {reference[1:] for reference in used if reference} <= identifiers
+    words = outcome.value.replace("_", " ")
+    cells = [
+        attributes["title"] or "" for tag, attributes in page.elements if "cell" in (attributes.get("class") or "")
+    ]
+    assert cells
+    assert all(f": {words}, " in title for title in cells)
+    said = summary(document, TABLES, known=[])
+    assert ("### Broken clauses" in said) is outcome.breaks_conformance
+    assert ("**✗" in said) is outcome.breaks_conformance
 
 
 def test_a_clause_of_other_tables_is_shown_all_the_same() -> None:
