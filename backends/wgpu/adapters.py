@@ -17,9 +17,7 @@ _POWER = {
     "high": ("DiscreteGPU", "IntegratedGPU", "VirtualGPU", "Unknown", "CPU"),
     "low": ("IntegratedGPU", "DiscreteGPU", "VirtualGPU", "Unknown", "CPU"),
 }
-_INSTALL = (
-    "install the GPU's Vulkan driver, or for a software adapter `apt-get install mesa-vulkan-drivers libvulkan1`"
-)
+_INSTALL = "install the GPU's Vulkan driver, or for a software adapter `apt-get install mesa-vulkan-drivers libvulkan1`"
 
 
 @dataclass(frozen=True)

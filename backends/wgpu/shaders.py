@@ -47,9 +47,7 @@ class Shader:
     def of(cls, program: Program, axes: Axes, builtin: bool) -> Shader:
         """The shader that computes ``program`` on elements laid out as ``axes`` say."""
         flat = source_is_flat(axes), target_is_flat(axes)
-        return cls(
-            program.operator, program.element, program.rounding, program.upper, program.scaling, *flat, builtin
-        )
+        return cls(program.operator, program.element, program.rounding, program.upper, program.scaling, *flat, builtin)
 
     @property
     def whole_words(self) -> bool:
