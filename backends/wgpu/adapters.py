@@ -46,7 +46,7 @@ class Adapter:
 
     @property
     def kind(self) -> str:
-        """wgpu's adapter type, for example "DiscreteGPU"; "CPU" is a software adapter."""
+        """The adapter's type as wgpu calls it, for example "DiscreteGPU"; "CPU" is a software adapter."""
         return str(self.info.get("adapter_type", "Unknown"))
 
     @property

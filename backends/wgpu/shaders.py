@@ -21,6 +21,12 @@ from dmlcts.backends.wgpu.programs import Program, Scaling
 from dmlcts.specs import UsageError
 
 GROUP = 64  # invocations of a workgroup
+_SCALINGS: dict[Scaling, str] = {
+    "": "",
+    "value": "with ScaleBias",
+    "integer": "with ScaleBias in integers",
+    "float": "with ScaleBias in FLOAT32",
+}
 
 
 @dataclass(frozen=True)
@@ -62,17 +68,14 @@ class Shader:
     @property
     def title(self) -> str:
         """What it does, in words."""
-        words = [self.operator.removeprefix("ELEMENT_WISE_")]
-        words += [self.rounding] if self.rounding else []
-        words += ["on", self.element.data_type.name]
-        words += [f"({self.element.path})"] if self.element.path else []
-        words += [{"value": "with ScaleBias", "integer": "with ScaleBias in integers", "float": "with ScaleBias in FLOAT32"}[
-            self.scaling
-        ]] if self.scaling else []  # fmt: skip
-        layouts = {True: "packed", False: "strided"}
-        words += [f"from {layouts[self.source_flat]} to {layouts[self.target_flat]} elements"]
-        words += ["with WGSL's built-in functions"] if self.builtin else []
-        return " ".join(words)
+        words = [self.operator.removeprefix("ELEMENT_WISE_"), self.rounding, "on", self.element.data_type.name]
+        words.append(f"({self.element.path})" if self.element.path else "")
+        words.append(_SCALINGS[self.scaling])
+        if not (self.source_flat and self.target_flat):
+            source, target = ("packed" if flat else "strided" for flat in (self.source_flat, self.target_flat))
+            words.append(f"from {source} to {target} elements")
+        words.append("with WGSL's built-in functions" if self.builtin else "")
+        return " ".join(filter(None, words))
 
     @property
     def slug(self) -> str:

@@ -17,7 +17,16 @@ from dmlcts.backends.wgpu.layout import Limits
 from dmlcts.backends.wgpu.shaders import Shader
 from dmlcts.specs import DataType, Region, ScaleBias, TensorDesc, UsageError
 from dmlcts.suites.selftest.wgpu_bench import (
-    CLIP, INTEGERS, ROUND, THRESHOLD, clipped, described, of_python, open_or_skip, permuted_strides, run,
+    CLIP,
+    INTEGERS,
+    ROUND,
+    THRESHOLD,
+    clipped,
+    described,
+    of_python,
+    open_or_skip,
+    permuted_strides,
+    run,
 )  # fmt: skip
 
 F32, F16, I8, U8 = DataType.FLOAT32, DataType.FLOAT16, DataType.INT8, DataType.UINT8
@@ -236,9 +245,9 @@ def test_refusals_and_a_passing_control(device: WgpuDevice) -> None:
     device.create(described(CLIP, good, Min=0, Max=1)).close()
     with pytest.raises(InvalidArgument, match="zero-output"):
         device.create(described(CLIP, good, TensorDesc(F32, [4], [0]), Min=0, Max=1))
-    with pytest.raises(InvalidArgument, match="tensor.rank.maximum"):
+    with pytest.raises(InvalidArgument, match=r"tensor\.rank\.maximum"):
         device.create(described(CLIP, TensorDesc(F32, [1] * 9), Min=0, Max=1))
-    with pytest.raises(InvalidArgument, match="threshold.support.unlisted"):
+    with pytest.raises(InvalidArgument, match=r"threshold\.support\.unlisted"):
         device.create(described(THRESHOLD, TensorDesc(DataType.INT64, [4]), Min=0))
     with pytest.raises(InvalidArgument, match="Max"):
         device.create(described(CLIP, good, Min=0))
@@ -272,10 +281,11 @@ def test_what_no_buffer_can_hold_is_refused_and_the_device_goes_on(device: WgpuD
 
 
 def test_a_memory_that_no_buffer_can_hold_is_refused(device: WgpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched, pytest.raises(MemoryError, match="of 4224 bytes is asked for"):
+    with monkeypatch.context() as patched:
         patched.setattr(device.resources, "_largest", 4096)
         patched.setattr(device.resources, "_buffers", {})
-        run(device, CLIP, F32, np.zeros(515), Min=0, Max=1)
+        with pytest.raises(MemoryError, match="of 4224 bytes is asked for"):
+            run(device, CLIP, F32, np.zeros(515), Min=0, Max=1)
     assert run(device, CLIP, F32, [2], Min=0, Max=1).y.tolist() == [1]
 
 
@@ -326,8 +336,8 @@ def test_shaders_are_dumped_and_readable(tmp_path: Path) -> None:
         run(opened, ROUND, F32, [1, 2], RoundingMode="TOWARD_ZERO")
     names = sorted(path.name for path in folder.iterdir())
     assert names == [
-        "clip-on-float16-emulated-from-packed-to-packed-elements.wgsl",
-        "round-toward-zero-on-float32-from-packed-to-packed-elements.wgsl",
+        "clip-on-float16-emulated.wgsl",
+        "round-toward-zero-on-float32.wgsl",
     ]
     assert "return max(low, min(x, high));" in (folder / names[0]).read_text(encoding="utf-8")
 

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmlcts.backends.wgpu.layout import (
-    Axis, Limits, chunks, coalesced, reads_what_it_writes, source_is_flat, target_is_flat,
+    Axis,
+    Limits,
+    chunks,
+    coalesced,
+    reads_what_it_writes,
+    source_is_flat,
+    target_is_flat,
 )  # fmt: skip
 from dmlcts.specs import DataType, TensorDesc
 
@@ -50,7 +56,8 @@ def test_flat_and_not_flat() -> None:
     assert target_is_flat((Axis(2, 9, 3), Axis(3, 1, 1)))
     assert not source_is_flat((Axis(2, 9, 3), Axis(3, 1, 1)))
     assert not target_is_flat((Axis(2, 9, 4), Axis(3, 1, 1)))
-    assert source_is_flat(()) and target_is_flat(())
+    assert source_is_flat(())
+    assert target_is_flat(())
 
 
 def test_what_may_run_in_place_without_a_copy() -> None:

@@ -1,4 +1,4 @@
-"""What the selftests of the wgpu backend share: a device of the adapter at hand, and a dispatch with its expectation."""
+"""What the selftests of the wgpu backend share: the adapter's device, and a dispatch with what it left."""
 
 from __future__ import annotations
 
