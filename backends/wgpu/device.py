@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,6 +109,7 @@ class WgpuDevice:
         self._compiled: dict[Shader, Compiled] = {}
         self._closed = False
         self._lost = ""
+        self.turn = threading.Lock()  # the buffers serve one dispatch at a time, whichever thread it is from
         limits = adapter.handle.limits
         alignment = max(limits["min-storage-buffer-offset-alignment"], 16)
         self.binding_limits = Limits(limits["max-storage-buffer-binding-size"] // 16 * 16, alignment)

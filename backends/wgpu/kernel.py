@@ -71,7 +71,7 @@ class WgpuKernel:
         _check_memory(memory)
         self._check_bindings(memory, bindings)
         try:
-            with faults_translated("running the shader"):
+            with self._device.turn, faults_translated("running the shader"):
                 self._run(memory, bindings["InputTensor"], bindings["OutputTensor"])
         except DeviceLost as lost:
             self._device.lose(str(lost))

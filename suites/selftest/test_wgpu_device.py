@@ -6,6 +6,7 @@ import gc
 import itertools
 import resource
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -348,7 +349,19 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         WgpuBackend().open(dump=str(tmp_path / "file" / "below"))
 
 
-# State: loss, closing, memory.
+# State: threads, loss, closing, memory.
+
+
+def test_threads_take_turns(device: WgpuDevice) -> None:
+    def work(number: int) -> bool:
+        x = np.arange(200) + 1000 * number
+        return all(
+            np.array_equal(run(device, CLIP, F32, x, Min=1000 * number, Max=1000 * number + 99).y, np.minimum(x, x[99]))
+            for _ in range(30)
+        )
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
 
 
 def test_a_lost_device_says_so_and_a_new_one_works() -> None:
