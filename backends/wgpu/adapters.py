@@ -96,7 +96,7 @@ def choose(adapters: Sequence[Adapter], wanted: str = "", power: str = "high") -
 
     Args:
         adapters: all there are.
-        wanted: a number, or a part of a name in any case; "" for the best one that is not OpenGL.
+        wanted: a number in the list, else a part of a name in any case; "" for the best that is not OpenGL.
         power: "high" to prefer a discrete GPU, "low" to prefer an integrated one.
 
     Raises:
@@ -109,8 +109,8 @@ def choose(adapters: Sequence[Adapter], wanted: str = "", power: str = "high") -
         raise BackendUnavailable("wgpu finds no adapter", _INSTALL)
     listed = "; ".join(map(str, adapters))
     candidates = [adapter for adapter in adapters if adapter.backend in BACKENDS]
-    if wanted.isdecimal():
-        candidates = [adapter for adapter in adapters if adapter.index == int(wanted)]
+    if wanted.isdecimal() and int(wanted) < len(adapters):
+        candidates = [adapters[int(wanted)]]
     elif wanted:
         named = [adapter for adapter in adapters if wanted.lower() in adapter.name.lower()]
         candidates = [adapter for adapter in named if adapter.backend in BACKENDS] or named

@@ -259,5 +259,7 @@ def _described(
             "float16": known[DataType.FLOAT16].path,
             "int64": known[DataType.INT64].path,
             "builtin": builtin,
+            "largest_binding": int(adapter.handle.limits["max-storage-buffer-binding-size"]),
+            "largest_buffer": int(adapter.handle.limits["max-buffer-size"]),
         },
     )

@@ -43,6 +43,8 @@ MANY = _adapters(
         ({"wanted": "geforce"}, 4),
         ({"wanted": "llvm"}, 0),
         ({"wanted": "2"}, 2),
+        ({"wanted": "4090"}, 4),
+        ({"wanted": "140"}, 1),
         ({"wanted": "3", "power": "low"}, 3),
     ],
 )
