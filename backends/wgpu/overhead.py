@@ -84,13 +84,14 @@ def ours(device: WgpuDevice, size: int) -> Run:
 
 
 def compared(runs: Sequence[Run], size: int, rounds: int) -> list[float]:
-    """The median seconds of each of ``runs`` on ``size`` bytes, called in turns for ``rounds`` rounds."""
+    """The median seconds of each of ``runs`` on ``size`` bytes, in turns; every other round goes backwards."""
     data = np.random.default_rng(0).standard_normal(size // 4).astype(np.float32).view(np.uint8)
     taken: list[list[float]] = [[] for _ in runs]
     for run in runs:
         run(data)
-    for _ in range(rounds):
-        for run, times in zip(runs, taken, strict=True):
+    pairs = list(zip(runs, taken, strict=True))
+    for turn in range(rounds):
+        for run, times in pairs if turn % 2 else reversed(pairs):
             start = time.perf_counter()
             run(data)
             times.append(time.perf_counter() - start)
