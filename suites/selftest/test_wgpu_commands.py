@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dmlcts.backends.wgpu.adapters import BACKENDS
 from dmlcts.backends.wgpu.device import WgpuBackend, WgpuDevice
 from dmlcts.backends.wgpu.overhead import bare, compared, ours
 from dmlcts.specs import DataType, FeatureLevel
@@ -26,7 +28,7 @@ def test_a_selection_conforms(dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts("run", "--backend", "wgpu", *SELECTION)
     assert ran.code == 0, ran.out + ran.err
     assert ran.results is not None
-    assert ran.results["device"]["details"]["backend_type"] == "Vulkan"
+    assert ran.results["device"]["details"]["backend_type"] in BACKENDS
     assert ran.outcomes("clip.bounds.inverted") == {"pass"}
 
 
@@ -46,6 +48,7 @@ def test_a_planted_fault_is_caught_under_its_clause(dmlcts: Callable[..., Ran], 
     assert ran.outcomes("clip.bounds.equal") == {"pass"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only a Vulkan loader can be told to find no driver")
 def test_no_adapter_exits_with_3_and_what_to_install(
     dmlcts: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
