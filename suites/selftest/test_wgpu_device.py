@@ -408,12 +408,12 @@ def test_a_closed_device_refuses_work() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the process's memory from /proc")
 def test_memory_does_not_grow_with_dispatches(device: WgpuDevice) -> None:
-    """The quick version: 1,000 dispatches of changing sizes and offsets after as many to warm up; then a planted leak."""
+    """500 dispatches of changing sizes and offsets, after as many to warm up; then a planted leak."""
 
     def grown_by(leak: int = 0) -> int:
         held = []
         before = _resident_bytes()
-        for turn in range(1000):
+        for turn in range(500):
             count = 1 + turn % 97
             kernel = device.create(described(CLIP, TensorDesc(F32, [count]), Min=0, Max=1))
             room, front = up(4 * count), 16 * (turn % 11)
@@ -427,7 +427,7 @@ def test_memory_does_not_grow_with_dispatches(device: WgpuDevice) -> None:
 
     grown_by()
     assert grown_by() < 4 << 20
-    assert grown_by(leak=8 << 10) > 4 << 20
+    assert grown_by(leak=16 << 10) > 4 << 20
 
 
 def _resident_bytes() -> int:
