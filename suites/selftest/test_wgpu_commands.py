@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -105,3 +106,14 @@ def test_the_overhead_is_measured_on_the_same_work() -> None:
         plain, full = compared([bare(device, 128), ours(device, 128)], 128, 3)
         assert plain > 0
         assert full > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the script reads the process's memory from /proc")
+def test_memory_does_not_grow_with_dispatches() -> None:
+    """The quick version of 10,000 dispatches; a planted leak of 8 MiB is seen."""
+    open_or_skip().close()
+    script = [sys.executable, "-m", "dmlcts.suites.selftest.wgpu_leak"]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=100, check=True)
+    grown, planted = map(int, done.stdout.split())
+    assert grown < 4 << 20
+    assert planted > 4 << 20
