@@ -109,6 +109,7 @@ class Bench:
         info: what the device says of itself.
         losses: how often the implementation's process or device was lost.
         hazards: what :mod:`dmlcts.suites.hazards` found out; ``None`` until it was asked.
+        unexplained: cases that lost the process there and did not do so again; the next test reports them.
     """
 
     def __init__(
@@ -130,6 +131,7 @@ class Bench:
         self._stack = contextlib.ExitStack()
         self.losses = 0
         self.hazards: Any = None
+        self.unexplained: list[tuple[Case, Mishap]] = []
         self._device: Any = None
         self.info: DeviceInfo = self._open(device)
         self.level = level or FeatureLevel.parse(self.info.feature_level)

@@ -64,16 +64,20 @@ class _Survey:
 
     def survives(self, operator: OperatorDesc) -> bool:
         """Whether the process is still there after a dispatch of ones; asked twice where it is not."""
-        if self._once(operator):
+        case = Case(operator, Values.of([1], operator.input.data_type), "execution.independent")
+        lost = self._lost(case)
+        if lost is None:
             return True
         with self.bench.hurried():
-            return self._once(operator)
+            if self._lost(case) is not None:
+                return False
+        self.bench.unexplained.append((case, lost))
+        return True
 
-    def _once(self, operator: OperatorDesc) -> bool:
+    def _lost(self, case: Case) -> Mishap | None:
         before = self.bench.losses
-        values = Values.of([1], operator.input.data_type)
-        outcome = self.bench.run(Case(operator, values, "execution.independent"))
-        return not (isinstance(outcome, Mishap) and self.bench.losses > before)
+        outcome = self.bench.run(case)
+        return outcome if isinstance(outcome, Mishap) and self.bench.losses > before else None
 
 
 def _subjects(bench: Bench) -> Iterator[list[Subject]]:

@@ -15,7 +15,7 @@ from dmlcts.suites.bench import Bench, Execution
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import Finding, Judgement, judge_case, plain, value_clauses
 from dmlcts.suites.hazards import hazards_of, is_wanted
-from dmlcts.suites.surviving import judge_hazard, judge_surviving
+from dmlcts.suites.surviving import judge_hazard, judge_surviving, unexplained
 from dmlcts.suites.values import Values, text_with_bits
 
 _MOST_SHRINKS = 60
@@ -103,6 +103,9 @@ class Judge:
             judgement = self._judged(case)
             findings += judgement.findings
             judgements.append(judgement)
+        for finding in unexplained(self.bench):
+            self.ledger.count(finding.case, Judgement((finding,)))
+            findings.append(finding)
         if findings:
             self._ended = bool(self._losses)
             self.fail(findings)

@@ -48,7 +48,8 @@ def item_record(
     behaviours = () if judge is None else tuple(
         Behaviour(*row, behaviour, example) for row, (behaviour, example) in judge.ledger.behaviours.items()
     )  # fmt: skip
-    if error is not None and outcome in (Outcome.HARNESS_ERROR, Outcome.DEVICE_LOST):
+    told = isinstance(error, ConformanceFailure)
+    if error is not None and not told and outcome in (Outcome.HARNESS_ERROR, Outcome.DEVICE_LOST):
         failures.append(FailureRecord("", "", "", outcome, test, f"{type(error).__name__}: {error}",
                                       report.longreprtext, {}))  # fmt: skip
     left_out = 0 if judge is None else judge.ledger.left_out

@@ -27,7 +27,7 @@ from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.probes import Probe, probes
 from dmlcts.suites.proving import load_hypothesis_profile
 
-_CLAUSES = ("round.nearest-even", "round.infinity", "execution.repeatable", "binding.offset", "tensor.rank.maximum")
+_CLAUSES = ("round.nearest-even", "round.infinity", "execution.repeatable", "tensor.rank.maximum")
 
 
 @dataclass
