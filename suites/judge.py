@@ -101,7 +101,7 @@ class Judge:
         findings: list[Finding] = []
         for case in cases:
             judgement = self._judged(case)
-            findings += judgement.findings
+            findings += [one for one in judgement.findings if not any(one is known for known in findings)]
             judgements.append(judgement)
         for finding in unexplained(self.bench):
             self.ledger.count(finding.case, Judgement((finding,)))

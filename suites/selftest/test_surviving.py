@@ -31,6 +31,11 @@ def test_abort_on_rank_7_and_hang_on_rank_6_are_named_and_all_else_is_judged(
     rows = {row["id"]: row["outcome"] for row in ran.results["clauses"]}
     assert rows.pop("round.support.level-3-0") == "crash"
     assert set(rows.values()) <= {"pass", "characterised"}, rows
+    (crash,) = [failure for failure in ran.results["failures"] if failure["outcome"] == "crash"]
+    path = str(tmp_path / "results" / "failures" / crash["file"])
+    again = dmlcts("replay", path, "--backend", f"{FAULTY}:AbortsOn7HangsOn6")
+    assert (again.code, "SIGABRT" in again.out) == (1, True), again.out + again.err
+    assert dmlcts("replay", path, "--backend", "cpu").code == 0
     control = dmlcts("run", "--backend", f"{FAULTY}:Slow", *chosen)
     assert (control.code, control.results["left_out"]) == (0, 0), control.out + control.err
 
@@ -57,17 +62,6 @@ def test_a_device_lost_once_is_blamed_on_its_case_and_comes_back(
     assert "not again in a fresh process" in ran.results["failures"][0]["title"]
     again = dmlcts("run", "--backend", f"{FAULTY}:LostAt", *ROUND, "--clause", "round.nearest-even,binding.*", *options)
     assert again.code == 0, "the control: it is lost once in all"
-
-
-def test_a_crash_is_replayed(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
-    backend = f"{FAULTY}:AbortsOn7HangsOn6"
-    ran = dmlcts("run", "--backend", backend, *ROUND, "--clause", "round.support.*", "--timeout", "2")
-    (crash,) = [failure for failure in ran.results["failures"] if failure["outcome"] == "crash"]
-    path = str(tmp_path / "results" / "failures" / crash["file"])
-    again = dmlcts("replay", path, "--backend", backend)
-    assert again.code == 1, again.out + again.err
-    assert "SIGABRT" in again.out
-    assert dmlcts("replay", path, "--backend", "cpu").code == 0
 
 
 def test_workers_killed_at_random_are_blamed_and_nothing_else() -> None:
