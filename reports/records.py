@@ -265,6 +265,7 @@ class ItemRecord(_Record):
         tallies: what it checked.
         behaviours: what it saw where the pages are silent.
         failures: what it found wrong.
+        left_out: how many of its cases were not tried, because the implementation does not survive their kind.
     """
 
     test: str
@@ -273,3 +274,4 @@ class ItemRecord(_Record):
     tallies: tuple[ClauseTally, ...] = ()
     behaviours: tuple[Behaviour, ...] = ()
     failures: tuple[FailureRecord, ...] = ()
+    left_out: int = 0

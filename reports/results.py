@@ -132,6 +132,7 @@ class RunInfo:
         finished: when it ended.
         suite: :func:`suite_identity`.
         environment: :func:`environment`.
+        shard: which part of a run this is ("1/4"), or ``None`` for all of it.
     """
 
     backend: str
@@ -145,6 +146,7 @@ class RunInfo:
     finished: datetime
     suite: Mapping[str, Any] = field(default_factory=suite_identity)
     environment: Mapping[str, Any] = field(default_factory=environment)
+    shard: str | None = None
 
 
 def _merged(tallies: list[ClauseTally], owed: bool, claimed: bool) -> dict[str, Any] | None:
@@ -287,7 +289,9 @@ def build_results(
         "seed": run.seed,
         "strict": run.strict,
         "selection": _jsonable(run.selection),
+        "shard": run.shard,
         "interrupted": interrupted,
+        "left_out": sum(item.left_out for item in items),
         "suite": dict(run.suite),
         "specs": dict(sorted(tables.digests.items())),
         "clauses": _rows(items, owed, tables, unsupported),

@@ -21,6 +21,7 @@ from typing import Any
 import yaml
 
 from dmlcts.reports.html import PAGE_MARK
+from dmlcts.reports.journal import NAME as JOURNAL
 from dmlcts.reports.junit import SUITES_NAME, junit_xml
 from dmlcts.reports.records import FailureRecord, ItemRecord
 from dmlcts.reports.validation import FAILURE_FORMAT
@@ -131,6 +132,9 @@ def _is_ours(path: Path) -> bool:
     try:
         if path.suffix == ".yaml":
             return path.read_text(encoding="utf-8").startswith(f"format: {FAILURE_FORMAT}\n")
+        if path.suffix == ".jsonl":
+            with path.open("rb") as stream:
+                return stream.readline(1 << 20).startswith(b'{"run": {"schema": "dmlcts-records/')
         if path.suffix == ".json":
             document = json.loads(path.read_text(encoding="utf-8"))
             return isinstance(document, dict) and str(document.get("schema")).startswith("dmlcts-results/")
@@ -140,11 +144,12 @@ def _is_ours(path: Path) -> bool:
         return False
 
 
-def prepare_folder(folder: str | Path) -> Path:
+def prepare_folder(folder: str | Path, *, keep_records: bool = False) -> Path:
     """Make sure that a run can write its results here, and clear away what an earlier one left.
 
-    Failures, ``results.json``, ``results.html`` and ``junit.xml`` of an earlier run are removed, so that a run
-    that is killed cannot be mistaken for the one before; files that this project did not write stay.
+    Failures, ``results.json``, ``results.html``, ``junit.xml`` and, unless ``keep_records``, the journal of an
+    earlier run are removed, so that a run that is killed cannot be mistaken for the one before; files that this
+    project did not write stay.
 
     Raises:
         UsageError: the folder cannot be made or written.
@@ -162,6 +167,8 @@ def prepare_folder(folder: str | Path) -> Path:
         leftovers = [*folder.glob(f".*{_TEMPORARY}"), *folder.glob(f"failures/.*{_TEMPORARY}")]
         views = (folder / name for name in ("results.json", "results.html", "junit.xml"))
         earlier = [*views, *folder.glob("failures/*.yaml")]
+        if not keep_records:
+            earlier.append(folder / JOURNAL)
         for path in [*leftovers, *(path for path in earlier if path.is_file() and _is_ours(path))]:
             path.unlink(missing_ok=True)
     except (FileExistsError, NotADirectoryError) as error:

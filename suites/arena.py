@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -27,11 +28,16 @@ def _pattern() -> Bytes:
     return pattern
 
 
-def aligned_memory(size: int) -> Bytes:
-    """``size`` bytes whose first one stands at a page boundary, filled with a fixed pseudo-random pattern."""
+def private_memory(size: int) -> Bytes:
+    """``size`` bytes of this process alone, the first one at a page boundary, of any content."""
     raw = np.empty(size + _BASE_ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % _BASE_ALIGNMENT
-    memory = raw[start : start + size]
+    return raw[start : start + size]
+
+
+def aligned_memory(size: int, allocate: Callable[[int], Bytes] = private_memory) -> Bytes:
+    """``size`` bytes whose first one stands at a page boundary, filled with a fixed pseudo-random pattern."""
+    memory = allocate(size)
     pattern = _pattern()
     for offset in range(0, size, pattern.size):
         memory[offset : offset + pattern.size] = pattern[: size - offset]
@@ -68,11 +74,16 @@ class Arena:
     x: Array
 
     @classmethod
-    def prepare(cls, case: Case) -> Arena:
-        """Lay out, fill and poison the memory of ``case``; guards and gaps hold a fixed pattern."""
+    def prepare(cls, case: Case, allocate: Callable[[int], Bytes] = private_memory) -> Arena:
+        """Lay out, fill and poison the memory of ``case``; guards and gaps hold a fixed pattern.
+
+        Args:
+            case: what will be dispatched.
+            allocate: gives so many bytes at a page boundary.
+        """
         source, target = case.operator.input, case.operator.output
         read, written, size = case.placement.regions(source, target)
-        memory = aligned_memory(size)
+        memory = aligned_memory(size, allocate)
         stored = distinct_elements(memory, read, source)
         stored[...] = case.values.array(stored.size).reshape(stored.shape)
         x = np.ascontiguousarray(elements(memory, read, source)).reshape(-1)

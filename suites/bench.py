@@ -7,7 +7,7 @@ a dispatch gives an :class:`Execution`, a refusal a :class:`Refusal`, anything e
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +21,14 @@ from dmlcts.specs import FeatureLevel, OperatorDesc
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
-from dmlcts.suites.arena import Arena
+from dmlcts.suites.arena import Arena, Bytes, private_memory
 from dmlcts.suites.cases import Case
+from dmlcts.suites.isolation.losses import WorkerLost
+from dmlcts.suites.isolation.proxy import IsolatedDevice, RemoteError
 
 Array = NDArray[Any]
+
+_LEAST_HURRY = 0.25
 
 
 @dataclass(frozen=True)
@@ -58,17 +62,28 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Mishap:
-    """The implementation did what it must never do: the outcome's name and the exception's text."""
+    """The implementation did what it must never do.
+
+    Attributes:
+        outcome: the outcome's name.
+        text: the exception's text, or how the implementation's process ended.
+        title: one short line where there is more to say than the outcome's name does.
+    """
 
     outcome: str
     text: str
+    title: str = ""
 
 
 Outcome = Execution | Refusal | Mishap
 
 
 def _mishap(error: BaseException) -> Mishap:
+    if isinstance(error, WorkerLost):
+        return Mishap(error.outcome, error.text, error.title)
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, RemoteError):
+        said = error.said
     match error_kind(error):
         case "device_lost":
             return Mishap("device_lost", said)
@@ -88,6 +103,13 @@ class Bench:
         tables: the spec tables.
         level: the feature level to judge at; ``None`` means the one the device claims.
         strict: leave no latitude.
+        device: an open device of the backend; by default one is opened.
+
+    Attributes:
+        info: what the device says of itself.
+        losses: how often the implementation's process or device was lost.
+        hazards: what :mod:`dmlcts.suites.hazards` found out; ``None`` until it was asked.
+        unexplained: cases that lost the process there and did not do so again; the next test reports them.
     """
 
     def __init__(
@@ -99,6 +121,7 @@ class Bench:
         level: FeatureLevel | None = None,
         *,
         strict: bool = False,
+        device: Any = None,
     ) -> None:
         self.name = name
         self.backend = backend
@@ -106,12 +129,15 @@ class Bench:
         self.tables = tables
         self.strict = strict
         self._stack = contextlib.ExitStack()
+        self.losses = 0
+        self.hazards: Any = None
+        self.unexplained: list[tuple[Case, Mishap]] = []
         self._device: Any = None
-        self.info: DeviceInfo = self._open()
+        self.info: DeviceInfo = self._open(device)
         self.level = level or FeatureLevel.parse(self.info.feature_level)
 
-    def _open(self) -> DeviceInfo:
-        device = open_device(self.backend, self.options)
+    def _open(self, device: Any = None) -> DeviceInfo:
+        device = open_device(self.backend, self.options) if device is None else device
         self._device = device
         if hasattr(device, "close"):
             self._stack.callback(device.close)
@@ -119,10 +145,13 @@ class Bench:
 
     def fresh(self) -> Bench:
         """Another bench on a device that has run nothing yet, of a new backend object where one can be made."""
-        backend = self.backend
-        with contextlib.suppress(TypeError):  # a class that wants arguments: the object at hand has to do
-            backend = type(self.backend)()
-        return Bench(self.name, backend, self.options, self.tables, self.level, strict=self.strict)
+        backend, device = self.backend, None
+        if isinstance(self._device, IsolatedDevice):
+            device = self._device.fresh()
+        else:
+            with contextlib.suppress(TypeError):  # a class that wants arguments: the object at hand has to do
+                backend = type(self.backend)()
+        return Bench(self.name, backend, self.options, self.tables, self.level, strict=self.strict, device=device)
 
     def close(self) -> None:
         """Close the device; a device that fails to close is reported as the backend's own error."""
@@ -130,6 +159,8 @@ class Bench:
 
     def _reopen(self) -> None:
         """A lost device must not poison the cases that follow."""
+        if isinstance(self._device, IsolatedDevice):
+            self._device.restart()
         with contextlib.suppress(Exception):  # a lost device may well fail to close; it is abandoned either way
             self._stack.close()
         self._stack = contextlib.ExitStack()
@@ -162,13 +193,44 @@ class Bench:
             return self._recovered(error)
 
     def _recovered(self, error: Exception) -> Mishap:
+        if isinstance(error, BackendUnavailable):  # the process that took a lost one's place cannot open the device
+            raise DeviceGone(f"the device was lost and does not come back: {error}") from error
         mishap = _mishap(error)
+        if isinstance(error, WorkerLost):
+            self.losses += 1  # the next call starts another process
         if mishap.outcome == "device_lost":
+            self.losses += 1
             try:
                 self._reopen()
             except BackendUnavailable as gone:
                 raise DeviceGone(f"the device was lost and does not come back: {gone}") from error
         return mishap
+
+    @property
+    def isolated(self) -> bool:
+        """Whether the implementation runs in a process of its own."""
+        return isinstance(self._device, IsolatedDevice)
+
+    @contextlib.contextmanager
+    def hurried(self) -> Iterator[None]:
+        """Inside, an isolated implementation gets a fraction of its time: for what is known to hang."""
+        if not isinstance(self._device, IsolatedDevice):
+            yield
+            return
+        host = self._device.host
+        usual, host.timeout = host.timeout, min(host.timeout, max(_LEAST_HURRY, host.timeout / 10))
+        try:
+            yield
+        finally:
+            host.timeout = usual
+
+    def allocate(self, size: int) -> Bytes:
+        """A writable memory of ``size`` bytes at a page boundary, where the device takes it without copying."""
+        return self._device.allocate(size) if isinstance(self._device, IsolatedDevice) else private_memory(size)
+
+    def prepare(self, case: Case) -> Arena:
+        """The arena of ``case``, in a memory that the device takes without copying."""
+        return Arena.prepare(case, self.allocate)
 
     def dispatch(self, kernel: Any, arena: Arena) -> Mishap | None:
         """Run ``kernel`` on the arena's memory; ``None`` where it came back."""
@@ -189,7 +251,7 @@ class Bench:
         kernel = self.create(case.operator)
         if isinstance(kernel, (Refusal, Mishap)):
             return kernel
-        outcome: Outcome = self.run_on(kernel, case, Arena.prepare(case), poison)
+        outcome: Outcome = self.run_on(kernel, case, self.prepare(case), poison)
         return self.closed(kernel) or outcome
 
     def closed(self, kernel: Any) -> Mishap | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from dmlcts.suites import departure_commands, report_commands
 
@@ -60,14 +61,20 @@ main.add_command(report_commands.diff)
 
 
 def _backend_options(command: Command) -> Command:
+    resumable = command.__name__ == "run"  # a resumed run knows its backend
     for option in (
-        click.option("--backend", required=True, metavar="BACKEND", help=_BACKEND_HELP),
+        click.option("--backend", required=not resumable, metavar="BACKEND", help=_BACKEND_HELP),
         click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
                      help="An option of the backend; repeatable."),
         click.option("--feature-level", metavar="LEVEL", help="Judge at this level (default: the one claimed)."),
         click.option("--strict", "--strict-ieee", is_flag=True, help="Leave no latitude: IEEE 754 behaviour only."),
         click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
                      help="A file or folder of further operator tables; repeatable."),
+        click.option("--isolation", type=click.Choice(["process", "none"]),
+                     help="Run the implementation in a process of its own, or in this one for debugging "
+                     "(default: process for every backend but cpu)."),
+        click.option("--timeout", default="30", show_default=True, metavar="SECONDS",
+                     help="How long one call of an isolated implementation may take."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -105,13 +112,20 @@ def _selection_options(command: Command) -> Command:
     help="Where results.json, results.html, junit.xml and failures/*.yaml go.",
 )
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist.")
+@click.option("--shard", metavar="I/N", help="Only the Ith of N parts of the run; `dmlcts merge` joins them.")
+@click.option("--resume", type=click.Path(), metavar="DIR",
+              help="Continue the run that stopped in this results folder, with its options.")
 @click.option("-v", "--verbose", is_flag=True, help="A line for every test.")
+@click.pass_context
 def run(
-    backend: str,
+    context: click.Context,
+    backend: str | None,
     options: tuple[str, ...],
     feature_level: str | None,
     strict: bool,
     tables: tuple[str, ...],
+    isolation: str | None,
+    timeout: str,
     operators: tuple[str, ...],
     data_types: tuple[str, ...],
     clauses: tuple[str, ...],
@@ -119,6 +133,8 @@ def run(
     seed: str,
     results: str,
     workers: str,
+    shard: str | None,
+    resume: str | None,
     verbose: bool,
 ) -> None:
     r"""Judge a backend and write the records.
@@ -130,6 +146,11 @@ def run(
     dmlcts run --backend cpu
     dmlcts run --backend path/to/mine.py:Backend --operator CLIP --data-type FLOAT16
     dmlcts run --backend cpu -o feature_level=3.0 --profile full --results out
+    dmlcts run --resume out
+
+    A run that was stopped, by whatever, continues with --resume: it takes the options from the folder, and refuses
+    where an option given here, a table or the suite differs. A shard's own verdict is on its part alone: INCOMPLETE
+    unless something failed.
     """
     from dmlcts.reports.outcomes import exit_code
     from dmlcts.specs import UsageError
@@ -140,13 +161,23 @@ def run(
         raise UsageError(f"-n {workers!r} is not a number of processes", "give a whole number above 0, or `auto`")
     if workers:
         _need_xdist()
-    settings = Settings.read(
-        backend=backend, options=options, results=results, operators=operators, data_types=data_types,
-        clauses=clauses, feature_level=feature_level, profile=profile, seed=seed, strict=strict, extra_tables=tables,
-    )  # fmt: skip
+    given: dict[str, Any] = {
+        "options": options, "results": results, "operators": operators, "data_types": data_types,
+        "clauses": clauses, "feature_level": feature_level, "profile": profile, "seed": seed, "strict": strict,
+        "extra_tables": tables, "isolation": isolation, "timeout": timeout, "shard": shard,
+    }  # fmt: skip
+    if resume is not None:
+        from dmlcts.suites.resuming import resumed_settings
+
+        named = {name for name in context.params if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}
+        settings = resumed_settings(resume, {"backend": backend, **given}, named)
+    elif backend is None:
+        raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
+    else:
+        settings = Settings.read(backend=backend, **given)
     click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
     click.echo(f"  {running.shown_command(settings)}")
-    finished = running.execute(settings, workers=workers, verbose=verbose)
+    finished = running.execute(settings, workers=workers, verbose=verbose, resume=resume is not None)
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
     report_commands.tell_github(settings.results, settings.tables)
     sys.exit(exit_code(finished.verdict))
@@ -172,6 +203,21 @@ def backends(verbose: bool) -> None:
     print_backends(Console(), verbose=verbose)
 
 
+@main.command(epilog=EXIT_CODES)
+@click.argument("parts", nargs=-1, required=True, type=click.Path(), metavar="DIR…")
+@click.option("-o", "--results", "results", required=True, type=click.Path(), metavar="DIR",
+              help="Where the joined results.json, junit.xml, records.jsonl and failures/*.yaml go.")
+def merge(parts: tuple[str, ...], results: str) -> None:
+    """Join the results folders of all shards of a run into what the whole run would have written.
+
+    Refused where a shard is missing, stands twice, did not end, or is of another run: other options, tables, seed,
+    device or version of the suite.
+    """
+    from dmlcts.suites.merging import merge as join
+
+    join(parts, results, click.echo)
+
+
 @main.command()
 @click.argument("failure", type=click.Path())
 @_backend_options
@@ -182,6 +228,8 @@ def replay(
     feature_level: str | None,
     strict: bool,
     tables: tuple[str, ...],
+    isolation: str | None,
+    timeout: str,
 ) -> None:
     """Judge one failing case again, from a file under failures/, on this or another backend.
 
@@ -192,7 +240,8 @@ def replay(
     from dmlcts.suites.settings import Settings
 
     settings = Settings.read(
-        backend=backend, options=options, feature_level=feature_level, strict=strict, extra_tables=tables
+        backend=backend, options=options, feature_level=feature_level, strict=strict, extra_tables=tables,
+        isolation=isolation, timeout=timeout,
     )  # fmt: skip
     case = load_case(failure, settings.tables)
     bench = settings.open()
@@ -215,6 +264,8 @@ def probe(
     feature_level: str | None,
     strict: bool,
     tables: tuple[str, ...],
+    isolation: str | None,
+    timeout: str,
     operators: tuple[str, ...],
     data_types: tuple[str, ...],
     clauses: tuple[str, ...],
@@ -234,6 +285,7 @@ def probe(
     settings = Settings.read(
         backend=backend, options=options, operators=operators, data_types=data_types, clauses=clauses,
         feature_level=feature_level, seed=seed, strict=strict, extra_tables=tables,
+        isolation=isolation, timeout=timeout,
     )  # fmt: skip
     found = fingerprint(settings)
     print_fingerprint(found, Console())

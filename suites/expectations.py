@@ -17,7 +17,6 @@ from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
-from dmlcts.suites.arena import Arena
 from dmlcts.suites.bench import Bench, Execution, Mishap, Refusal
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.values import Values, simplicity, text, text_with_bits
@@ -25,6 +24,7 @@ from dmlcts.suites.values import Values, simplicity, text, text_with_bits
 Array = NDArray[Any]
 
 MEMORY_CLAUSES = ("tensor.output.complete", "tensor.output.bounds", "tensor.input.unchanged")
+WITHOUT_DISPATCH = ("refused", "accepted", "either")
 _MOST_SUSPECTS = 6
 _MOST_PACKED = 1 << 16
 
@@ -35,12 +35,13 @@ class Finding:
 
     Attributes:
         clause: id of the clause it breaks.
-        outcome: ``fail``, ``crash``, ``device_lost``, ``resource_error``.
+        outcome: ``fail``, ``crash``, ``timeout``, ``device_lost``, ``resource_error``.
         case: the case that showed it.
         title: one short line.
         details: label and text pairs, for the full account.
         wrong: how many elements are wrong.
         suspects: input values of wrong elements, the simplest first; single-element cases are made of them.
+        settled: whether it stays as it is: trying smaller cases would lose the process, or show nothing.
     """
 
     clause: str
@@ -50,6 +51,7 @@ class Finding:
     details: tuple[tuple[str, str], ...] = ()
     wrong: int = 0
     suspects: tuple[Any, ...] = ()
+    settled: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def support_clause(bench: Bench, operator: OperatorDesc) -> str:
 def _stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
     """The judgement of a case whose dispatch did not come back; nothing but the broken clause was checked."""
     if isinstance(outcome, Mishap):
-        title = {
+        title = outcome.title or {
             "fail": "the dispatch failed",
             "crash": "the implementation raised an exception",
             "device_lost": "the device was lost",
@@ -237,14 +239,14 @@ def judge_execution(
 
 def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: VectorOracle) -> Judgement:
     """Dispatch an existing kernel on the case's values and placement, and judge what comes back."""
-    arena = Arena.prepare(case)
+    arena = bench.prepare(case)
     expected = oracle.expected(arena.x)
     execution = bench.run_on(kernel, case, arena, complement(expected, case.data_type))
     if isinstance(execution, Mishap):
         return _stopped(bench, case, execution)
 
     def again(poison: Array) -> Execution | None:
-        other = bench.run_on(kernel, case, Arena.prepare(case), poison)
+        other = bench.run_on(kernel, case, bench.prepare(case), poison)
         return None if isinstance(other, Mishap) else other
 
     return judge_execution(case, oracle, execution, expected, again)

@@ -14,11 +14,16 @@ from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench, Execution
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import Finding, Judgement, judge_case, plain, value_clauses
+from dmlcts.suites.hazards import hazards_of, is_wanted
+from dmlcts.suites.surviving import judge_hazard, judge_surviving, unexplained
 from dmlcts.suites.values import Values, text_with_bits
 
 _MOST_SHRINKS = 60
 _MOST_STEPWISE = 64
 _MOST_SHRUNK_ELEMENTS = 1 << 26
+_MOST_LOSSES = 4
+_MOST_TIMEOUTS = 2
+_SHRINKS_WITH_LOSS = {"timeout": 1, "crash": 6, "device_lost": 6, "resource_error": 2}
 _Row = tuple[str, str, str]
 
 
@@ -48,12 +53,14 @@ class Ledger:
         behaviours: by the same, the behaviour seen and an example of it.
         findings: what is wrong; with hypothesis, what the last failing example showed.
         refused: how many cases the implementation had the right to refuse.
+        left_out: how many cases were not tried, because the process is known not to survive them.
     """
 
     tallies: dict[_Row, Tally] = field(default_factory=dict)
     behaviours: dict[_Row, tuple[str, str]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     refused: int = 0
+    left_out: int = 0
 
     def count(self, case: Case, judgement: Judgement) -> None:
         """Add a judged case."""
@@ -78,6 +85,10 @@ class Judge:
         self.bench = bench
         self.ledger = Ledger()
         self._raising = raising
+        self._losses: dict[Case, Judgement] = {}
+        self._unexpected: list[str] = []
+        self._hazardous: Case | None = None
+        self._ended = False
 
     def __call__(self, case: Case) -> Judgement:
         """Judge ``case``; raises ConformanceFailure where something is wrong."""
@@ -89,13 +100,54 @@ class Judge:
         judgements = []
         findings: list[Finding] = []
         for case in cases:
-            judgement = judge_case(self.bench, case)
-            self.ledger.count(case, judgement)
-            findings += judgement.findings
+            judgement = self._judged(case)
+            findings += [one for one in judgement.findings if not any(one is known for known in findings)]
             judgements.append(judgement)
+        for finding in unexplained(self.bench):
+            self.ledger.count(finding.case, Judgement((finding,)))
+            findings.append(finding)
         if findings:
+            self._ended = bool(self._losses)
             self.fail(findings)
         return judgements
+
+    def _judged(self, case: Case) -> Judgement:
+        """Judge one case, unless it is known what it does to the process, or it has been lost often enough.
+
+        A property-based test runs its failing example again, and smaller ones: the former is answered from memory,
+        the latter are not tried, since each might cost the whole time limit.
+        """
+        if case in self._losses:
+            return self._losses[case]
+        expected = hazards_of(self.bench).covers(case)
+        if expected and not is_wanted(case):
+            self._hazardous = self._hazardous or case
+        if self._ended or (expected and not is_wanted(case)) or self._enough():
+            self.ledger.left_out += 1
+            return Judgement()
+        return self._tried(case, expected=expected)
+
+    def _tried(self, case: Case, *, expected: bool) -> Judgement:
+        before = self.bench.losses
+        judgement = (judge_hazard if expected else judge_surviving)(self.bench, case)
+        self.ledger.count(case, judgement)
+        if self.bench.isolated and self.bench.losses > before:
+            self._losses[case] = judgement
+            if not expected:
+                self._unexpected += [finding.outcome for finding in judgement.findings]
+        return judgement
+
+    def _enough(self) -> bool:
+        """Whether the process has been lost often enough in this test; hazards, which were expected, do not count."""
+        return len(self._unexpected) >= _MOST_LOSSES or self._unexpected.count("timeout") >= _MOST_TIMEOUTS
+
+    def conclude(self) -> None:
+        """End a test: where every case was left out, one is judged all the same, so that nothing passes unseen."""
+        __tracebackhide__ = True
+        if self._hazardous is not None and not self.ledger.tallies:
+            judgement = self._tried(self._hazardous, expected=True)
+            if judgement.findings:
+                self.fail(judgement.findings)
 
     def fail(self, findings: Iterable[Finding]) -> None:
         """Fail the test with ``findings``."""
@@ -145,6 +197,8 @@ def smallest(bench: Bench, finding: Finding) -> Finding:
 
 
 def _smallest(bench: Bench, finding: Finding) -> Finding:
+    if finding.settled:
+        return finding
     case = finding.case
     for candidate in _single_elements(bench, finding):
         found = _again(bench, candidate, finding.outcome)
@@ -152,8 +206,9 @@ def _smallest(bench: Bench, finding: Finding) -> Finding:
             return found
     best = finding
     budget, elements = _MOST_SHRINKS, _MOST_SHRUNK_ELEMENTS
+    enough = bench.losses + _SHRINKS_WITH_LOSS.get(finding.outcome, _MOST_SHRINKS)  # each costs a process, or the limit
     shrinking = True
-    while shrinking and budget > 0 and elements > 0:
+    while shrinking and budget > 0 and elements > 0 and bench.losses < enough:
         shrinking = False
         for candidate in _shrunk(case):
             budget -= 1
@@ -162,7 +217,7 @@ def _smallest(bench: Bench, finding: Finding) -> Finding:
             if found is not None and found.clause == finding.clause:
                 best, case, shrinking = found, candidate, True
                 break
-            if budget <= 0 or elements <= 0:
+            if budget <= 0 or elements <= 0 or bench.losses >= enough:
                 break
     return best
 

@@ -5,68 +5,46 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import sys
 from collections.abc import Callable, Generator, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 
-from dmlcts.backends import BackendUnavailable, DeviceInfo
-from dmlcts.reports.outcomes import Verdict
+from dmlcts.backends import BackendUnavailable
+from dmlcts.reports.journal import Collection
 from dmlcts.reports.records import ItemRecord
-from dmlcts.reports.writing import prepare_folder
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.suites.bench import Bench, DeviceGone
 from dmlcts.suites.checks import Checked
+from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judge import ConformanceFailure, Judge
 from dmlcts.suites.recording import item_record, publish
-from dmlcts.suites.settings import DEFAULT_BACKEND, DEFAULT_RESULTS, DEFAULT_SEED, PROFILES, Settings
+from dmlcts.suites.runs import Run, key_of
+from dmlcts.suites.settings import (
+    DEFAULT_BACKEND,
+    DEFAULT_RESULTS,
+    DEFAULT_SEED,
+    ISOLATIONS,
+    PROFILES,
+    Settings,
+)
 from dmlcts.suites.subjects import Subject
 
 _SETTINGS = pytest.StashKey[Settings]()
 _RUN = pytest.StashKey["Run"]()
 _JUDGE = pytest.StashKey[Judge]()
+_COLLECTION = pytest.StashKey[Collection]()
 _RECORD = "dmlcts-record"
+_DONE = "dmlcts-done"
+_COLLECTED = "dmlcts-collected"
 _EXAMPLES = {"quick": 12, "full": 150, "certification": 300}
 _EXIT_UNAVAILABLE = 3
 _SELFTEST = Path(__file__).resolve().parent / "selftest"
-
-
-class Run:
-    """The run's state: the bench, opened when it is first needed, and the records that have come in."""
-
-    def __init__(self, settings: Settings, bench: Bench | None = None) -> None:
-        self.settings = settings
-        self.started = datetime.now(UTC)
-        self.records: list[ItemRecord] = []
-        self.interrupted = False
-        self.verdict: Verdict | None = None
-        self.info: DeviceInfo | None = None
-        self._bench = bench
-        self._prepared = False
-
-    @property
-    def bench(self) -> Bench:
-        """The open bench."""
-        if self._bench is None:
-            self._bench = self.settings.open()
-            self.info = self._bench.info
-        return self._bench
-
-    def prepare(self) -> None:
-        """Make sure that the results can be written, before anything is judged."""
-        if not self._prepared:
-            prepare_folder(self.settings.results)
-            self._prepared = True
-
-    def close(self) -> None:
-        """Close the bench where it was opened."""
-        if self._bench is not None:
-            self._bench.close()
-            self._bench = None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -86,6 +64,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed", default=str(DEFAULT_SEED), help=f"seed of all that is drawn (default: {DEFAULT_SEED})")
     group.addoption("--strict-ieee", dest="dmlcts_strict", action="store_true",
                     help="leave no latitude: IEEE 754 behaviour only (`dmlcts run` calls it --strict)")  # fmt: skip
+    group.addoption("--isolation", choices=ISOLATIONS,
+                    help="run the implementation in a process of its own, or in this one for debugging "
+                    "(default: process for every backend but cpu)")  # fmt: skip
+    group.addoption("--dispatch-timeout", dest="dmlcts_timeout", default=str(DEFAULT_TIMEOUT), metavar="SECONDS",
+                    help="how long one call of an isolated implementation may take "
+                    "(default: 30; `dmlcts run` calls it --timeout)")  # fmt: skip
+    group.addoption("--shard", metavar="I/N", help="only every Nth test, beginning with the Ith; see `dmlcts merge`")
+    group.addoption("--resume", dest="dmlcts_resume", action="store_true",
+                    help="continue the run whose journal the results folder holds")  # fmt: skip
     group.addoption("--tables", action="append", default=[], metavar="PATH",
                     help="a folder or file of further operator tables; repeatable")  # fmt: skip
 
@@ -104,6 +91,9 @@ def _read(config: pytest.Config) -> Settings:
         seed=option("--seed"),
         strict=option("dmlcts_strict"),
         extra_tables=option("--tables"),
+        isolation=option("--isolation"),
+        timeout=option("dmlcts_timeout"),
+        shard=option("--shard"),
     )
 
 
@@ -128,10 +118,11 @@ def pytest_configure(config: pytest.Config) -> None:
     run = config.pluginmanager.get_plugin("dmlcts-run")
     try:
         config.stash[_SETTINGS] = run.settings if isinstance(run, Run) else _read(config)
-        config.stash[_RUN] = run if isinstance(run, Run) else Run(config.stash[_SETTINGS])
+        config.stash[_RUN] = run if isinstance(run, Run) else Run(
+            config.stash[_SETTINGS], resume=config.getoption("dmlcts_resume")
+        )  # fmt: skip
         if config.getoption("--backend") and not hasattr(config, "workerinput") and not config.option.collectonly:
-            config.stash[_RUN].prepare()
-            _ = config.stash[_RUN].bench
+            config.stash[_RUN].begin()
     except BackendUnavailable as error:
         pytest.exit(str(error), returncode=_EXIT_UNAVAILABLE)
     except DmlctsError as error:
@@ -179,16 +170,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("subject", chosen, ids=ids, indirect=True)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give every property-based test the run's seed; drop parameter sets that the selection left empty."""
-    seed = config.stash[_SETTINGS].seed
+    """Give every property-based test the run's seed; drop what the selection, the shard or a resumed run leaves out.
+
+    The shard counts the conformance tests in the order in which they were collected, after all selection.
+    """
+    settings = config.stash[_SETTINGS]
+    part, parts = settings.shard or (1, 1)
+    done = set(config.workerinput[_DONE]) if hasattr(config, "workerinput") else config.stash[_RUN].done
     kept, dropped = [], []
+    counted = mine = 0
     for item in items:
         function = getattr(item, "obj", None)
         if hasattr(function, "hypothesis"):
-            hypothesis.seed(seed)(function)
-        empty = isinstance(item, pytest.Function) and "NOTSET" in item.name and "subject" in item.fixturenames
-        (dropped if empty else kept).append(item)
+            hypothesis.seed(settings.seed)(function)
+        judging = isinstance(item, pytest.Function) and "subject" in item.fixturenames
+        if not judging:
+            kept.append(item)
+        elif "NOTSET" in item.name:
+            dropped.append(item)
+        else:
+            chosen = counted % parts == part - 1
+            counted += 1
+            mine += chosen
+            (kept if chosen and key_of(item.nodeid) not in done else dropped).append(item)
+    config.stash[_COLLECTION] = Collection(mine, counted)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
@@ -204,7 +211,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         pytest.exit(str(error), returncode=_EXIT_UNAVAILABLE)
     except DmlctsError as error:
         pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
-    run.close()
+    run.close_bench()
 
 
 @pytest.fixture
@@ -229,6 +236,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """A test all of whose cases the implementation had the right to refuse is skipped, not passed."""
     result = yield
     made = item.stash.get(_JUDGE, None)
+    if made is not None:
+        made.conclude()
     if made is not None and made.ledger.refused and not made.ledger.tallies:
         pytest.skip(f"not supported, and not obliged at feature level {made.bench.level}")
     return result
@@ -265,21 +274,60 @@ class _Collector:
         self.run = config.stash[_RUN]
         self.show: Callable[[], None] | None = None
 
+    def _stopped(self, error: DmlctsError) -> None:
+        """End the session: what cannot be recorded need not be judged."""
+        self.run.error = error
+        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+
+    def _collected(self, collection: Collection) -> None:
+        if not collection.total or self.config.option.collectonly:
+            return
+        try:
+            self.run.collected(collection)
+        except DmlctsError as error:
+            self._stopped(error)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if _COLLECTION in self.config.stash:
+            self._collected(self.config.stash[_COLLECTION])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a process of pytest-xdist what need not run again."""
+        node.workerinput[_DONE] = sorted(self.run.done)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Learn from a process of pytest-xdist how many tests there are."""
+        counted = getattr(node, "workeroutput", {}).get(_COLLECTED)
+        if counted is not None and self.run.error is None:
+            self._collected(Collection(*counted))
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for name, value in report.user_properties:
-            if name == _RECORD:
-                self.run.records.append(ItemRecord.from_json(json.loads(str(value))))
+            if name == _RECORD and self.run.error is None:
+                try:
+                    self.run.add(ItemRecord.from_json(json.loads(str(value))))
+                except DmlctsError as error:
+                    self._stopped(error)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        if not self.run.records:
+        if not self.run.records or self.run.error is not None:
+            self.run.close()
             return
         stopped = bool(session.shouldstop) or exitstatus in (
             pytest.ExitCode.INTERRUPTED,
             pytest.ExitCode.INTERNAL_ERROR,
         )
         self.run.interrupted = stopped
-        self.show = publish(self.run)
+        try:
+            self.run.end()
+            self.show = publish(self.run)
+        except DmlctsError as error:
+            self.run.error = error
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            self.show = functools.partial(print, f"dmlcts: {error}", file=sys.stderr)
         self.run.close()
 
     def pytest_unconfigure(self) -> None:
@@ -287,7 +335,17 @@ class _Collector:
             self.show()
 
 
+class _Worker:
+    """In a process of pytest-xdist: tells the controlling one how many tests there are."""
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        config = session.config
+        if _COLLECTION in config.stash:
+            counted = config.stash[_COLLECTION]
+            config.workeroutput[_COLLECTED] = [counted.items, counted.total]
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Register the collector, except in a pytest-xdist worker."""
-    if not hasattr(session.config, "workerinput"):
-        session.config.pluginmanager.register(_Collector(session.config), "dmlcts-collector")
+    plugin = _Worker() if hasattr(session.config, "workerinput") else _Collector(session.config)
+    session.config.pluginmanager.register(plugin, "dmlcts-collector")

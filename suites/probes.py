@@ -61,6 +61,7 @@ class Probe:
             hypothesis.seed(seed)(function)
         try:
             function(subject=subject, judge=judge, **self.parameters)
+            judge.conclude()
         except ConformanceFailure as failure:
             judge.ledger.findings = failure.findings
         except pytest.skip.Exception:

@@ -20,11 +20,14 @@ from dmlcts.reports.killmatrix import document
 from dmlcts.specs import DmlctsError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.bench import Bench, DeviceGone
+from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judge import Judge, account, smallest
 from dmlcts.suites.probes import Probe, probes
 
 _HEAVY = ("test_more_workgroups_than_one_dispatch_takes",)
 _EXAMPLES = 12
+_ISOLATED_SECONDS = 3.0
+_ISOLATED_GROWTH = 1 << 30
 
 Job = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -134,9 +137,12 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     said = test = ""
     rightly = False
     started = time.perf_counter()
-    bench = Bench(mutant.__name__, mutant(), {}, tables)
+    alone = mutant.needs == "isolation"  # it takes its process with it, or never comes back
+    where = f"{mutant.__module__}:{mutant.__qualname__}"
+    backend = IsolatedBackend(where, _ISOLATED_SECONDS, _ISOLATED_GROWTH) if alone else mutant()
+    bench = Bench(mutant.__name__, backend, {}, tables)
     chosen = _ordered(probes(tables), mutant.clause)
-    if mutant.needs:  # known to need more than the quick profile: the tests of its clause show that it still does
+    if mutant.needs:  # the tests of its clause alone: they need more than the quick profile, or cost a process each
         chosen = [probe for probe in chosen if mutant.clause in probe.clauses]
     for probe in chosen:
         try:
@@ -156,7 +162,8 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
             break
     bench.close()
     return Kill(
-        mutant.__name__, _first_line(mutant.__doc__), mutant.clause, mutant.modelled_on, mutant.needs,
+        mutant.__name__, _first_line(mutant.__doc__), mutant.clause, mutant.modelled_on,
+        "" if alone else mutant.needs,
         bool(clauses), rightly, tuple(sorted(clauses)), test, cases, time.perf_counter() - started, said, seed,
     )  # fmt: skip
 
@@ -227,9 +234,7 @@ def prove(
     chosen = [mutant for mutant in mutants if not names or mutant.__name__ in names]
     jobs: list[Job] = []
     if part in ("all", "mutants"):
-        jobs += [
-            (judge_mutant, (mutant, seed), {}) for seed in seeds for mutant in chosen if mutant.needs != "isolation"
-        ]
+        jobs += [(judge_mutant, (mutant, seed), {}) for seed in seeds for mutant in chosen]
     if part in ("all", "permitted"):
         scopes = ["everything", *(["seeded"] * (len(seeds) - 1))]
         clearing = [(name, seed, False, scope) for seed, scope in zip(seeds, scopes, strict=True) for name in singles]
@@ -244,14 +249,9 @@ def prove(
     if not jobs:
         raise NoCatalogue(f"no implementation is called {' or '.join(names)}; `dmlcts selftest --list` lists them")
     finished = in_parallel(jobs, workers, told)
-    unproven = [
-        {"mutant": mutant.__name__, "needs": mutant.needs, "fault": _first_line(mutant.__doc__)}
-        for mutant in chosen
-        if mutant.needs == "isolation" and part != "permitted"
-    ]
     kills = [dataclasses.asdict(one) for one in finished if isinstance(one, Kill)]
     clearances = [dataclasses.asdict(one) for one in finished if isinstance(one, Clearance)]
-    return document(kills, clearances, unproven, seeds)
+    return document(kills, clearances, [], seeds)
 
 
 _VALUE_MODULES = ("test_clamping", "test_rounding", "test_casting", "test_special_values", "test_scale_bias",

@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +20,12 @@ from dmlcts.reports.terminal import summary
 from dmlcts.reports.writing import named, write_run
 from dmlcts.suites.bench import DeviceGone
 from dmlcts.suites.expectations import Finding
+from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judge import ConformanceFailure, Judge, account, evidence, smallest
-from dmlcts.suites.settings import Settings
+from dmlcts.suites.settings import DEFAULT_BACKEND, Settings
 
 if TYPE_CHECKING:
-    from dmlcts.suites.plugin import Run
+    from dmlcts.suites.runs import Run
 
 
 def item_record(
@@ -50,10 +50,12 @@ def item_record(
     behaviours = () if judge is None else tuple(
         Behaviour(*row, behaviour, example) for row, (behaviour, example) in judge.ledger.behaviours.items()
     )  # fmt: skip
-    if error is not None and outcome in (Outcome.HARNESS_ERROR, Outcome.DEVICE_LOST):
+    told = isinstance(error, ConformanceFailure)
+    if error is not None and not told and outcome in (Outcome.HARNESS_ERROR, Outcome.DEVICE_LOST):
         failures.append(FailureRecord("", "", "", outcome, test, f"{type(error).__name__}: {error}",
                                       report.longreprtext, {}))  # fmt: skip
-    return ItemRecord(test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures))
+    left_out = 0 if judge is None else judge.ledger.left_out
+    return ItemRecord(test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out)
 
 
 def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:
@@ -91,6 +93,10 @@ def _replay(path: Path, settings: Settings) -> str:
         words += ["--tables", extra]
     if settings.strict:
         words.append("--strict")
+    if settings.isolation == "none" and settings.backend != DEFAULT_BACKEND:
+        words += ["--isolation", "none"]
+    if settings.timeout != DEFAULT_TIMEOUT:
+        words += ["--timeout", f"{settings.timeout:g}"]
     return shlex.join(words)
 
 
@@ -132,24 +138,28 @@ def _tallies(
 
 def publish(run: Run) -> Callable[[], None]:
     """Write the run's files; gives a function that prints its summary, for when pytest has said its own."""
-    settings, bench = run.settings, run.bench
+    settings = run.settings
+    if run.info is None or run.level is None:
+        _ = run.bench  # with pytest-xdist nothing was judged in this process
+    assert run.info is not None and run.level is not None  # noqa: PT018, S101  # the bench has said
     info = RunInfo(
         settings.backend,
-        describe_device(bench.info),
-        str(bench.level),
+        describe_device(run.info),
+        str(run.level),
         settings.profile,
         settings.seed,
         settings.strict,
         settings.selection,
         run.started,
-        datetime.now(UTC),
+        run.clock(),
+        shard=settings.shard_text,
     )
     results = build_results(
         run.records,
-        settings.obliged(bench.level),
+        settings.obliged(run.level),
         info,
         settings.tables,
-        unsupported=settings.unsupported(bench),
+        unsupported=settings.unsupported(run.info),
         interrupted=run.interrupted,
     )
     run.prepare()

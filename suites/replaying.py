@@ -11,11 +11,11 @@ from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
-from dmlcts.suites.expectations import EXPECTATIONS, judge_case
+from dmlcts.suites.expectations import EXPECTATIONS, WITHOUT_DISPATCH
 from dmlcts.suites.judge import account
+from dmlcts.suites.surviving import judge_surviving
 
 _MOST_BYTES = 1 << 31
-_WITHOUT_DISPATCH = ("refused", "accepted", "either")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def load_case(path: str | Path, tables: Tables) -> Case:
     if set(case.operator.attributes) != wanted:
         raise UsageError(f"{path} has the attributes {sorted(case.operator.attributes)}",
                          f"{case.operator.name} has {sorted(wanted)}")  # fmt: skip
-    if case.expectation in _WITHOUT_DISPATCH:
+    if case.expectation in WITHOUT_DISPATCH:
         return case
     broken = unconditional_violations(case.operator, tables)
     if broken:
@@ -60,7 +60,7 @@ def load_case(path: str | Path, tables: Tables) -> Case:
 
 def replay(bench: Bench, case: Case, command: str) -> Replay:
     """Judge the case once more."""
-    judgement = judge_case(bench, case)
+    judgement = judge_surviving(bench, case)
     if judgement.findings:
         return Replay(True, "\n\n".join(account(bench.tables, finding, command) for finding in judgement.findings))
     subject = f"{case.operator.name} on {case.data_type.name}"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dmlcts.specs import DmlctsError
-from dmlcts.suites.plugin import Run
+from dmlcts.suites.runs import Run
 from dmlcts.suites.settings import Settings
 
 HERE = Path(__file__).resolve().parent
@@ -37,7 +37,9 @@ def shown_command(settings: Settings) -> str:
     return shlex.join(["pytest", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", *settings.arguments()])
 
 
-def execute(settings: Settings, *, workers: str = "", verbose: bool = False, quiet: bool = False) -> Run:
+def execute(
+    settings: Settings, *, workers: str = "", verbose: bool = False, quiet: bool = False, resume: bool = False
+) -> Run:
     """Judge the backend that the settings name.
 
     Args:
@@ -45,23 +47,26 @@ def execute(settings: Settings, *, workers: str = "", verbose: bool = False, qui
         workers: how many processes pytest-xdist starts ("2", "auto"), or "" for none.
         verbose: a line for every test.
         quiet: nothing on standard output; for callers that print what they need of the records.
+        resume: continue the run whose journal the results folder holds.
 
     Returns:
         The finished run: its records and its verdict.
 
     Raises:
-        UsageError: an option means nothing, or the results folder cannot be written.
+        UsageError: an option means nothing, the results folder cannot be written, or there the disk is full.
+        DocumentError: there is nothing to resume.
         BackendUnavailable: the backend cannot run here.
         RunStopped: no test ran at all.
     """
-    run = Run(settings)
-    run.prepare()
-    _ = run.bench  # opened before pytest starts, so that what is wrong with it is said in one line
+    run = Run(settings, resume=resume)
     try:
+        run.begin()  # before pytest starts, so that what is wrong with folder or backend is said in one line
         with _silenced(quiet):
             status = pytest.main(pytest_arguments(settings, workers=workers, verbose=verbose), plugins=[Named(run)])
     finally:
         run.close()
+    if run.error is not None:
+        raise run.error
     if run.verdict is None:
         raise RunStopped(
             "nothing was judged: the selection is empty" if status == pytest.ExitCode.NO_TESTS_COLLECTED

@@ -3,27 +3,62 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from dmlcts.backends import DeviceInfo
 from dmlcts.backends.registry import parse_options, resolve
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench
+from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT, IsolatedBackend
 
 PROFILES = ("quick", "full", "certification")
 DEFAULT_BACKEND = "cpu"
 DEFAULT_RESULTS = "results"
 DEFAULT_SEED = 0
+ISOLATIONS = ("process", "none")
 _LARGEST_SEED = (1 << 32) - 1
+_LEAST_TIMEOUT, _MOST_TIMEOUT = 0.1, 86400
 
 
 def split(values: Iterable[str]) -> tuple[str, ...]:
     """Repeated and comma-separated option values as one list."""
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _isolation(given: str | None, backend: str) -> str:
+    """How the backend is run: in a process of its own, unless it is the suite's own cpu backend or someone says so."""
+    if given is None:
+        return "none" if backend == DEFAULT_BACKEND else "process"
+    if given not in ISOLATIONS:
+        raise UsageError(f"no isolation {given!r}", f"choose one of {', '.join(ISOLATIONS)}")
+    return given
+
+
+def _shard(given: str) -> tuple[int, int]:
+    """The part and the number of parts that "1/4" names."""
+    found = re.fullmatch(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})", given)
+    if found is None or int(found[1]) > int(found[2]):
+        raise UsageError(f"the shard {given!r} is not one of so many", "write for example --shard 1/4")
+    return int(found[1]), int(found[2])
+
+
+def _seconds(given: str | float) -> float:
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = math.nan
+    if not _LEAST_TIMEOUT <= seconds <= _MOST_TIMEOUT:
+        raise UsageError(f"the timeout {given!r} is not a number of seconds from {_LEAST_TIMEOUT} to {_MOST_TIMEOUT}",
+                         "give for example --timeout 30")  # fmt: skip
+    return seconds
 
 
 @dataclass(frozen=True)
@@ -43,6 +78,9 @@ class Settings:
         strict: leave no latitude.
         extra_tables: folders or files of further operator tables.
         tables: the tables of the run.
+        isolation: "process" where the implementation runs in a process of its own, or "none".
+        timeout: seconds that one call of the implementation may take; only a process of its own can be stopped.
+        shard: which part of the run this is, and of how many; ``None`` for all of it.
     """
 
     backend: str
@@ -57,6 +95,9 @@ class Settings:
     strict: bool
     extra_tables: tuple[str, ...]
     tables: Tables
+    isolation: str = "none"
+    timeout: float = DEFAULT_TIMEOUT
+    shard: tuple[int, int] | None = None
 
     @classmethod
     def read(
@@ -73,6 +114,9 @@ class Settings:
         seed: str | int = DEFAULT_SEED,
         strict: bool = False,
         extra_tables: Sequence[str] = (),
+        isolation: str | None = None,
+        timeout: str | float = DEFAULT_TIMEOUT,
+        shard: str | None = None,
     ) -> Settings:
         """Check the options and load the tables.
 
@@ -113,7 +157,62 @@ class Settings:
             strict,
             tuple(extra_tables),
             tables,
+            _isolation(isolation, backend),
+            _seconds(timeout),
+            None if shard is None else _shard(shard),
         )
+
+    def described(self) -> dict[str, Any]:
+        """The options as plain data: what :meth:`of` reads, and what must be the same in all parts of a run."""
+        return {
+            "backend": self.backend,
+            "options": dict(self.options),
+            "operators": list(self.operators),
+            "data_types": list(self.data_types),
+            "clauses": list(self.clauses),
+            "feature_level": None if self.level is None else str(self.level),
+            "profile": self.profile,
+            "seed": self.seed,
+            "strict": self.strict,
+            "extra_tables": list(self.extra_tables),
+            "isolation": self.isolation,
+            "timeout": self.timeout,
+            "shard": self.shard_text,
+        }
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any], results: str, where: str) -> Settings:
+        """The settings that :meth:`described` wrote.
+
+        Args:
+            described: plain data from a stranger.
+            results: the results folder.
+            where: what to call the data in a message.
+
+        Raises:
+            UsageError: it is not what :meth:`described` writes.
+            TableError: an extra table is broken.
+        """
+        kinds: dict[str, Any] = {
+            "backend": str, "operators": list, "data_types": list, "clauses": list, "feature_level": (str, type(None)),
+            "profile": str, "seed": int, "strict": bool, "extra_tables": list, "isolation": str,
+            "timeout": (int, float), "shard": (str, type(None)),
+        }  # fmt: skip
+        options = described.get("options")
+        lists = [described.get(name) for name, kind in kinds.items() if kind is list]
+        if (
+            not isinstance(options, Mapping)
+            or any(name not in described or not isinstance(described[name], kind) for name, kind in kinds.items())
+            or not all(isinstance(item, str) for one in lists if one for item in one)
+        ):
+            raise UsageError(f"{where} does not say what the run was", "give the folder of a run that dmlcts wrote")
+        given = {name: described[name] for name in kinds}
+        return cls.read(**given, options=[f"{key}={value}" for key, value in options.items()], results=results)
+
+    @property
+    def shard_text(self) -> str | None:
+        """The shard as people write it: "1/4"."""
+        return None if self.shard is None else f"{self.shard[0]}/{self.shard[1]}"
 
     def open(self) -> Bench:
         """Open the backend's device.
@@ -123,7 +222,10 @@ class Settings:
             BackendUnavailable: it cannot run here.
             ContractError: it breaks the backend contract.
         """
-        name, backend = resolve(self.backend)
+        if self.isolation == "process":
+            name, backend = self.backend, IsolatedBackend(self.backend, self.timeout)
+        else:
+            name, backend = resolve(self.backend)
         return Bench(name, backend, dict(self.options), self.tables, self.level, strict=self.strict)
 
     @property
@@ -166,9 +268,9 @@ class Settings:
             if self.selects_data_type(data_type):
                 yield clause.id, table.operator, data_type.name, clause.obligation
 
-    def unsupported(self, bench: Bench) -> set[tuple[str, str]]:
+    def unsupported(self, info: DeviceInfo) -> set[tuple[str, str]]:
         """Operators with the element types that the device says it does not take."""
-        claimed = bench.info.data_types or {}
+        claimed = info.data_types or {}
         return {
             (name, data_type.name)
             for name, types in claimed.items()
@@ -185,6 +287,9 @@ class Settings:
             ("--data-type", self.data_types), ("--clause", self.clauses), ("--tables", self.extra_tables),
         ):  # fmt: skip
             found += [f"{option}={value}" for value in values]
+        found += [f"--isolation={self.isolation}", f"--dispatch-timeout={self.timeout:g}"]
+        if self.shard is not None:
+            found.append(f"--shard={self.shard_text}")
         if self.level is not None:
             found.append(f"--feature-level={self.level}")
         return [*found, "--strict-ieee"] if self.strict else found

@@ -1,0 +1,205 @@
+"""The journal of a run, ``records.jsonl``: what each test found, on disk as soon as it was found.
+
+The first line says what the run is; a line of its kind follows for the collection, for every finished test, and for
+the end. Each line is written in one piece and handed to the system at once, so that whatever ends the run leaves
+all finished tests on disk. A last line that is not whole is what such an end leaves behind, and is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, cast
+
+from dmlcts.reports.records import ItemRecord, RecordError
+from dmlcts.reports.validation import MOST_LEVELS, DocumentError, nested_deeper
+from dmlcts.specs import UsageError
+
+SCHEMA = "dmlcts-records/1"
+NAME = "records.jsonl"
+_MOST_LINE = 64 << 20
+_MOST_FILE = 4 << 30
+_HINT = "give the results folder of a run that this version of dmlcts wrote"
+
+
+def _line(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What a run set out to do: ``items`` tests of the ``total`` that the whole selection has."""
+
+    items: int
+    total: int
+
+
+@dataclass(frozen=True)
+class JournalContent:
+    """A journal as it was read.
+
+    Attributes:
+        path: where it stands.
+        header: what the run is: settings, device, suite and tables.
+        collection: ``None`` where the run did not come so far.
+        records: of the finished tests.
+        ended: whether the run came to its end.
+        whole: bytes up to the end of the last whole line.
+    """
+
+    path: Path
+    header: dict[str, Any]
+    collection: Collection | None
+    records: tuple[ItemRecord, ...]
+    ended: bool
+    whole: int = field(compare=False, default=0)
+
+
+def _open(path: Path, mode: str) -> BinaryIO:
+    return cast(BinaryIO, open(path, mode, buffering=0))  # the journal closes it
+
+
+class Journal:
+    """A journal that is being written.
+
+    Args:
+        path: the file; it must not exist, unless ``keep`` says how much of it stays.
+        keep: bytes of an existing journal that stay; what follows them is cut off.
+        open_file: opens the file, for tests.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+
+    def __init__(
+        self, path: Path, keep: int | None = None, open_file: Callable[[Path, str], BinaryIO] | None = None
+    ) -> None:
+        self.path = path
+        try:
+            self._stream = (open_file or _open)(path, "xb" if keep is None else "r+b")
+            self._end = keep or 0
+            self._stream.truncate(self._end)
+            self._stream.seek(self._end)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+
+    def append(self, kind: str, content: Mapping[str, Any]) -> None:
+        """Write one line, and hand it to the system.
+
+        Raises:
+            UsageError: it cannot be written; the lines before it are untouched and whole.
+        """
+        line = _line({kind: dict(content)})
+        try:
+            rest = memoryview(line)
+            while rest:
+                rest = rest[self._stream.write(rest) or 0 :]
+            self._stream.flush()
+        except OSError as error:
+            self._cut()
+            raise _unwritable(self.path, error) from None
+        self._end += len(line)
+
+    def _cut(self) -> None:
+        try:
+            self._stream.truncate(self._end)
+            self._stream.seek(self._end)
+        except OSError:
+            return  # a line that is not whole stays, and is passed over by whoever reads
+
+    def close(self) -> None:
+        """Close the file; calling it again does nothing."""
+        self._stream.close()
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    said = error.strerror or str(error)
+    mend = "what was found until now is kept: free some space and continue with `dmlcts run --resume`"
+    return UsageError(f"cannot write {path}: {said}", mend)
+
+
+def _fail(path: Path, number: int, cause: str) -> NoReturn:
+    raise DocumentError(f"{path}:{number}", "", cause, _HINT)
+
+
+def _parsed(path: Path, number: int, line: bytes) -> tuple[str, Any]:
+    try:
+        document = json.loads(line, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        _fail(path, number, f"is no JSON ({type(error).__name__})")
+    if not isinstance(document, dict) or len(document) != 1 or nested_deeper(document, MOST_LEVELS):
+        _fail(path, number, "is no line of a journal")
+    ((kind, content),) = document.items()
+    if not isinstance(content, dict):
+        _fail(path, number, "is no line of a journal")
+    return kind, content
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _counted(path: Path, number: int, content: Mapping[str, Any]) -> Collection:
+    counts = [content.get(name) for name in ("items", "total")]
+    if any(isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in counts):
+        _fail(path, number, "does not say how many tests there are")
+    return Collection(content["items"], content["total"])
+
+
+def read_journal(place: str | Path) -> JournalContent:
+    """Read a journal, given its path or the folder that holds it.
+
+    Raises:
+        DocumentError: there is none, it is of another version, or a line that is not the last is broken.
+    """
+    path = Path(place)
+    if path.is_dir():
+        path /= NAME
+    header: dict[str, Any] | None = None
+    collection = None
+    records: dict[str, ItemRecord] = {}
+    ended = False
+    whole = 0
+    try:
+        if os.path.getsize(path) > _MOST_FILE:
+            raise DocumentError(str(path), "", "is larger than any run's journal", _HINT)
+        with open(path, "rb") as stream:
+            number = 0
+            while line := stream.readline(_MOST_LINE + 1):
+                number += 1
+                if not line.endswith(b"\n"):
+                    if len(line) > _MOST_LINE:
+                        _fail(path, number, "is longer than any line of a journal")
+                    break  # the last line, torn
+                kind, content = _parsed(path, number, line)
+                if header is None and (kind != "run" or content.get("schema") != SCHEMA):
+                    _fail(path, number, f"does not begin a journal of the format {SCHEMA}")
+                match kind:
+                    case "run":
+                        header = content
+                    case "collected":
+                        collection = _counted(path, number, content)
+                    case "item":
+                        try:
+                            record = ItemRecord.from_json(content)
+                        except RecordError as error:
+                            _fail(path, number, str(error))
+                        if record.test in records:
+                            _fail(path, number, f"holds {record.test} a second time")
+                        records[record.test] = record
+                    case "end":
+                        ended = True
+                    case _:
+                        _fail(path, number, f"is of the unknown kind {kind[:40]!r}")
+                whole += len(line)
+    except FileNotFoundError:
+        raise DocumentError(str(path), "", "does not exist", _HINT) from None
+    except (OSError, ValueError) as error:
+        said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise DocumentError(str(path), "", f"cannot be read ({said})", _HINT) from None
+    if header is None:
+        raise DocumentError(str(path), "", "is empty", _HINT)
+    return JournalContent(path, header, collection, tuple(records.values()), ended, whole)

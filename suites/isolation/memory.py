@@ -1,0 +1,212 @@
+"""Memory that the suite and a worker both see, between guards.
+
+Every segment lies between two guard pages: on POSIX no access is allowed to them, so that a write far out of
+bounds ends the worker with a signal; elsewhere they hold a fixed byte that is checked. The bytes between the end of
+a memory and the end of its last page hold that byte everywhere, and are checked after every dispatch.
+
+Segments are reused: a lease ends when the last array that looks into it is gone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import secrets
+import sys
+import tempfile
+import weakref
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+
+PAGE = max(mmap.PAGESIZE, mmap.ALLOCATIONGRANULARITY)
+_CANARY = 0xC5
+_MOST_IDLE_BYTES = 256 << 20
+_PROT_NONE = 0
+
+
+def _pages(size: int) -> int:
+    return max(1, -(-size // PAGE))
+
+
+def _address(mapping: mmap.mmap) -> int:
+    return int(np.frombuffer(mapping, np.uint8).ctypes.data)
+
+
+def _forbid(mapping: mmap.mmap, address: int) -> bool:
+    """Forbid access to the first and the last page; whether that is possible here."""
+    if sys.platform == "win32":
+        return False
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    ends = (address, address + len(mapping) - PAGE)
+    return all(library.mprotect(end, PAGE, _PROT_NONE) == 0 for end in ends)
+
+
+def map_segment(file: int, token: int, pages: int, name: str) -> mmap.mmap:
+    """Map a segment of so many pages, and the guard page on either side of it.
+
+    Args:
+        file: the shared file's descriptor; unused on Windows, where ``name`` is what both sides know.
+        token: where in the file the segment stands, in pages.
+        pages: its size without guards.
+        name: begins the name of the mapping, on Windows.
+    """
+    size = (pages + 2) * PAGE
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size, tagname=f"{name}-{token}")
+    return mmap.mmap(file, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE, offset=token * PAGE)
+
+
+class Segment:
+    """One mapped segment.
+
+    Attributes:
+        token: where it stands, in pages; the two processes name it by that.
+        pages: its size without guards.
+        address: of its first byte after the guard.
+    """
+
+    def __init__(self, file: int, token: int, pages: int, name: str) -> None:
+        self.token = token
+        self.pages = pages
+        self._mapping = map_segment(file, token, pages, name)
+        start = _address(self._mapping)
+        self.address = start + PAGE
+        self._guarded = _forbid(self._mapping, start)
+        self._whole = np.frombuffer(self._mapping, np.uint8)
+        if not self._guarded:
+            self._whole[:PAGE] = self._whole[-PAGE:] = _CANARY
+
+    def memory(self, size: int) -> Bytes:
+        """The segment's first ``size`` bytes, for as long as the segment lives."""
+        return self._whole[PAGE : PAGE + size]
+
+    def arm(self, size: int) -> None:
+        """Fill what lies between the end of a memory of ``size`` bytes and the guard."""
+        self._whole[PAGE + size : PAGE * (self.pages + 1)] = _CANARY
+
+    def broken(self, size: int) -> str:
+        """What was written outside a memory of ``size`` bytes, in words; "" for nothing."""
+        parts = [(size, self._whole[PAGE + size : PAGE * (self.pages + 1)])]
+        if not self._guarded:
+            parts += [(-PAGE, self._whole[:PAGE]), (self.pages * PAGE, self._whole[-PAGE:])]
+        for start, part in parts:
+            changed = np.flatnonzero(part != _CANARY)
+            if changed.size:
+                first = start + int(changed[0])
+                return f"{changed.size} bytes outside the memory changed, the first at offset {first} of {size} bytes"
+        return ""
+
+    def forget(self) -> None:
+        """Give the pages back to the system, where it takes them."""
+        if hasattr(mmap, "MADV_REMOVE"):
+            self._mapping.madvise(mmap.MADV_REMOVE, PAGE, self.pages * PAGE)
+
+
+class Lease:
+    """The right to a segment, held by the arrays that look into it; numpy keeps the lease for as long as they live."""
+
+    def __init__(self, segment: Segment, size: int) -> None:
+        self.segment = segment
+        self.size = size
+        self.__array_interface__: dict[str, Any] = {
+            "version": 3, "shape": (size,), "typestr": "|u1", "data": (segment.address, False),
+        }  # fmt: skip
+
+
+class SharedMemory:
+    """The suite's side: hands out memories in shared segments, and reuses those that nobody looks at any more."""
+
+    def __init__(self) -> None:
+        self.name = f"dmlcts-{os.getpid()}-{secrets.token_hex(8)}"
+        self.file = -1 if sys.platform == "win32" else _anonymous_file()
+        self._end = 0
+        self._idle: dict[int, list[Segment]] = {}
+        self._idle_bytes = 0
+        self._places: dict[int, list[int]] = {}
+        self.dropped: list[int] = []
+
+    def take(self, size: int) -> Bytes:
+        """A writable memory of ``size`` bytes at a page boundary, of any content."""
+        pages = _pages(size)
+        idle = self._idle.get(pages)
+        if idle:
+            segment = idle.pop()
+            self._idle_bytes -= pages * PAGE
+        else:
+            segment = self._make(pages)
+        lease = Lease(segment, size)
+        segment.arm(size)
+        weakref.finalize(lease, self._give_back, segment).atexit = False
+        return np.asarray(lease)
+
+    def _make(self, pages: int) -> Segment:
+        free = self._places.get(pages)
+        if free:
+            token = free.pop()
+        else:
+            token = self._end
+            self._end += pages + 2
+            if self.file >= 0:
+                os.ftruncate(self.file, self._end * PAGE)
+        return Segment(self.file, token, pages, self.name)
+
+    def _give_back(self, segment: Segment) -> None:
+        self._idle.setdefault(segment.pages, []).append(segment)
+        self._idle_bytes += segment.pages * PAGE
+        while self._idle_bytes > _MOST_IDLE_BYTES:
+            largest = max(pages for pages, idle in self._idle.items() if idle)
+            gone = self._idle[largest].pop(0)
+            self._idle_bytes -= largest * PAGE
+            gone.forget()
+            self.dropped.append(gone.token)
+            self._places.setdefault(largest, []).append(gone.token)
+
+    @staticmethod
+    def lease_of(memory: Bytes) -> Lease | None:
+        """The lease of a memory that :meth:`take` gave, whole; ``None`` for any other array."""
+        base = memory.base
+        if isinstance(base, Lease) and memory.size == base.size and memory.ctypes.data == base.segment.address:
+            return base
+        return None
+
+    def close(self) -> None:
+        """Close the file; what is mapped stays until the last array that looks into it is gone."""
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
+
+
+def _anonymous_file() -> int:
+    """A file without a name, in memory where the system has such files."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("dmlcts")
+    descriptor, path = tempfile.mkstemp(prefix="dmlcts-memory-")
+    os.unlink(path)
+    return descriptor
+
+
+class WorkerMemory:
+    """The worker's side: maps the segments that it is told of."""
+
+    def __init__(self, file: int, name: str) -> None:
+        self._file = file
+        self._name = name
+        self._known: dict[int, Segment] = {}
+
+    def drop(self, tokens: list[int]) -> None:
+        """Forget segments that the suite has given up."""
+        for token in tokens:
+            self._known.pop(token, None)
+
+    def memory(self, token: int, pages: int, size: int) -> Bytes:
+        """A segment's first ``size`` bytes."""
+        known = self._known.get(token)
+        if known is None or known.pages != pages:
+            known = self._known[token] = Segment(self._file, token, pages, self._name)
+        return known.memory(size)

@@ -1,0 +1,252 @@
+"""A worker process and the two pipes to it: started, spoken to with a limit on the time, and stopped for good."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import queue
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from dmlcts.suites.isolation import framing
+from dmlcts.suites.isolation.losses import WorkerLost, ended
+
+Clock = Callable[[], float]
+
+_CHUNK = 1 << 16
+_MOST_LINES = 16
+_FATAL = ("Fatal Python error", "Windows fatal exception")
+_MOST_SAID = 4096
+_GRACE_SECONDS = 2.0
+
+
+class _ClosedError(Exception):
+    """The pipe is closed: the worker is gone."""
+
+
+class _LateError(Exception):
+    """Nothing came within the limit."""
+
+
+class _Source(Protocol):
+    def __call__(self, deadline: float) -> bytes:
+        """The bytes that are there, at least one."""
+
+
+class _PolledPipe:
+    """Reads with a limit where the system can wait for a pipe."""
+
+    def __init__(self, descriptor: int, clock: Clock) -> None:
+        self._descriptor = descriptor
+        self._clock = clock
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+
+    def __call__(self, deadline: float) -> bytes:
+        while not self._poll.poll(max(0.0, deadline - self._clock()) * 1000):
+            if self._clock() >= deadline:
+                raise _LateError
+        chunk = os.read(self._descriptor, _CHUNK)
+        if not chunk:
+            raise _ClosedError
+        return chunk
+
+
+class ThreadedPipe:
+    """Reads with a limit anywhere: a thread waits for the pipe."""
+
+    def __init__(self, descriptor: int, clock: Clock) -> None:
+        self._clock = clock
+        self._chunks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        threading.Thread(target=self._drain, args=(descriptor,), daemon=True).start()
+
+    def _drain(self, descriptor: int) -> None:
+        chunk = b"-"
+        while chunk:
+            try:
+                chunk = os.read(descriptor, _CHUNK)
+            except OSError:  # closed under our hands: the worker is being stopped
+                chunk = b""
+            self._chunks.put(chunk)
+
+    def __call__(self, deadline: float) -> bytes:
+        """The bytes that are there, at least one."""
+        try:
+            chunk = self._chunks.get(timeout=max(0.0, deadline - self._clock()))
+        except queue.Empty:
+            raise _LateError from None
+        if not chunk:
+            self._chunks.put(b"")  # for whoever asks again
+            raise _ClosedError
+        return chunk
+
+
+class _LastWords:
+    """Keeps the last lines that a worker wrote to its standard error, however much that is."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._kept: collections.deque[bytes] = collections.deque(maxlen=64)
+        self._thread = threading.Thread(target=self._drain, args=(descriptor,), daemon=True)
+        self._thread.start()
+
+    def _drain(self, descriptor: int) -> None:
+        with contextlib.suppress(OSError):  # closed under our hands
+            while chunk := os.read(descriptor, 4096):
+                self._kept.append(chunk)
+
+    def text(self) -> str:
+        """The last lines, of a worker that is gone."""
+        self._thread.join(_GRACE_SECONDS)
+        said = b"".join(list(self._kept)).decode("utf-8", "replace")
+        printable = "".join(char if char.isprintable() or char == "\n" else "?" for char in said)
+        return "\n".join(_telling(printable.strip().splitlines()))[-_MOST_SAID:]
+
+
+def _telling(lines: list[str]) -> list[str]:
+    """The lines that say most: around Python's note of a fatal signal where there is one, else the last."""
+    fatal = next((index for index, line in enumerate(lines) if line.startswith(_FATAL)), None)
+    return lines[-_MOST_LINES:] if fatal is None else lines[max(0, fatal - _MOST_LINES // 2) : fatal + _MOST_LINES // 2]
+
+
+class WorkerProcess:
+    """One worker process.
+
+    Args:
+        file: descriptor of the shared memory's file, which the worker inherits; -1 for none.
+        name: the shared memory's name.
+        growth: bytes by which it may grow after its device was opened; ``None`` for the usual.
+        clock: gives seconds; never goes back.
+        threaded: read with a thread even where the system could wait for a pipe.
+    """
+
+    def __init__(
+        self,
+        file: int,
+        name: str,
+        growth: int | None = None,
+        clock: Clock = time.monotonic,
+        *,
+        threaded: bool = False,
+    ) -> None:
+        self._clock = clock
+        command = [sys.executable, "-P", "-m", "dmlcts.suites.isolation.worker", str(file), name]
+        command += [] if growth is None else [str(growth)]
+        settings: dict[str, Any] = {}
+        if sys.platform == "win32":
+            settings["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
+        else:
+            settings["start_new_session"] = True  # Ctrl-C is the suite's; what the worker starts ends with it
+            settings["pass_fds"] = (file,) if file >= 0 else ()
+        self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, **settings
+        )
+        source, target, said = self._process.stdout, self._process.stdin, self._process.stderr
+        assert None not in (source, target, said)  # noqa: S101  # pipes, as asked for
+        self._input = target.fileno()
+        polled = hasattr(select, "poll") and not threaded
+        self._source: _Source = (_PolledPipe if polled else ThreadedPipe)(source.fileno(), clock)
+        self._pending = b""
+        self._last_words = _LastWords(said.fileno())
+        self._asked = 0
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    def _read(self, deadline: float, count: int) -> bytes:
+        while len(self._pending) < count:
+            self._pending += self._source(deadline)
+        taken, self._pending = self._pending[:count], self._pending[count:]
+        return taken
+
+    def call(self, do: str, limit: float, **fields: Any) -> dict[str, Any]:
+        """Ask the worker for something and wait for the reply.
+
+        Args:
+            do: what to do.
+            limit: seconds to wait.
+            fields: further members of the message.
+
+        Returns:
+            The reply, with either ``answer`` or ``error``, both objects.
+
+        Raises:
+            WorkerLost: there is no proper reply; the worker has been stopped.
+        """
+        self._asked += 1
+        try:
+            frame = framing.encode({"id": self._asked, "do": do, **fields})
+            while frame:
+                frame = frame[os.write(self._input, frame) :]
+            deadline = self._clock() + limit
+            reply = framing.decode(lambda count: self._read(deadline, count))
+            self._check(reply)
+        except _LateError:
+            self._kill()
+            raise self._lost("timeout", "it did not come back", f"no answer within {limit:g} s") from None
+        except (_ClosedError, BrokenPipeError, ConnectionResetError):
+            self._await_end()
+            raise self._lost(*ended(self._kill())) from None
+        except framing.GarbledFrame as garbled:
+            self._kill()
+            raise self.garbled(str(garbled)) from None
+        except BaseException:  # Ctrl-C among them: the reply is still to come, so the worker is of no more use
+            self._kill()
+            raise
+        return reply
+
+    def garbled(self, said: str) -> WorkerLost:
+        """Stop a worker whose reply cannot be; gives what to raise."""
+        self._kill()
+        return self._lost("crash", "the process answered garbage", f"the process answered garbage: {said}")
+
+    def _check(self, reply: dict[str, Any]) -> None:
+        kind = next(iter(set(reply) - {"id"}), "")
+        if len(reply) != 2 or kind not in ("answer", "error") or not isinstance(reply[kind], dict):
+            raise framing.GarbledFrame("a reply has neither answer nor error")
+        if reply.get("id") != self._asked:
+            raise framing.GarbledFrame("a reply to something that was not asked")
+        if self._pending:
+            raise framing.GarbledFrame("more bytes follow a reply")
+
+    def _lost(self, outcome: str, title: str, text: str) -> WorkerLost:
+        said = self._last_words.text()
+        return WorkerLost(outcome, title, f"{text}\nits last words:\n{said}" if said else text)
+
+    def _await_end(self) -> None:
+        """Let a process that closed its pipe end by itself, so that its own signal or exit code is seen."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_GRACE_SECONDS)
+
+    def _kill(self) -> int:
+        """End the process and all that it started; gives its return code."""
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        return self._process.wait()
+
+    def resources(self, text: str) -> WorkerLost:
+        """Stop a worker that holds more than it may; gives what to raise."""
+        self._kill()
+        return self._lost("resource_error", "the process holds ever more memory", text)
+
+    def stop(self) -> None:
+        """End the process; calling it again does nothing."""
+        if self._process.poll() is None:
+            self._kill()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        self._last_words.text()
+        if self._process.stderr is not None:
+            self._process.stderr.close()

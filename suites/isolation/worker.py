@@ -1,0 +1,183 @@
+"""The worker: opens the backend and does what the suite asks, until the suite goes away.
+
+Run as ``python -m dmlcts.suites.isolation.worker FILE NAME [GROWTH]``; it speaks frames on what were its standard input
+and output when it started. The implementation's own output goes to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dmlcts.backends.contract import BackendUnavailable, ContractError, error_kind
+from dmlcts.backends.registry import open_device, resolve
+from dmlcts.specs import DmlctsError, Region
+from dmlcts.suites.isolation import framing
+from dmlcts.suites.isolation.descriptions import read_operator, write_info
+from dmlcts.suites.isolation.growth import most_growth, resident_bytes
+from dmlcts.suites.isolation.memory import WorkerMemory
+
+_MOST_TEXT = 4000
+_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+
+
+class _Worker:
+    def __init__(self, memory: WorkerMemory, allowed: int) -> None:
+        self._memory = memory
+        self._backend: Any = None
+        self._devices: dict[int, Any] = {}
+        self._kernels: dict[int, Any] = {}
+        self._start = resident_bytes()
+        self._allowed = allowed
+
+    def open(self, device: int, backend: str, options: dict[str, str], path: list[str]) -> dict[str, Any]:
+        """Open a device, of a new backend object where one can be made."""
+        sys.path += [entry for entry in path if entry not in sys.path]
+        if self._backend is None:
+            name, self._backend = resolve(backend)
+        else:
+            name = backend
+            with contextlib.suppress(TypeError):  # a class that wants arguments: the object at hand has to do
+                self._backend = type(self._backend)()
+        opened = self._devices[device] = open_device(self._backend, options)
+        answer = {"device": device, "name": name, "info": write_info(opened.info)}
+        self._start = max(self._start, resident_bytes())
+        return answer
+
+    def close(self, device: int) -> dict[str, Any]:
+        """Close a device."""
+        self._devices.pop(device).close()
+        return {}
+
+    def create(self, device: int, kernel: int, operator: dict[str, Any]) -> dict[str, Any]:
+        """Make an operator ready."""
+        self._kernels[kernel] = self._devices[device].create(read_operator(operator))
+        return {"kernel": kernel}
+
+    def dispatch(
+        self, kernel: int, token: int, pages: int, size: int, bindings: dict[str, list[int]], drop: list[int]
+    ) -> dict[str, Any]:
+        """Run a kernel once on a shared memory."""
+        self._memory.drop(drop)
+        memory = self._memory.memory(token, pages, size)
+        regions = {name: Region(*region) for name, region in bindings.items()}
+        with np.errstate(all="ignore"):
+            self._kernels[kernel].dispatch(memory, regions)
+        return {"size": size}
+
+    def release(self, kernel: int) -> dict[str, Any]:
+        """Close a kernel, where it can be closed."""
+        closer = getattr(self._kernels.pop(kernel), "close", None)
+        if closer is not None:
+            closer()
+        return {}
+
+    def grown(self) -> str:
+        """What is wrong with the memory that this process holds, "" for nothing."""
+        growth = resident_bytes() - self._start
+        if growth <= self._allowed:
+            return ""
+        return f"it has grown by {growth >> 20} MiB since the device was opened, {self._allowed >> 20} MiB are allowed"
+
+
+def _described(error: Exception) -> dict[str, Any]:
+    """An exception of the backend, for the suite to raise again."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    kind: str | None = error_kind(error)
+    if isinstance(error, MemoryError):
+        kind = "memory"
+    elif isinstance(error, DmlctsError) and kind is None:
+        kind = "contract" if isinstance(error, ContractError) else "usage"
+    fields = {"kind": kind or "other", "text": str(error)[:_MOST_TEXT], "said": said[:_MOST_TEXT]}
+    if isinstance(error, (BackendUnavailable, DmlctsError)):
+        fields["cause"] = str(getattr(error, "cause", str(error)))[:_MOST_TEXT]
+        fields["mend"] = str(getattr(error, "mend", ""))[:_MOST_TEXT]
+    return {key: value.encode("utf-8", "backslashreplace").decode() for key, value in fields.items()}
+
+
+def _serve(source: int, target: int, worker: _Worker) -> None:
+    stream = os.fdopen(source, "rb", buffering=0)
+
+    def read(count: int) -> bytes:
+        taken = b""
+        while len(taken) < count:
+            chunk = stream.read(count - len(taken))
+            if not chunk:
+                raise EOFError
+            taken += chunk
+        return taken
+
+    doing: dict[str, Callable[..., dict[str, Any]]] = {
+        name: getattr(worker, name) for name in ("open", "close", "create", "dispatch", "release")
+    }
+    while True:
+        try:
+            message = framing.decode(read)
+        except EOFError:
+            return  # the suite is done, or gone
+        number = message.pop("id")
+        try:
+            reply = {"id": number, "answer": doing[message.pop("do")](**message)}
+        except Exception as error:  # the implementation's exceptions are findings, not the worker's
+            reply = {"id": number, "error": _described(error)}
+        grown = worker.grown()
+        if grown:
+            reply = {"id": number, "error": {"kind": "grown", "text": grown, "said": grown}}
+        frame = framing.encode(reply)
+        while frame:
+            frame = frame[os.write(target, frame) :]
+
+
+def _end_with(parent: int) -> None:
+    """See to it that this process does not outlive the suite, even where it hangs in the implementation."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, 9)
+    if sys.platform == "win32":
+        return  # there the pipe's end has to do
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _prepare() -> None:
+    faulthandler.enable(all_threads=False)
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # hundreds of crashes must not fill the disk
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as stream:
+            stream.write("900")  # when memory runs out it is this process that has to go, not the suite
+
+
+def main() -> None:
+    """Serve until the suite closes the pipe."""
+    parent = os.getppid()
+    source, target = os.dup(0), os.dup(1)
+    silence = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(silence, 0)
+    os.dup2(2, 1)
+    _end_with(parent)
+    _prepare()
+    file, name, *growth = sys.argv[1:]
+    allowed = int(growth[0]) if growth else most_growth()
+    _serve(source, target, _Worker(WorkerMemory(int(file), name), allowed))
+    os._exit(0)  # a driver that hangs while the interpreter ends is nobody's business
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Planted faults that take a process with them: a right implementation that does as its Min attribute says.
+
+A bound of ABORT, HANG and so on is an order; every other bound is a bound. So one worker can be asked for one fault
+after another, and each has its control beside it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import stat
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmlcts.backends import DeviceLost
+from dmlcts.specs import OperatorDesc, Region
+from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
+
+ABORT, HANG, EXIT, KILL, GARBLE, STRAY, SLACK, GROW, LOSE, POISON, SHOUT, RAISE = range(1001, 1013)
+
+
+def pipes() -> list[int]:
+    """The pipes of this process beside its standard streams."""
+    found = []
+    for descriptor in range(3, 64):
+        try:
+            if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+                found.append(descriptor)
+        except OSError:
+            continue
+    return found
+
+
+def garble() -> None:
+    """Write garbage into every pipe that can be written."""
+    for descriptor in pipes():
+        try:
+            os.write(descriptor, b"\x07" * 64)
+        except OSError:
+            continue
+
+
+class Obeys(Reference):
+    """Right, but for the orders that Min gives."""
+
+    poisoned = False
+
+    def open(self, **options: str) -> Obeys:
+        self.options = options
+        return self
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        if Obeys.poisoned:
+            os.abort()
+        super().dispatch(operator, memory, bindings)
+        self.obey(int(np.nan_to_num(operator.attributes.get("Min", 0.0))), memory)  # type: ignore[arg-type]
+
+    def obey(self, order: int, memory: Array) -> None:
+        match order:
+            case 1001:
+                sys.stderr.write("about to abort\n")
+                os.abort()
+            case 1002:
+                while True:
+                    time.sleep(60)
+            case 1003:
+                os._exit(3)
+            case 1004:
+                os.kill(os.getpid(), signal.SIGKILL)
+            case 1005:
+                garble()
+            case 1006:
+                ctypes.memset(memory.ctypes.data + memory.size + (1 << 16), 1, 1)
+            case 1007:
+                ctypes.memset(memory.ctypes.data + memory.size + 5, 1, 3)
+            case 1008:
+                self.kept = np.ones(192 << 20, np.uint8)
+            case 1009:
+                raise DeviceLost("device removed")
+            case 1010:
+                Obeys.poisoned = True
+            case 1011:
+                for _ in range(2000):
+                    sys.stdout.write("x" * 200)
+                    sys.stderr.write("y" * 200)
+            case 1012:
+                raise FloatingPointError("invalid value encountered")
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        if operator.attributes.get("Max") == np.float32(ABORT):
+            os.abort()
+        return super().create(operator)
+
+
+class AbortsOn7HangsOn6(Reference):
+    """The two faults that the isolation was built for."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        if x.ndim == 7:
+            os.abort()
+        while x.ndim == 6:
+            time.sleep(60)
+        return super().compute(operator, x)
+
+
+class AbortsOnInt8(Reference):
+    """One element type ends the process."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        if x.dtype == np.int8:
+            os.abort()
+        return super().compute(operator, x)
+
+
+class LostAt(Reference):
+    """The device is lost at the dispatch whose number the option gives, once in all."""
+
+    def open(self, at: str = "5", count: str = "") -> LostAt:
+        self.at = int(at)
+        self.count = Path(count)
+        return self
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        number = 1 + (int(self.count.read_text(encoding="utf-8")) if self.count.exists() else 0)
+        self.count.write_text(str(number), encoding="utf-8")
+        if number == self.at:
+            raise DeviceLost("device removed")
+        return super().compute(operator, x)
+
+
+class CrashesAtOpen(Reference):
+    """The process ends while the device is opened."""
+
+    def open(self) -> Any:
+        os.abort()
+
+
+class Slow(Reference):
+    """Right, and slow enough to be stopped half-way."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        time.sleep(0.01)
+        return super().compute(operator, x)
