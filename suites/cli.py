@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-USAGE, UNAVAILABLE, NOT_CONFORMANT = 2, 3, 1
+USAGE, UNAVAILABLE, NOT_CONFORMANT, INCOMPLETE = 2, 3, 1, 4
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
 _BACKEND_HELP = (
     "The implementation: a name from `dmlcts backends`, package.module:attribute, or path/to/file.py:attribute."
@@ -176,7 +176,7 @@ def replay(
 ) -> None:
     """Judge one failing case again, from a file under failures/, on this or another backend.
 
-    Exit code 1 where it fails, 0 where it passes.
+    Exit code 1 where it fails, 0 where it passes, 4 where the backend has no way to express it.
     """
     from dmlcts.suites.replaying import load_case
     from dmlcts.suites.replaying import replay as judge_again
@@ -192,7 +192,7 @@ def replay(
     finally:
         bench.close()
     click.echo(said.text)
-    sys.exit(NOT_CONFORMANT if said.failed else 0)
+    sys.exit(NOT_CONFORMANT if said.failed else 0 if said.supported else INCOMPLETE)
 
 
 @main.command()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.suites.arena import Arena
-from dmlcts.suites.bench import Bench, Execution, Mishap, Refusal
+from dmlcts.suites.bench import Bench, Execution, Mishap, Refusal, Unsupported
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.values import Values, simplicity, text, text_with_bits
 
 Array = NDArray[Any]
 
+NO_DISPATCH = ("refused", "accepted", "either")
 MEMORY_CLAUSES = ("tensor.output.complete", "tensor.output.bounds", "tensor.input.unchanged")
 _MOST_SUSPECTS = 6
 _MOST_PACKED = 1 << 16
@@ -62,6 +64,9 @@ class Judgement:
         elements: how many elements were judged.
         executions: the dispatches, in order; empty where the implementation legitimately refused.
         refused: the implementation refused the description, and had the right to.
+        unsupported: why the backend cannot express the description; ``clauses`` then holds the one for whose
+            sake it cannot, and nothing was checked. ``None`` where it can.
+        unreached: ids of the further clauses that the case would have checked.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -69,6 +74,8 @@ class Judgement:
     elements: int = 0
     executions: tuple[Execution, ...] = ()
     refused: bool = False
+    unsupported: str | None = None
+    unreached: tuple[str, ...] = ()
 
 
 Expectation = Callable[[Bench, Case], Judgement]
@@ -105,11 +112,23 @@ def _stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
             clause = case.layout_clause  # the values alone do no harm
         finding = Finding(clause, outcome.outcome, case, title, (("said", outcome.text),))
         return Judgement((finding,), (clause,))
+    if isinstance(outcome, Unsupported):
+        return _unsupported(bench, case, outcome)
     if not outcome.obliged:
         return Judgement(refused=True)
     clause = _refused_clause(bench, case)
     title = f"refused, though feature level {bench.level} obliges it to accept"
     return Judgement((Finding(clause, "fail", case, title, (("said", outcome.text),)),), (clause,))
+
+
+def _unsupported(bench: Bench, case: Case, outcome: Unsupported) -> Judgement:
+    """The judgement of a case that the backend cannot express: its layout, or else what its values are about."""
+    clause = case.clause
+    if case.layout_clause is not None and not isinstance(_attempt(bench, _packed(bench, case).operator), Unsupported):
+        clause = case.layout_clause
+    others = value_clauses(case) if case.expectation in NO_DISPATCH else (*value_clauses(case), *MEMORY_CLAUSES)
+    unreached = tuple(name for name in others if name != clause)
+    return Judgement(clauses=(clause,), unsupported=outcome.text, unreached=unreached)
 
 
 def _packed(bench: Bench, case: Case) -> Case:
@@ -263,7 +282,7 @@ def judge_oracle(bench: Bench, case: Case) -> Judgement:
 def judge_refused(bench: Bench, case: Case) -> Judgement:
     """The description is refused with InvalidArgument."""
     answer = _attempt(bench, case.operator)
-    if isinstance(answer, Refusal):
+    if isinstance(answer, Refusal) and not isinstance(answer, Unsupported):
         # a type that only a later level lists may be refused for that alone: it says nothing about the clause
         table = bench.tables.operator(case.operator.name)
         known = any(case.data_type in support.data_types for support in table.support_at(bench.level))
@@ -283,7 +302,7 @@ def judge_accepted(bench: Bench, case: Case) -> Judgement:
 def judge_either(bench: Bench, case: Case) -> Judgement:
     """The description may be refused or accepted, but nothing worse may happen; nothing is dispatched."""
     answer = _attempt(bench, case.operator)
-    if isinstance(answer, Mishap):
+    if isinstance(answer, (Mishap, Unsupported)):
         return _stopped(bench, case, answer)
     return Judgement((), value_clauses(case), refused=answer is not None)
 
@@ -493,7 +512,7 @@ def _together(judgements: list[Judgement], clause: str) -> Judgement:
 def judge_again(bench: Bench, case: Case) -> Judgement:
     """A kernel judged four times: on other values, at other places, in place, and on the first values again."""
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if alone.findings or alone.refused:
+    if alone.findings or alone.refused or alone.unsupported is not None:
         return alone
     kernel = bench.create(case.operator)
     if isinstance(kernel, (Refusal, Mishap)):
@@ -544,11 +563,13 @@ def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
 def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     """The kernel judged while kernels of other attributes and operators live, and after those were closed."""
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if alone.findings or alone.refused:
+    if alone.findings or alone.refused or alone.unsupported is not None:
         return alone
     cases = [replace(case, operator=operator, expectation="oracle") for operator in _neighbours(bench, case)]
     cases.insert(len(cases) // 2, case)
     kernels = [bench.create(other.operator) for other in cases]
+    expressed = [not isinstance(kernel, Unsupported) for kernel in kernels]  # a runtime may lack some neighbours
+    kernels, cases = list(compress(kernels, expressed)), list(compress(cases, expressed))
     for kernel, other in zip(kernels, cases, strict=True):
         if isinstance(kernel, (Refusal, Mishap)):
             made = [one for one in kernels if not isinstance(one, (Refusal, Mishap))]

@@ -37,6 +37,7 @@ class Tally:
     cases: int = 0
     elements: int = 0
     failures: int = 0
+    unsupported: int = 0  # further cases that the backend could not express, for this clause's sake
 
 
 @dataclass
@@ -48,21 +49,34 @@ class Ledger:
         behaviours: by the same, the behaviour seen and an example of it.
         findings: what is wrong; with hypothesis, what the last failing example showed.
         refused: how many cases the implementation had the right to refuse.
+        unsupported: what the backend said of the first case that it could not express; "" where there is none.
     """
 
     tallies: dict[_Row, Tally] = field(default_factory=dict)
     behaviours: dict[_Row, tuple[str, str]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     refused: int = 0
+    unsupported: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no case was judged."""
+        return not any(tally.cases for tally in self.tallies.values())
 
     def count(self, case: Case, judgement: Judgement) -> None:
         """Add a judged case."""
         if judgement.refused:
             self.refused += 1
             return
+        row = (case.operator.name, case.data_type.name)
+        if judgement.unsupported is not None:
+            self.unsupported = self.unsupported or judgement.unsupported
+            for clause in (*judgement.clauses, *judgement.unreached):
+                self.tallies.setdefault((clause, *row), Tally()).unsupported += clause in judgement.clauses
+            return
         broken = {finding.clause for finding in judgement.findings}
         for clause in dict.fromkeys((*judgement.clauses, *broken)):
-            tally = self.tallies.setdefault((clause, case.operator.name, case.data_type.name), Tally())
+            tally = self.tallies.setdefault((clause, *row), Tally())
             tally.cases += 1
             tally.elements += judgement.elements
             tally.failures += clause in broken
@@ -116,7 +130,8 @@ class Judge:
         known, first = self.ledger.behaviours.get(row, ("", example))
         seen = [*known.split("; "), behaviour] if known else [behaviour]
         self.ledger.behaviours[row] = ("; ".join(dict.fromkeys(seen)), first)
-        self.ledger.tallies.setdefault(row, Tally(cases=1))
+        tally = self.ledger.tallies.setdefault(row, Tally())
+        tally.cases = max(1, tally.cases)
 
 
 def smallest(bench: Bench, finding: Finding) -> Finding:

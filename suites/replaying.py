@@ -11,19 +11,19 @@ from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
-from dmlcts.suites.expectations import EXPECTATIONS, judge_case
+from dmlcts.suites.expectations import EXPECTATIONS, NO_DISPATCH, judge_case
 from dmlcts.suites.judge import account
 
 _MOST_BYTES = 1 << 31
-_WITHOUT_DISPATCH = ("refused", "accepted", "either")
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What replaying came to: whether the case fails, and the account of it."""
+    """What replaying came to: whether the case fails, the account of it, and whether the backend can express it."""
 
     failed: bool
     text: str
+    supported: bool = True
 
 
 def load_case(path: str | Path, tables: Tables) -> Case:
@@ -44,7 +44,7 @@ def load_case(path: str | Path, tables: Tables) -> Case:
     if set(case.operator.attributes) != wanted:
         raise UsageError(f"{path} has the attributes {sorted(case.operator.attributes)}",
                          f"{case.operator.name} has {sorted(wanted)}")  # fmt: skip
-    if case.expectation in _WITHOUT_DISPATCH:
+    if case.expectation in NO_DISPATCH:
         return case
     broken = unconditional_violations(case.operator, tables)
     if broken:
@@ -64,6 +64,8 @@ def replay(bench: Bench, case: Case, command: str) -> Replay:
     if judgement.findings:
         return Replay(True, "\n\n".join(account(bench.tables, finding, command) for finding in judgement.findings))
     subject = f"{case.operator.name} on {case.data_type.name}"
+    if judgement.unsupported is not None:
+        return Replay(False, f"{subject}: not supported by the backend: {judgement.unsupported}", supported=False)
     if judgement.refused:
         return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
     return Replay(False, f"{subject}: passes, {judgement.elements} elements judged ({case.clause})")
