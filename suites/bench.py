@@ -163,11 +163,11 @@ class Bench:
         try:
             return self._device.create(operator)
         except Exception as error:  # the implementation's exceptions are findings, not the suite's
-            kind, obliged = error_kind(error), self.obliged(operator)
-            if kind == "not_supported" and obliged:
-                return Unsupported(str(error), obliged)
+            kind = error_kind(error)
+            if kind == "not_supported" and not violations(operator, self.level, self.tables):
+                return Unsupported(str(error), False)
             if kind in ("invalid_argument", "not_supported"):
-                return Refusal(str(error), obliged)
+                return Refusal(str(error), self.obliged(operator))
             return self._recovered(error)
 
     def _recovered(self, error: Exception) -> Mishap:
