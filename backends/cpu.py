@@ -457,7 +457,8 @@ def _clamp(operator: OperatorDesc, low: np.float32, high: np.float32 | None) -> 
         with np.errstate(all="ignore"):
             # To FLOAT16 and back: to nearest, ties to even, with infinity from 65520 on.
             bounds = [
-                np.float32(data_type.numpy.type(bound)) for bound in (low, np.float32(np.inf) if high is None else high)
+                np.float32(data_type.numpy.type(bound))
+                for bound in (low, np.float32(np.inf) if high is None else high)
             ]
         return _floating(_float_scaled(_float_clamp(*bounds), scale_bias), operator.input)
     bottom = _integer_bound(low, data_type)
