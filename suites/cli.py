@@ -10,6 +10,8 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from dmlcts.suites.compare_commands import compare as compare_backends
+
 USAGE, UNAVAILABLE, NOT_CONFORMANT, INCOMPLETE = 2, 3, 1, 4
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
 _BACKEND_HELP = (
@@ -361,6 +363,8 @@ def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
 
     sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), click.echo) else 0)
 
+
+main.add_command(compare_backends)
 
 if __name__ == "__main__":
     main()

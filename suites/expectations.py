@@ -160,8 +160,31 @@ def _refused_clause(bench: Bench, case: Case) -> str:
             ordinary[item.name] = None
     usual = OperatorDesc(case.operator.name, case.operator.tensors, ordinary)
     if usual != case.operator and _attempt(bench, usual) is None:
-        return case.clause
+        general = case.clause == f"{table.prefix}.formula" or bench.tables.clause(case.clause).subject == "properties"
+        return (general and _cast_clause(bench, case.operator)) or case.clause
     return support_clause(bench, case.operator)
+
+
+def _cast_clause(bench: Bench, operator: OperatorDesc) -> str | None:
+    """The clause on the cast of the bounds, where one of them is not a value of the tensor's type."""
+    table = bench.tables.operator(operator.name)
+    data_type = operator.input.data_type
+    wanted: list[str] = []
+    for name in table.float_attributes:
+        value = operator.attributes[name]
+        if not isinstance(value, np.float32) or not np.isfinite(value):
+            continue
+        if data_type is DataType.FLOAT16:
+            with np.errstate(over="ignore"):
+                half = np.float16(value)
+            if np.isinf(half):
+                wanted.insert(0, "float16-overflow")
+            elif np.float32(half) != value:
+                wanted += ["float16", "inexact"]
+        elif not data_type.is_floating and not float(value).is_integer():
+            wanted += ["integer", "inexact"]
+    known = {clause.id for clause in table.clauses}
+    return next((clause for clause in (f"{table.prefix}.cast.{name}" for name in wanted) if clause in known), None)
 
 
 def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list[Finding]:

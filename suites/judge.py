@@ -19,6 +19,7 @@ from dmlcts.suites.values import Values, text_with_bits
 _MOST_SHRINKS = 60
 _MOST_STEPWISE = 64
 _MOST_SHRUNK_ELEMENTS = 1 << 26
+_MOST_PLAIN = 1 << 16
 _Row = tuple[str, str, str]
 
 
@@ -139,9 +140,11 @@ def smallest(bench: Bench, finding: Finding) -> Finding:
 
     A value that is wrong by itself is reduced to a packed tensor of that one element, and then breaks the
     case's value clause; what needs its layout, position or neighbours keeps them, as small as they can be.
+    What goes wrong in a packed tensor of as many elements as well, though not in one of a single element, breaks
+    ``tensor.position``, whatever the case was about.
     What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``.
     """
-    least = _smallest(bench, finding)
+    least = _anywhere(bench, _smallest(bench, finding))
     if least.outcome != "fail" or least.clause.startswith("execution."):
         return least
     fresh = bench.fresh()
@@ -157,6 +160,22 @@ def smallest(bench: Bench, finding: Finding) -> Finding:
     finally:
         fresh.close()
     return least
+
+
+def _anywhere(bench: Bench, finding: Finding) -> Finding:
+    """The finding in a packed tensor on a fresh device, out of place, where wrong values show there as well."""
+    case, count = finding.case, finding.case.operator.input.element_count
+    if finding.outcome != "fail" or not finding.wrong or finding.clause != case.layout_clause or count > _MOST_PLAIN:
+        return finding
+    if finding.clause in ("tensor.position", "tensor.output.complete"):
+        return finding
+    fresh = bench.fresh()
+    try:
+        packed = plain(fresh, case, case.values, count)
+        found = _again(fresh, replace(packed, layout_clause="tensor.position", expectation="oracle"), "fail")
+        return finding if found is None or found.clause != "tensor.position" else _smallest(fresh, found)
+    finally:
+        fresh.close()
 
 
 def _smallest(bench: Bench, finding: Finding) -> Finding:
