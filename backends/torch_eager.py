@@ -138,7 +138,7 @@ class TorchDevice:
 
     def _try_compiler(self) -> None:
         try:
-            with warnings.catch_warnings(), self._compiling():
+            with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the compiler's own making, while it is looked at
                 x = self.torch.ones(4, device=self.device)
                 self._run(self.torch.trunc, x, x)
