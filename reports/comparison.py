@@ -120,7 +120,9 @@ def _departures(columns: Sequence[Column], tables: Tables) -> list[dict[str, Any
 def _matrix(columns: Sequence[Column], tables: Tables) -> list[dict[str, Any]]:
     """How many rows of each operator and subject ended how, a cell a column."""
     counts: dict[tuple[str, str], list[Counter[str]]] = {}
-    order = {clause.subject: number for number, clause in reversed(list(enumerate(tables.clauses)))}
+    order: dict[str, int] = {}
+    for clause in tables.clauses:
+        order.setdefault(clause.subject, len(order))
     for number, column in enumerate(columns):
         for row in column.results["clauses"] if column.results else ():
             key = (row["operator"], tables.clause(row["id"]).subject)

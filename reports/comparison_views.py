@@ -73,8 +73,8 @@ def print_comparison(document: Mapping[str, Any], console: Console) -> None:
     table = _table(title, "clause", "types", *labels)
     for row in grouped_behaviours(document):
         if row["differ"]:
-            cells = [row["cells"][number] or "" for number in which]
-            table.add_row(row["clause"], ", ".join(row["data_types"]), *map(Text, cells))
+            seen = [Text(row["cells"][number] or "") for number in which]
+            table.add_row(row["clause"], ", ".join(row["data_types"]), *seen)
     if table.row_count:
         console.print()
         console.print(table)
@@ -188,7 +188,7 @@ express was not run.</p>
 {% for row in departures %}<tr><td><code>{{ row.clause }}</code> {{ row.obligation }}<small>{{ short(row.operator) }}:
 {{ row.text }}</small></td><td>{{ row.data_types | join(", ") }}</td>
 {% for cell in row.cells %}{% set told = departure_cell(cell, columns[loop.index0].available) %}
-<td class="{{ told[0] }}">{{ told[1] or "unavailable" }}{% if cell and cell.example %}
+<td class="{{ told[0] }}">{{ told[1] or "unavailable" }}{% if cell and cell.example is defined %}
 <small>{{ example_text(cell.example) }}</small>{% endif %}</td>{% endfor %}</tr>
 {% endfor %}</tbody></table></div>{% endif %}
 <h2>Where the pages leave it open</h2>
