@@ -122,13 +122,51 @@ def _stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
 
 
 def _unsupported(bench: Bench, case: Case, outcome: Unsupported) -> Judgement:
-    """The judgement of a case that the backend cannot express: its layout, or else what its values are about."""
-    clause = case.clause
-    if case.layout_clause is not None and not isinstance(_attempt(bench, _packed(bench, case).operator), Unsupported):
-        clause = case.layout_clause
+    """The judgement of a case that the backend cannot express, under the clause for whose sake it cannot."""
+    clause = _lacking(bench, case)
     others = value_clauses(case) if case.expectation in NO_DISPATCH else (*value_clauses(case), *MEMORY_CLAUSES)
     unreached = tuple(name for name in others if name != clause)
     return Judgement(clauses=(clause,), unsupported=outcome.text, unreached=unreached)
+
+
+def _lacking(bench: Bench, case: Case) -> str:
+    """Which clause a case cannot be expressed for: ScaleBias's or the strides' own, the layout's, or the values'.
+
+    A test about something else that happens to draw ScaleBias or strides loses those cases and keeps its others.
+    """
+
+    def expressible(operator: OperatorDesc) -> bool:
+        return not isinstance(_attempt(bench, operator), Unsupported)
+
+    operator, packed = case.operator, _packed(bench, case).operator
+    table = bench.tables.operator(operator.name)
+    plain_attributes: dict[str, Attribute] = {
+        name: None if isinstance(value, ScaleBias) else value for name, value in operator.attributes.items()
+    }
+    unscaled = OperatorDesc(operator.name, operator.tensors, plain_attributes)
+    strided = any(tensor.strides is not None for tensor in operator.tensors.values())
+    if expressible(unscaled):
+        own = f"{table.prefix}.scale-bias{'' if case.data_type.is_floating else '.integer'}"
+        return next((clause.id for clause in table.clauses if clause.id == own), case.clause)
+    if strided and expressible(OperatorDesc(operator.name, packed.tensors, plain_attributes)):
+        named = case.layout_clause or case.clause
+        return named if named.startswith("tensor.strides.") else _stride_clause(operator)
+    if case.layout_clause is not None and expressible(packed):
+        return case.layout_clause
+    return case.clause
+
+
+def _stride_clause(operator: OperatorDesc) -> str:
+    """The clause on the kind of strides that a description has."""
+    packed = TensorDesc(operator.input.data_type, operator.input.sizes).element_strides
+    source, target = operator.input.element_strides, operator.output.element_strides
+    if source == target == packed:
+        return "tensor.strides.packed"
+    if 0 in source:
+        return "tensor.strides.broadcast"
+    if any(list(strides) != sorted(strides, reverse=True) for strides in (source, target)):
+        return "tensor.strides.permuted"
+    return "tensor.strides.padded" if source == target else "tensor.strides.output"
 
 
 def _packed(bench: Bench, case: Case) -> Case:

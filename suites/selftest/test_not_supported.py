@@ -12,7 +12,7 @@ from dmlcts.backends.contract import NotSupported, error_kind
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ClauseTally, ItemRecord
 from dmlcts.reports.writing import dump_yaml
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.bench import Refusal, Unsupported
 from dmlcts.suites.expectations import judge_case
 from dmlcts.suites.judge import Judge
@@ -74,7 +74,7 @@ def test_every_expectation_stops_at_what_cannot_be_expressed(expectation: str) -
     judgement = judge_case(bench(NoStrides()), case(STRIDED, expectation=expectation))
     assert (judgement.findings, judgement.refused, judgement.executions) == ((), False, ())
     assert judgement.unsupported == "no strides here"
-    assert judgement.clauses == ("tensor.position",), "the layout is what it lacks, not the values"
+    assert judgement.clauses == ("tensor.strides.padded",), "strides are what it lacks, not the values or positions"
     control = judge_case(bench(NoStrides()), case(clip(), expectation=expectation))
     assert control.unsupported is None
     assert bool(control.findings) == (expectation == "refused")  # a packed tensor is accepted, rightly
@@ -85,6 +85,37 @@ def test_where_the_packed_tensor_cannot_be_expressed_either_the_values_are_to_bl
     assert judgement.clauses == ("clip.formula",)
     assert "tensor.position" in judgement.unreached
     assert "tensor.output.complete" in judgement.unreached
+
+
+class Bare(Reference):
+    """Has neither strides nor ScaleBias."""
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        if operator.attributes.get("ScaleBias") is not None or operator.input.strides or operator.output.strides:
+            raise NotSupported("only the bare operator")
+        return super().create(operator)
+
+
+@pytest.mark.parametrize("strides, target, scaled, layout, clause", [
+    ((2, 1), None, False, "clip.in-place", "tensor.strides.packed"),
+    ((4, 1), None, False, "clip.in-place", "tensor.strides.output"),
+    ((4, 1), (4, 1), False, "clip.in-place", "tensor.strides.padded"),
+    ((1, 2), None, False, "tensor.position", "tensor.strides.permuted"),
+    ((0, 1), None, True, "tensor.position", "tensor.strides.broadcast"),
+    ((1, 2), None, True, "tensor.strides.output", "tensor.strides.output"),
+    (None, None, True, "tensor.position", "clip.scale-bias.integer"),
+])  # fmt: skip
+def test_a_case_is_lacking_for_the_sake_of_what_the_backend_lacks(
+    strides: tuple[int, ...] | None, target: tuple[int, ...] | None, scaled: bool, layout: str, clause: str
+) -> None:
+    tensors = {"InputTensor": TensorDesc(DataType.INT8, (2, 2), strides),
+               "OutputTensor": TensorDesc(DataType.INT8, (2, 2), target)}  # fmt: skip
+    attributes = {**clip().attributes, "ScaleBias": ScaleBias(2, 1) if scaled else None}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", tensors, attributes)
+    judgement = judge_case(bench(Bare()), case(operator, layout_clause=layout))
+    assert judgement.clauses == (clause,)
+    assert set(judgement.unreached) >= {"clip.formula"}
+    assert judge_case(bench(Reference()), case(operator, layout_clause=layout)).unsupported is None
 
 
 def test_a_neighbour_that_cannot_be_expressed_does_not_matter() -> None:
@@ -109,9 +140,10 @@ def test_the_ledger_counts_what_ran_and_what_could_not() -> None:
     judge = Judge(bench(NoStrides()))
     judge.all([case(STRIDED), case(clip()), case(STRIDED)])
     row = ("ELEMENT_WISE_CLIP", "INT8")
-    position, formula = (judge.ledger.tallies[clause, *row] for clause in ("tensor.position", "clip.formula"))
-    assert (position.cases, position.unsupported) == (1, 2)
-    assert (formula.cases, formula.unsupported) == (1, 0)
+    clauses = ("tensor.strides.padded", "tensor.position", "clip.formula")
+    counts = [(judge.ledger.tallies[clause, *row].cases, judge.ledger.tallies[clause, *row].unsupported)
+              for clause in clauses]  # fmt: skip
+    assert counts == [(0, 2), (1, 0), (1, 0)]
     assert judge.ledger.unsupported == "no strides here"
     assert not judge.ledger.is_empty
 
