@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, NotSupported
+from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.onnx_models import Node, build, version_at
 from dmlcts.backends.runtimes import (
     CLIP,
@@ -143,7 +143,7 @@ class OnnxRuntimeDevice:
             one = sample(operator, data_type)
             try:
                 self.session(self.model(one, self.node(one)))
-            except (NotSupported, ExecutionFailed) as error:
+            except (NotSupported, InvalidArgument, ExecutionFailed) as error:
                 self._complaint = str(error)
             else:
                 taken.add(data_type)
@@ -224,7 +224,8 @@ class OnnxRuntimeDevice:
 
         Raises:
             NotSupported: the runtime has no kernel for it.
-            ExecutionFailed: it does not load for another reason.
+            InvalidArgument: it refuses the model, as Clip-6 does where min is above max.
+            ExecutionFailed: it loads it on another provider.
         """
         chosen = self.runtime.SessionOptions()
         chosen.log_severity_level = 4  # what goes wrong is raised; the log would repeat it
@@ -241,7 +242,7 @@ class OnnxRuntimeDevice:
             said = " ".join(str(error).split())
             if type(error).__name__ in ("NotImplemented", "InvalidGraph") or "disable_cpu_ep_fallback" in said:
                 raise NotSupported(f"onnxruntime: {said}") from error
-            raise ExecutionFailed(f"onnxruntime does not load the model: {said}") from error
+            raise InvalidArgument(f"onnxruntime does not load the model: {said}") from error
         if made.get_providers()[0] != provider:
             raise ExecutionFailed(f"onnxruntime fell back from {provider} to {made.get_providers()[0]}")
         return made
@@ -250,9 +251,9 @@ class OnnxRuntimeDevice:
         """Check ``operator`` and load a model of it.
 
         Raises:
-            InvalidArgument: the description breaks the rules of the tables.
+            InvalidArgument: the description breaks the rules of the tables, or the runtime refuses the model.
             NotSupported: ONNX, or this provider, cannot express it.
-            ExecutionFailed: the device is closed, or the runtime does not load the model.
+            ExecutionFailed: the device is closed, or the runtime loads the model on another provider.
         """
         if self._closed:
             raise ExecutionFailed("the device is closed")
@@ -299,10 +300,10 @@ class OnnxRuntimeKernel:
             raise ExecutionFailed("the kernel is closed")
         read, written = check_bindings(self._operator, memory, bindings)
         source, target = self._view(memory, read), self._view(memory, written)
-        session = self._session
-        if session is None:
-            session = self._device.session(self._device.model(self._operator, self._node, source))
         try:
+            session = self._session
+            if session is None:
+                session = self._device.session(self._device.model(self._operator, self._node, source))
             binding = session.io_binding()
             if not self._folds:
                 self._bind(binding.bind_input, "x", source)
@@ -311,6 +312,8 @@ class OnnxRuntimeKernel:
                     binding.bind_cpu_input(name, np.asarray(value))
             self._bind(binding.bind_output, "y", target)
             session.run_with_iobinding(binding)
+        except ExecutionFailed:
+            raise
         except Exception as error:  # as in OnnxRuntimeDevice.session
             raise ExecutionFailed(f"onnxruntime: {' '.join(str(error).split())}") from error
 

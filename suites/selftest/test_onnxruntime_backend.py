@@ -120,6 +120,16 @@ def test_invalid_descriptions_are_refused() -> None:
 
 
 @needs_runtime
+def test_a_model_that_the_runtime_refuses_is_a_refusal() -> None:
+    with opened(opset="6") as device:
+        with pytest.raises(InvalidArgument, match="does not load the model"):
+            device.create(describe(Min=2.0, Max=1.0))
+        device.create(describe(Min=1.0, Max=2.0)).close()
+    with opened(opset="6", fold="yes") as device, pytest.raises(ExecutionFailed, match="does not load the model"):
+        run(device, describe(Min=2.0, Max=1.0), [0, 1, 2, 3, 4])
+
+
+@needs_runtime
 def test_explicit_packed_strides_and_high_ranks_run() -> None:
     with opened() as device:
         operator = describe(sizes=(1, 5, 1, 1, 1, 1, 1, 1), strides=(99, 1, 7, 1, 1, 1, 1, 1), Max=2.0)
