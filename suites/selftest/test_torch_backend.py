@@ -128,6 +128,18 @@ def test_a_device_that_is_not_there_is_unavailable() -> None:
 
 
 @needs_torch
+def test_on_a_device_with_memory_of_its_own_all_of_the_memory_travels() -> None:
+    import torch
+
+    options = {"device": "mps", "clamp": "clamp", "bounds": "tensor", "compile": "no"}
+    with TorchDevice(torch, torch.device("cpu"), options) as device:  # the path of other devices, on the processor
+        for in_place in (False, True):
+            assert run(device, describe(Max=2.0), [-1, 0, 1, 2, 3], in_place).tolist() == [0, 0, 1, 2, 2]
+        rows = {row["what"]: row for row in device.info.details["mapping"]}
+    assert rows["strides"]["note"] == "over a copy of all of the memory, which is copied back"
+
+
+@needs_torch
 def test_without_a_working_compiler_compilation_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
