@@ -104,7 +104,7 @@ def _head(*cells: str) -> list[str]:
 
 
 def markdown(document: Mapping[str, Any]) -> str:
-    """The comparison as Markdown: the verdicts, the matrix, the departures with examples, the open behaviours."""
+    """The comparison as Markdown: verdicts, matrix, departures with examples, open behaviours, what was mapped."""
     columns = document["columns"]
     lines = _head("implementation", "version", "verdict")
     for column in columns:
@@ -141,6 +141,16 @@ def markdown(document: Mapping[str, Any]) -> str:
         for row in behaviours:
             told = [row["cells"][number] or "" for number in which]
             lines.append(_row(row["clause"], ", ".join(row["data_types"]), *told))
+    if any(column["mapping"] for column in ran):
+        lines += [
+            "",
+            "What was mapped to what; where it is the backend that is seen, ✓ says nothing of the runtime:",
+            "",
+        ]
+        lines += _head("implementation", "what", "mapped to", "seen", "note")
+        for column in ran:
+            for one in column["mapping"]:
+                lines.append(_row(column["label"], one["what"], one["to"] or "nothing", one["by"], one["note"]))
     return "\n".join(lines) + "\n"
 
 
