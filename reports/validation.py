@@ -42,7 +42,7 @@ class DocumentError(DmlctsError):
 
 @functools.cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema called ``name``: "results-1", "failure-1", "selftest-1" or "fingerprint-1"."""
+    """The JSON Schema called ``name``: "results-1", "failure-1", "selftest-1", "fingerprint-1" or "comparison-1"."""
     text = importlib.resources.files("dmlcts.reports").joinpath("schemas", f"{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded

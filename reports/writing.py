@@ -29,6 +29,8 @@ from dmlcts.specs import UsageError
 
 _TEMPORARY = ".dmlcts-tmp"
 _ONLY_QUOTED = re.compile("[\r\x85\u2028\u2029\ufeff]")  # YAML reads these as line breaks or not at all
+# YAML versions differ on some of these, and the project's own reader refuses them without quotes.
+_LIKE_A_NUMBER = re.compile(r"[-+.]*(\d[\w.:+-]*|inf\w*|nan)|[yn]", re.IGNORECASE)
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -85,6 +87,8 @@ class _Dumper(yaml.SafeDumper):
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
     exact = not _ONLY_QUOTED.search(text)
     style = ("|" if "\n" in text else None) if exact else '"'
+    if _LIKE_A_NUMBER.fullmatch(text):
+        style = "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

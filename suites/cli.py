@@ -12,8 +12,9 @@ import click
 from click.core import ParameterSource
 
 from dmlcts.suites import departure_commands, report_commands
+from dmlcts.suites.compare_commands import compare as compare_backends
 
-USAGE, UNAVAILABLE, NOT_CONFORMANT = 2, 3, 1
+USAGE, UNAVAILABLE, NOT_CONFORMANT, INCOMPLETE = 2, 3, 1, 4
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
 _BACKEND_HELP = (
     "The implementation: a name from `dmlcts backends`, package.module:attribute, or path/to/file.py:attribute."
@@ -233,7 +234,7 @@ def replay(
 ) -> None:
     """Judge one failing case again, from a file under failures/, on this or another backend.
 
-    Exit code 1 where it fails, 0 where it passes.
+    Exit code 1 where it fails, 0 where it passes, 4 where the backend has no way to express it.
     """
     from dmlcts.suites.replaying import load_case
     from dmlcts.suites.replaying import replay as judge_again
@@ -250,7 +251,7 @@ def replay(
     finally:
         bench.close()
     click.echo(said.text)
-    sys.exit(NOT_CONFORMANT if said.failed else 0)
+    sys.exit(NOT_CONFORMANT if said.failed else 0 if said.supported else INCOMPLETE)
 
 
 @main.command()
@@ -422,6 +423,8 @@ def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
 
     sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), click.echo) else 0)
 
+
+main.add_command(compare_backends)
 
 if __name__ == "__main__":
     main()

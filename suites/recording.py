@@ -115,7 +115,8 @@ def _tallies(
     failures: list[FailureRecord],
     moved: dict[tuple[str, str, str], tuple[str, str, str]],
 ) -> list[ClauseTally]:
-    counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in judge.ledger.tallies.items()}
+    tallies = judge.ledger.tallies
+    counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in tallies.items()}
     for origin, target in moved.items():
         failed = counted[origin][2]
         counted[origin][2] = 0
@@ -130,9 +131,11 @@ def _tallies(
     for row, (cases, elements, failed) in counted.items():
         unspecified = judge.bench.tables.clause(row[0]).obligation == "unspecified"
         clean = Outcome.CHARACTERISED if unspecified else Outcome.PASS
-        found.append(
-            ClauseTally(*row, outcomes.get(row, clean if not failed else Outcome.FAIL), cases, elements, failed)
-        )
+        if not cases:
+            clean = Outcome.NOT_SUPPORTED  # a row without a case comes of cases that the backend could not express
+        outcome = outcomes.get(row, clean if not failed else Outcome.FAIL)
+        lacking = tallies[row].unsupported if row in tallies else 0
+        found.append(ClauseTally(*row, outcome, cases, elements, failed, lacking))
     return found
 
 
