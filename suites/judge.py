@@ -103,6 +103,7 @@ class Judge:
         self._losses: dict[Case, Judgement] = {}
         self._unexpected: list[str] = []
         self._hazardous: Case | None = None
+        self._tried_hazards = 0
         self._ended = False
 
     def __call__(self, case: Case) -> Judgement:
@@ -134,12 +135,15 @@ class Judge:
         """
         if case in self._losses:
             return self._losses[case]
-        expected = hazards_of(self.bench).covers(case)
-        if expected and not is_wanted(case):
+        hazards = hazards_of(self.bench)
+        expected = hazards.covers(case)
+        spared = expected and not is_wanted(hazards, case, self._tried_hazards)
+        if spared:
             self._hazardous = self._hazardous or case
-        if self._ended or (expected and not is_wanted(case)) or self._enough():
+        if self._ended or spared or self._enough():
             self.ledger.left_out += 1
             return Judgement()
+        self._tried_hazards += expected
         return self._tried(case, expected=expected)
 
     def _tried(self, case: Case, *, expected: bool) -> Judgement:
