@@ -13,6 +13,7 @@ from dmlcts.backends.contract import (
     ExecutionFailed,
     InvalidArgument,
     Kernel,
+    NotSupported,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "ExecutionFailed",
     "InvalidArgument",
     "Kernel",
+    "NotSupported",
 ]

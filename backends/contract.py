@@ -16,11 +16,20 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel, OperatorDesc, Region, UsageError
 
-ErrorKind = Literal["invalid_argument", "device_lost", "execution_failed", "unavailable"]
+ErrorKind = Literal["invalid_argument", "not_supported", "device_lost", "execution_failed", "unavailable"]
 
 
 class InvalidArgument(Exception):  # noqa: N818 - the contract's name
     """Raise it in ``Device.create`` for a description that must be, or may be, refused (E_INVALIDARG)."""
+
+
+class NotSupported(Exception):  # noqa: N818 - the contract's name
+    """Raise it in ``Device.create`` where the implementation has no way to express a valid description.
+
+    It is for backends that map the operators onto a runtime with operators of its own: nothing runs, the case
+    counts as ``not_supported`` and the run as INCOMPLETE. An implementation of DirectML refuses with
+    :class:`InvalidArgument`, which is judged.
+    """
 
 
 class DeviceLost(Exception):  # noqa: N818 - the contract's name
@@ -61,6 +70,7 @@ class ContractError(DmlctsError):
 
 _KINDS: Mapping[str, ErrorKind] = {
     "InvalidArgument": "invalid_argument",
+    "NotSupported": "not_supported",
     "DeviceLost": "device_lost",
     "ExecutionFailed": "execution_failed",
     "BackendUnavailable": "unavailable",
@@ -71,7 +81,7 @@ def error_kind(exception: BaseException) -> ErrorKind | None:
     """Which of the contract's errors ``exception`` is, by the name of its class or of one of its bases.
 
     Returns:
-        The kind of the most derived class that has one of the four names; ``None`` for any other error.
+        The kind of the most derived class that has one of the contract's names; ``None`` for any other error.
     """
     for ancestor in type(exception).__mro__:
         if ancestor.__name__ in _KINDS:
@@ -169,6 +179,7 @@ class Device(Protocol):
 
         Raises:
             InvalidArgument: the description is refused, where DirectML would return E_INVALIDARG.
+            NotSupported: the description is valid, and the runtime behind the backend cannot express it.
             DeviceLost: the device is gone.
             ExecutionFailed: it could not be made ready for another reason.
         """

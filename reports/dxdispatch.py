@@ -20,6 +20,7 @@ from dmlcts.specs import DataType, DmlctsError
 MOST_ELEMENTS = 4096
 """The largest resource that is written out element by element."""
 
+_MOST_VISITS = 1 << 16
 _OPERATOR_PREFIX = "DML_OPERATOR_"
 _NAME = "operator"
 
@@ -69,6 +70,10 @@ def _stored(tensor: Mapping[str, Any], patterns: Sequence[str], length: int) -> 
     strides = _element_strides(tensor)
     memory = [0] * length
     counts = [size if stride else 1 for size, stride in zip(tensor["sizes"], strides, strict=True)]
+    if math.prod(counts) > _MOST_VISITS:
+        if sum((count - 1) * stride for count, stride in zip(counts, strides, strict=True)) >= length:
+            return memory  # the description is to be refused before anything is read
+        raise DxDispatchError("its elements overlap too often", "replay it, and reduce it to fewer elements")
     stream = itertools.cycle(int(pattern, 16) for pattern in patterns)
     for coordinates in itertools.product(*map(range, counts)):
         offset = sum(index * stride for index, stride in zip(coordinates, strides, strict=True))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
 from dmlcts.reports.records import ItemRecord, RecordError
-from dmlcts.reports.validation import DocumentError
+from dmlcts.reports.validation import MOST_LEVELS, DocumentError, nested_deeper
 from dmlcts.specs import UsageError
 
 SCHEMA = "dmlcts-records/1"
@@ -130,7 +130,7 @@ def _parsed(path: Path, number: int, line: bytes) -> tuple[str, Any]:
         document = json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         _fail(path, number, f"is no JSON ({type(error).__name__})")
-    if not isinstance(document, dict) or len(document) != 1:
+    if not isinstance(document, dict) or len(document) != 1 or nested_deeper(document, MOST_LEVELS):
         _fail(path, number, "is no line of a journal")
     ((kind, content),) = document.items()
     if not isinstance(content, dict):

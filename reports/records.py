@@ -178,6 +178,7 @@ class ClauseTally(_Record):
         cases: how many cases were executed.
         elements: how many output elements were judged.
         failures: how many of the cases failed.
+        unsupported: how many further cases the backend could not express, for this clause's sake.
     """
 
     clause: str
@@ -187,6 +188,7 @@ class ClauseTally(_Record):
     cases: int
     elements: int
     failures: int
+    unsupported: int = 0
 
     def _check(self) -> None:
         super()._check()

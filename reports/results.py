@@ -163,8 +163,12 @@ def _merged(tallies: list[ClauseTally], owed: bool, claimed: bool) -> dict[str, 
     """One row from its tallies; ``None`` where nothing ran and nothing was owed."""
     if not owed:
         tallies = [tally for tally in tallies if not tally.outcome.did_not_run]
-    outcome = worst(tally.outcome for tally in tallies)
     cases = sum(tally.cases for tally in tallies)
+    # Where some test ran the clause, one that could not for another clause's sake takes nothing away from it.
+    ran = [tally for tally in tallies if tally.cases or tally.outcome is not Outcome.NOT_SUPPORTED]
+    outcome = worst(tally.outcome for tally in (ran or tallies))
+    if owed and any(tally.unsupported for tally in tallies):
+        outcome = worst((outcome, Outcome.NOT_SUPPORTED))
     if cases == 0 and outcome >= Outcome.SKIPPED:
         if not owed:
             return None

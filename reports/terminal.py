@@ -17,7 +17,8 @@ from rich.text import Text
 
 from dmlcts.reports.outcomes import Outcome, Verdict, exit_code
 from dmlcts.reports.waivers import unexpected_passes
-from dmlcts.specs import DataType, UsageError
+from dmlcts.reports.wording import many, places, short, type_order
+from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 
 CLAUSES_SHOWN = 8
@@ -97,14 +98,6 @@ class _Page:
         return self._console.width
 
 
-def _short(operator: str) -> str:
-    return operator.removeprefix("ELEMENT_WISE_") or "(no operator)"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _shortened(text: str, length: int) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= length else flat[: length - 1] + "…"
@@ -116,44 +109,6 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
 
 def _failing(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in rows if _outcome(row).breaks_conformance]
-
-
-def _type_order(name: str) -> int:
-    return list(DataType.__members__).index(name) if name in DataType.__members__ else len(DataType)
-
-
-def _type_names(names: Iterable[str], operator: str, tables: Tables) -> str:
-    """A set of data types in as few words as they can be said."""
-    ordered = sorted(set(names), key=_type_order)
-    table = tables.operators.get(operator)
-    if table is not None and len(ordered) > 2:
-        listed = {data_type.name for data_type in table.data_types}
-        floating = {data_type.name for data_type in table.data_types if data_type.is_floating}
-        for words, meant in (
-            ("all types", listed),
-            ("floating types", floating),
-            ("integer types", listed - floating),
-        ):
-            if set(ordered) == meant:
-                return words
-            missing = sorted(meant - set(ordered), key=_type_order)
-            if set(ordered) < meant and len(missing) < 3 <= len(ordered) - len(missing):
-                return f"{words} but {', '.join(missing)}"
-    return ", ".join(ordered)
-
-
-def _places(pairs: Iterable[tuple[str, str]], tables: Tables) -> str:
-    """(operator, data type) pairs, compactly: "CLIP, ROUND on FLOAT32; CLIP on INT8"."""
-    types: dict[str, set[str]] = defaultdict(set)
-    for operator, data_type in pairs:
-        types[operator].add(data_type)
-    operators: dict[str, list[str]] = defaultdict(list)
-    for operator, names in sorted(types.items()):
-        operators[_type_names(filter(None, names), operator, tables)].append(_short(operator))
-    said = (
-        f"{', '.join(group)} on {words}" if words else ", ".join(group) for words, group in operators.items()
-    )
-    return "; ".join(said)
 
 
 def _head(results: Mapping[str, Any], verdict: Verdict, page: _Page) -> None:
@@ -218,7 +173,7 @@ def _matrix(rows: Rows, tables: Tables, page: _Page) -> None:
     for row in rows:
         cells[row["operator"], row["data_type"]].append(row)
     operators = sorted({operator for operator, _ in cells})
-    data_types = sorted({data_type for _, data_type in cells}, key=_type_order)
+    data_types = sorted({data_type for _, data_type in cells}, key=type_order)
 
     def cell(operator: str, data_type: str) -> tuple[str, str]:
         table = tables.operators.get(operator)
@@ -229,7 +184,7 @@ def _matrix(rows: Rows, tables: Tables, page: _Page) -> None:
         return page.fit(text), style
 
     said: dict[str, None] = {}
-    widths = [max(len(_short(operator)), 11) + 2 for operator in operators]
+    widths = [max(len(short(operator)), 11) + 2 for operator in operators]
     first = 0
     while first < len(operators):
         last, used = first, 9
@@ -239,7 +194,7 @@ def _matrix(rows: Rows, tables: Tables, page: _Page) -> None:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         table.add_column("")
         for operator in operators[first:last]:
-            table.add_column(Text(page.fit(_short(operator))), min_width=11)
+            table.add_column(Text(page.fit(short(operator))), min_width=11)
         for data_type in data_types:
             shown = [cell(operator, data_type) for operator in operators[first:last]]
             said |= dict.fromkeys(text.strip("✓✗ ").rstrip("0123456789 ") for text, _ in shown)
@@ -270,7 +225,7 @@ def _clause_failures(
     """One clause: where it fails, what it rests on, its first failing case, and the file that replays it."""
     worst = min(_outcome(row) for row in [*rows, *failures])
     cases = max(sum(row["failures"] for row in rows), len(failures))
-    where = _places(
+    where = places(
         {(row["operator"], row["data_type"]) for row in [*rows, *failures] if row["operator"]}, tables
     )
     obligation = f" ({rows[0]['obligation']})" if rows else ""
@@ -282,7 +237,7 @@ def _clause_failures(
     page.line(
         (f"{_FAULTS[worst]}  ", "bold red"),
         (clause or "no single clause", "bold"),
-        f"{obligation}: {_many(cases, 'case')}{word}{f' · {where}' if where else ''}",
+        f"{obligation}: {many(cases, 'case')}{word}{f' · {where}' if where else ''}",
     )
     if clause:
         _rule(clause, tables, page)
@@ -311,7 +266,7 @@ def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: _Page,
         _clause_failures(clause, failing[clause], told[clause], tables, page, folder)
     if len(ordered) > CLAUSES_SHOWN:
         page.gap()
-        page.line(f"… and {_many(len(ordered) - CLAUSES_SHOWN, 'more clause')}, in results.json")
+        page.line(f"… and {many(len(ordered) - CLAUSES_SHOWN, 'more clause')}, in results.json")
 
 
 def _gaps(rows: Rows, tables: Tables, page: _Page) -> None:
@@ -325,18 +280,18 @@ def _gaps(rows: Rows, tables: Tables, page: _Page) -> None:
         missing[row["operator"], row["data_type"]].add(row["id"])
     entire = {place for place, clauses in missing.items() if len(clauses) == whole[place]}
     page.gap()
-    page.line((f"Did not run: {_many(len(idle), 'clause row')}", "bold yellow"))
+    page.line((f"Did not run: {many(len(idle), 'clause row')}", "bold yellow"))
     if entire:
-        page.line(f"nothing ran on: {_places(entire, tables)}", indent=2)
+        page.line(f"nothing ran on: {places(entire, tables)}", indent=2)
     partly: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for place, clauses in missing.items():
         if place not in entire:
             for clause in clauses:
                 partly[clause].add(place)
     for clause in sorted(partly)[:GAPS_SHOWN]:
-        page.line(f"{clause}: {_places(partly[clause], tables)}", indent=2)
+        page.line(f"{clause}: {places(partly[clause], tables)}", indent=2)
     if len(partly) > GAPS_SHOWN:
-        page.line(f"… and {_many(len(partly) - GAPS_SHOWN, 'more clause')}, in results.json", indent=2)
+        page.line(f"… and {many(len(partly) - GAPS_SHOWN, 'more clause')}, in results.json", indent=2)
 
 
 def _waivers(results: Mapping[str, Any], tables: Tables, page: _Page) -> None:
@@ -348,10 +303,10 @@ def _waivers(results: Mapping[str, Any], tables: Tables, page: _Page) -> None:
             page.gap()
             page.line(("unexpected pass  ", "bold yellow"), said)
         elif waiver["waived"]:
-            places = _places({(row["operator"], row["data_type"]) for row in waiver["waived"]}, tables)
+            where = places({(row["operator"], row["data_type"]) for row in waiver["waived"]}, tables)
             page.gap()
             page.line(("waived  ", "bold yellow"), (waiver["clause"], "bold"),
-                      f": {_many(len(waiver['waived']), 'clause row')} · {places}")  # fmt: skip
+                      f": {many(len(waiver['waived']), 'clause row')} · {where}")  # fmt: skip
             page.line(f"{_shortened(waiver['reason'], 150)} (until {waiver['expires']})", indent=2)
         else:
             continue
@@ -368,9 +323,9 @@ def _behaviours(behaviours: Rows, tables: Tables, page: _Page) -> None:
     page.gap()
     page.line(("Where the pages are silent, this implementation:", "bold"))
     for sentence in sorted(seen)[:BEHAVIOURS_SHOWN]:
-        page.line(sentence, (f" · {_places(seen[sentence], tables)}", "dim"), indent=2)
+        page.line(sentence, (f" · {places(seen[sentence], tables)}", "dim"), indent=2)
     if len(seen) > BEHAVIOURS_SHOWN:
-        page.line(f"… and {_many(len(seen) - BEHAVIOURS_SHOWN, 'more behaviour')}, in results.json", indent=2)
+        page.line(f"… and {many(len(seen) - BEHAVIOURS_SHOWN, 'more behaviour')}, in results.json", indent=2)
 
 
 def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
@@ -378,19 +333,19 @@ def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
     outcomes = [_outcome(row) for row in rows]
     facts = []
     if failing:
-        facts.append(_many(len(failing), "clause") + (" fails" if len(failing) == 1 else " fail"))
+        facts.append(many(len(failing), "clause") + (" fails" if len(failing) == 1 else " fail"))
     stray = [failure for failure in _failing(failures) if not failure["clause"]]
     if stray:
-        facts.append(_many(len(stray), "test") + " ended badly outside any clause")
+        facts.append(many(len(stray), "test") + " ended badly outside any clause")
     idle = sum(outcome.did_not_run for outcome in outcomes)
     if idle:
-        facts.append(_many(idle, "clause row") + " did not run")
+        facts.append(many(idle, "clause row") + " did not run")
     if not rows:
         facts.append("nothing ran")
     waived = outcomes.count(Outcome.WAIVED)
     if waived:
-        facts.append(_many(waived, "clause row") + " waived")
-    return f": {', '.join(facts)}" if facts else f": {_many(len(rows), 'clause row')} hold"
+        facts.append(many(waived, "clause row") + " waived")
+    return f": {', '.join(facts)}" if facts else f": {many(len(rows), 'clause row')} hold"
 
 
 def summary(

@@ -18,6 +18,8 @@ from dmlcts.specs import DmlctsError, TableError
 from dmlcts.specs.yaml_source import read_yaml
 
 FAILURE_FORMAT = "dmlcts/failure/1"
+MOST_BYTES = 64 << 20
+MOST_LEVELS = 64
 
 
 class DocumentError(DmlctsError):
@@ -40,7 +42,7 @@ class DocumentError(DmlctsError):
 
 @functools.cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema called ``name``: "results-1", "failure-1", "selftest-1" or "fingerprint-1"."""
+    """The JSON Schema called ``name``: "results-1", "failure-1", "selftest-1", "fingerprint-1" or "comparison-1"."""
     text = importlib.resources.files("dmlcts.reports").joinpath("schemas", f"{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
@@ -144,6 +146,8 @@ def validate_failure(document: object, where: str = "failure") -> None:
 
 def _text(path: Path, hint: str) -> str:
     try:
+        if path.stat().st_size > MOST_BYTES:
+            raise DocumentError(str(path), "", f"is larger than {MOST_BYTES >> 20} MiB", hint)
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise DocumentError(str(path), "", "does not exist", hint) from None
@@ -230,12 +234,31 @@ def load_document(path: str | Path, name: str, hint: str) -> dict[str, Any]:
 def _json(path: Path, hint: str) -> Any:
     text = _text(path, hint)
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        document = json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise DocumentError(str(path), "", f"is no JSON: {error.msg} at {place}", hint) from None
     except (ValueError, RecursionError) as error:
         raise DocumentError(str(path), "", f"is no JSON: {error}", hint) from None
+    if nested_deeper(document, MOST_LEVELS):
+        raise DocumentError(str(path), "", f"is nested more than {MOST_LEVELS} levels deep", hint)
+    return document
+
+
+def nested_deeper(document: object, levels: int) -> bool:
+    """Whether lists and objects are nested in one another more than so many levels deep."""
+    around: list[Any] = [document]
+    for _ in range(levels + 1):
+        inner: list[Any] = []
+        for member in around:
+            if isinstance(member, dict):
+                inner += member.values()
+            elif isinstance(member, list):
+                inner += member
+        around = [member for member in inner if isinstance(member, dict | list)]
+        if not around:
+            return False
+    return True
 
 
 def load_failure(path: str | Path) -> dict[str, Any]:

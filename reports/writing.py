@@ -20,6 +20,7 @@ from typing import Any
 
 import yaml
 
+from dmlcts.reports.html import PAGE_MARK
 from dmlcts.reports.journal import NAME as JOURNAL
 from dmlcts.reports.junit import SUITES_NAME, junit_xml
 from dmlcts.reports.records import FailureRecord, ItemRecord
@@ -28,6 +29,8 @@ from dmlcts.specs import UsageError
 
 _TEMPORARY = ".dmlcts-tmp"
 _ONLY_QUOTED = re.compile("[\r\x85\u2028\u2029\ufeff]")  # YAML reads these as line breaks or not at all
+# YAML versions differ on some of these, and the project's own reader refuses them without quotes.
+_LIKE_A_NUMBER = re.compile(r"[-+.]*(\d[\w.:+-]*|inf\w*|nan)|[yn]", re.IGNORECASE)
 
 
 def _reason(error: OSError | ValueError) -> str:
@@ -84,6 +87,8 @@ class _Dumper(yaml.SafeDumper):
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
     exact = not _ONLY_QUOTED.search(text)
     style = ("|" if "\n" in text else None) if exact else '"'
+    if _LIKE_A_NUMBER.fullmatch(text):
+        style = "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -137,7 +142,8 @@ def _is_ours(path: Path) -> bool:
         if path.suffix == ".json":
             document = json.loads(path.read_text(encoding="utf-8"))
             return isinstance(document, dict) and str(document.get("schema")).startswith("dmlcts-results/")
-        return f'<testsuites name="{SUITES_NAME}"' in path.read_text(encoding="utf-8")[:500]
+        marks = (f'<testsuites name="{SUITES_NAME}"', PAGE_MARK)
+        return any(mark in path.read_text(encoding="utf-8")[:500] for mark in marks)
     except (OSError, ValueError, RecursionError):
         return False
 
@@ -145,8 +151,9 @@ def _is_ours(path: Path) -> bool:
 def prepare_folder(folder: str | Path, *, keep_records: bool = False) -> Path:
     """Make sure that a run can write its results here, and clear away what an earlier one left.
 
-    Failures, ``results.json``, ``junit.xml`` and, unless ``keep_records``, the journal of an earlier run are removed,
-    so that a run that is killed cannot be mistaken for the one before; files that this project did not write stay.
+    Failures, ``results.json``, ``results.html``, ``junit.xml`` and, unless ``keep_records``, the journal of an
+    earlier run are removed, so that a run that is killed cannot be mistaken for the one before; files that this
+    project did not write stay.
 
     Raises:
         UsageError: the folder cannot be made or written.
@@ -162,7 +169,8 @@ def prepare_folder(folder: str | Path, *, keep_records: bool = False) -> Path:
             finally:
                 probe.unlink(missing_ok=True)
         leftovers = [*folder.glob(f".*{_TEMPORARY}"), *folder.glob(f"failures/.*{_TEMPORARY}")]
-        earlier = [folder / "results.json", folder / "junit.xml", *folder.glob("failures/*.yaml")]
+        views = (folder / name for name in ("results.json", "results.html", "junit.xml"))
+        earlier = [*views, *folder.glob("failures/*.yaml")]
         if not keep_records:
             earlier.append(folder / JOURNAL)
         for path in [*leftovers, *(path for path in earlier if path.is_file() and _is_ours(path))]:
@@ -175,13 +183,19 @@ def prepare_folder(folder: str | Path, *, keep_records: bool = False) -> Path:
     return folder
 
 
-def write_run(folder: Path, results: Mapping[str, Any], items: Iterable[ItemRecord]) -> list[Path]:
-    """Write a run's failures, ``junit.xml`` and ``results.json``, the last one last.
+def write_run(folder: Path, results: Mapping[str, Any], items: Iterable[ItemRecord], page: str = "") -> list[Path]:
+    """Write a run's failures, ``junit.xml``, ``results.html`` and ``results.json``, the last one last.
 
     Where ``results.json`` stands, everything that it names stands too.
 
+    Args:
+        folder: the results folder.
+        results: the results document.
+        items: the records that it was made from.
+        page: what ``results.html`` holds (:func:`dmlcts.reports.html.page`); "" for none.
+
     Returns:
-        ``results.json``, ``junit.xml`` and, if any failure was written, the folder ``failures``.
+        ``results.json``, ``results.html``, ``junit.xml`` and, if any failure was written, the folder ``failures``.
 
     Raises:
         UsageError: one of them cannot be written.
@@ -193,6 +207,8 @@ def write_run(folder: Path, results: Mapping[str, Any], items: Iterable[ItemReco
         document = failure_document(failure, results["suite"]["version"])
         write_text(folder / "failures" / name, dump_yaml(document))
     write_bytes(folder / "junit.xml", junit_xml(items, results))
+    if page:
+        write_text(folder / "results.html", page)
     write_json(folder / "results.json", results)
-    written = [folder / "results.json", folder / "junit.xml"]
+    written = [folder / "results.json", *([folder / "results.html"] if page else []), folder / "junit.xml"]
     return [*written, folder / "failures"] if failures else written

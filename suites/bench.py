@@ -1,7 +1,8 @@
 """The bench: the implementation under test on its device, and what one dispatch on it does.
 
 Whatever the implementation does ends here as a value, never as an exception that tears down the run:
-a dispatch gives an :class:`Execution`, a refusal a :class:`Refusal`, anything else a :class:`Mishap`.
+a dispatch gives an :class:`Execution`, a refusal a :class:`Refusal` (an :class:`Unsupported` where the backend
+says that it cannot express the description), anything else a :class:`Mishap`.
 """
 
 from __future__ import annotations
@@ -61,6 +62,11 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Unsupported(Refusal):
+    """The backend has no way to express a description that its level obliges it to take; nothing ran."""
+
+
+@dataclass(frozen=True)
 class Mishap:
     """The implementation did what it must never do.
 
@@ -87,7 +93,7 @@ def _mishap(error: BaseException) -> Mishap:
     match error_kind(error):
         case "device_lost":
             return Mishap("device_lost", said)
-        case "execution_failed":
+        case "execution_failed" | "not_supported":  # the latter only creation may say
             return Mishap("fail", said)
     if isinstance(error, MemoryError):
         return Mishap("resource_error", said)
@@ -109,6 +115,7 @@ class Bench:
         info: what the device says of itself.
         losses: how often the implementation's process or device was lost.
         hazards: what :mod:`dmlcts.suites.hazards` found out; ``None`` until it was asked.
+        unexplained: cases that lost the process there and did not do so again; the next test reports them.
     """
 
     def __init__(
@@ -130,6 +137,7 @@ class Bench:
         self._stack = contextlib.ExitStack()
         self.losses = 0
         self.hazards: Any = None
+        self.unexplained: list[tuple[Case, Mishap]] = []
         self._device: Any = None
         self.info: DeviceInfo = self._open(device)
         self.level = level or FeatureLevel.parse(self.info.feature_level)
@@ -186,7 +194,10 @@ class Bench:
         try:
             return self._device.create(operator)
         except Exception as error:  # the implementation's exceptions are findings, not the suite's
-            if error_kind(error) == "invalid_argument":
+            kind = error_kind(error)
+            if kind == "not_supported" and not violations(operator, self.level, self.tables):
+                return Unsupported(str(error), False)
+            if kind in ("invalid_argument", "not_supported"):
                 return Refusal(str(error), self.obliged(operator))
             return self._recovered(error)
 

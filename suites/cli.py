@@ -11,9 +11,10 @@ from typing import Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from dmlcts.suites import certify_commands, departure_commands, sweep_commands
+from dmlcts.suites import certify_commands, departure_commands, report_commands, sweep_commands
+from dmlcts.suites.compare_commands import compare as compare_backends
 
-USAGE, UNAVAILABLE, NOT_CONFORMANT = 2, 3, 1
+USAGE, UNAVAILABLE, NOT_CONFORMANT, INCOMPLETE = 2, 3, 1, 4
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
 _BACKEND_HELP = (
     "The implementation: a name from `dmlcts backends`, package.module:attribute, or path/to/file.py:attribute."
@@ -56,6 +57,8 @@ def main() -> None:
 
 main.add_command(departure_commands.baseline)
 main.add_command(departure_commands.findings)
+main.add_command(report_commands.report)
+main.add_command(report_commands.diff)
 for _command in (certify_commands.certify, certify_commands.verify, certify_commands.keygen):
     main.add_command(_command)
 
@@ -109,7 +112,7 @@ def _selection_options(command: Command) -> Command:
     show_default=True,
     type=click.Path(),
     metavar="DIR",
-    help="Where results.json, junit.xml and failures/*.yaml go.",
+    help="Where results.json, results.html, junit.xml and failures/*.yaml go.",
 )
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist.")
 @click.option("--shard", metavar="I/N", help="Only the Ith of N parts of the run; `dmlcts merge` joins them.")
@@ -182,6 +185,7 @@ def run(
     click.echo(f"  {running.shown_command(settings)}")
     finished = running.execute(settings, workers=workers, verbose=verbose, resume=resume is not None)
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
+    report_commands.tell_github(settings.results, settings.tables)
     if finished.complaint is not None:
         sys.exit(USAGE)  # the plugin has said it, below the summary
     sys.exit(exit_code(finished.verdict))
@@ -239,7 +243,7 @@ def replay(
 ) -> None:
     """Judge one failing case again, from a file under failures/, on this or another backend.
 
-    Exit code 1 where it fails, 0 where it passes.
+    Exit code 1 where it fails, 0 where it passes, 4 where the backend has no way to express it.
     """
     from dmlcts.suites.replaying import load_case
     from dmlcts.suites.replaying import replay as judge_again
@@ -256,7 +260,7 @@ def replay(
     finally:
         bench.close()
     click.echo(said.text)
-    sys.exit(NOT_CONFORMANT if said.failed else 0)
+    sys.exit(NOT_CONFORMANT if said.failed else 0 if said.supported else INCOMPLETE)
 
 
 @main.command()
@@ -429,6 +433,7 @@ def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
     sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), click.echo) else 0)
 
 
+main.add_command(compare_backends)
 sweep_commands.register(main, _backend_options, EXIT_CODES)
 
 

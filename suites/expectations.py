@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
-from dmlcts.suites.bench import Bench, Execution, Mishap, Refusal
+from dmlcts.suites.bench import Bench, Execution, Mishap, Refusal, Unsupported
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.values import Values, simplicity, text, text_with_bits
 
@@ -64,6 +65,9 @@ class Judgement:
         elements: how many elements were judged.
         executions: the dispatches, in order; empty where the implementation legitimately refused.
         refused: the implementation refused the description, and had the right to.
+        unsupported: why the backend cannot express the description; ``clauses`` then holds the one for whose
+            sake it cannot, and nothing was checked. ``None`` where it can.
+        unreached: ids of the further clauses that the case would have checked.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -71,6 +75,8 @@ class Judgement:
     elements: int = 0
     executions: tuple[Execution, ...] = ()
     refused: bool = False
+    unsupported: str | None = None
+    unreached: tuple[str, ...] = ()
 
 
 Expectation = Callable[[Bench, Case], Judgement]
@@ -107,11 +113,61 @@ def _stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
             clause = case.layout_clause  # the values alone do no harm
         finding = Finding(clause, outcome.outcome, case, title, (("said", outcome.text),))
         return Judgement((finding,), (clause,))
+    if isinstance(outcome, Unsupported):
+        return _unsupported(bench, case, outcome)
     if not outcome.obliged:
         return Judgement(refused=True)
     clause = _refused_clause(bench, case)
     title = f"refused, though feature level {bench.level} obliges it to accept"
     return Judgement((Finding(clause, "fail", case, title, (("said", outcome.text),)),), (clause,))
+
+
+def _unsupported(bench: Bench, case: Case, outcome: Unsupported) -> Judgement:
+    """The judgement of a case that the backend cannot express, under the clause for whose sake it cannot."""
+    clause = _lacking(bench, case)
+    others = value_clauses(case) if case.expectation in WITHOUT_DISPATCH else (*value_clauses(case), *MEMORY_CLAUSES)
+    unreached = tuple(name for name in others if name != clause)
+    return Judgement(clauses=(clause,), unsupported=outcome.text, unreached=unreached)
+
+
+def _lacking(bench: Bench, case: Case) -> str:
+    """Which clause a case cannot be expressed for: ScaleBias's or the strides' own, the layout's, or the values'.
+
+    A test about something else that happens to draw ScaleBias or strides loses those cases and keeps its others.
+    """
+
+    def expressible(operator: OperatorDesc) -> bool:
+        return not isinstance(_attempt(bench, operator), Unsupported)
+
+    operator, packed = case.operator, _packed(bench, case).operator
+    table = bench.tables.operator(operator.name)
+    plain_attributes: dict[str, Attribute] = {
+        name: None if isinstance(value, ScaleBias) else value for name, value in operator.attributes.items()
+    }
+    unscaled = OperatorDesc(operator.name, operator.tensors, plain_attributes)
+    strided = any(tensor.strides is not None for tensor in operator.tensors.values())
+    if expressible(unscaled):
+        own = f"{table.prefix}.scale-bias{'' if case.data_type.is_floating else '.integer'}"
+        return next((clause.id for clause in table.clauses if clause.id == own), case.clause)
+    if strided and expressible(OperatorDesc(operator.name, packed.tensors, plain_attributes)):
+        named = case.layout_clause or case.clause
+        return named if named.startswith("tensor.strides.") else _stride_clause(operator)
+    if case.layout_clause is not None and expressible(packed):
+        return case.layout_clause
+    return case.clause
+
+
+def _stride_clause(operator: OperatorDesc) -> str:
+    """The clause on the kind of strides that a description has."""
+    packed = TensorDesc(operator.input.data_type, operator.input.sizes).element_strides
+    source, target = operator.input.element_strides, operator.output.element_strides
+    if source == target == packed:
+        return "tensor.strides.packed"
+    if 0 in source:
+        return "tensor.strides.broadcast"
+    if any(list(strides) != sorted(strides, reverse=True) for strides in (source, target)):
+        return "tensor.strides.permuted"
+    return "tensor.strides.padded" if source == target else "tensor.strides.output"
 
 
 def _packed(bench: Bench, case: Case) -> Case:
@@ -143,8 +199,31 @@ def _refused_clause(bench: Bench, case: Case) -> str:
             ordinary[item.name] = None
     usual = OperatorDesc(case.operator.name, case.operator.tensors, ordinary)
     if usual != case.operator and _attempt(bench, usual) is None:
-        return case.clause
+        general = case.clause == f"{table.prefix}.formula" or bench.tables.clause(case.clause).subject == "properties"
+        return (general and _cast_clause(bench, case.operator)) or case.clause
     return support_clause(bench, case.operator)
+
+
+def _cast_clause(bench: Bench, operator: OperatorDesc) -> str | None:
+    """The clause on the cast of the bounds, where one of them is not a value of the tensor's type."""
+    table = bench.tables.operator(operator.name)
+    data_type = operator.input.data_type
+    wanted: list[str] = []
+    for name in table.float_attributes:
+        value = operator.attributes[name]
+        if not isinstance(value, np.float32) or not np.isfinite(value):
+            continue
+        if data_type is DataType.FLOAT16:
+            with np.errstate(over="ignore"):
+                half = np.float16(value)
+            if np.isinf(half):
+                wanted.insert(0, "float16-overflow")
+            elif np.float32(half) != value:
+                wanted += ["float16", "inexact"]
+        elif not data_type.is_floating and not float(value).is_integer():
+            wanted += ["integer", "inexact"]
+    known = {clause.id for clause in table.clauses}
+    return next((clause for clause in (f"{table.prefix}.cast.{name}" for name in wanted) if clause in known), None)
 
 
 def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list[Finding]:
@@ -265,7 +344,7 @@ def judge_oracle(bench: Bench, case: Case) -> Judgement:
 def judge_refused(bench: Bench, case: Case) -> Judgement:
     """The description is refused with InvalidArgument."""
     answer = _attempt(bench, case.operator)
-    if isinstance(answer, Refusal):
+    if isinstance(answer, Refusal) and not isinstance(answer, Unsupported):
         # a type that only a later level lists may be refused for that alone: it says nothing about the clause
         table = bench.tables.operator(case.operator.name)
         known = any(case.data_type in support.data_types for support in table.support_at(bench.level))
@@ -285,7 +364,7 @@ def judge_accepted(bench: Bench, case: Case) -> Judgement:
 def judge_either(bench: Bench, case: Case) -> Judgement:
     """The description may be refused or accepted, but nothing worse may happen; nothing is dispatched."""
     answer = _attempt(bench, case.operator)
-    if isinstance(answer, Mishap):
+    if isinstance(answer, (Mishap, Unsupported)):
         return _stopped(bench, case, answer)
     return Judgement((), value_clauses(case), refused=answer is not None)
 
@@ -495,7 +574,7 @@ def _together(judgements: list[Judgement], clause: str) -> Judgement:
 def judge_again(bench: Bench, case: Case) -> Judgement:
     """A kernel judged four times: on other values, at other places, in place, and on the first values again."""
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if alone.findings or alone.refused:
+    if alone.findings or alone.refused or alone.unsupported is not None:
         return alone
     kernel = bench.create(case.operator)
     if isinstance(kernel, (Refusal, Mishap)):
@@ -546,11 +625,13 @@ def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
 def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     """The kernel judged while kernels of other attributes and operators live, and after those were closed."""
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if alone.findings or alone.refused:
+    if alone.findings or alone.refused or alone.unsupported is not None:
         return alone
     cases = [replace(case, operator=operator, expectation="oracle") for operator in _neighbours(bench, case)]
     cases.insert(len(cases) // 2, case)
     kernels = [bench.create(other.operator) for other in cases]
+    expressed = [not isinstance(kernel, Unsupported) for kernel in kernels]  # a runtime may lack some neighbours
+    kernels, cases = list(compress(kernels, expressed)), list(compress(cases, expressed))
     for kernel, other in zip(kernels, cases, strict=True):
         if isinstance(kernel, (Refusal, Mishap)):
             made = [one for one in kernels if not isinstance(one, (Refusal, Mishap))]

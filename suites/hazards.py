@@ -31,11 +31,13 @@ class Hazards:
         operators: names of operators lost at their very first case.
         data_types: operators with element types lost at their lowest rank.
         ranks: operators with ranks lost at their first element type.
+        first: operators with that first element type.
     """
 
     operators: frozenset[str] = frozenset()
     data_types: frozenset[tuple[str, DataType]] = frozenset()
     ranks: frozenset[tuple[str, int]] = frozenset()
+    first: frozenset[tuple[str, DataType]] = field(default=frozenset(), compare=False)
 
     def __bool__(self) -> bool:
         return bool(self.operators or self.data_types or self.ranks)
@@ -52,9 +54,15 @@ class Hazards:
         )
 
 
-def is_wanted(case: Case) -> bool:
-    """Whether a case is judged even under a hazard: what a support table's clause lists is tried, each of it."""
-    return any(".support." in clause for clause in value_clauses(case))
+def is_wanted(hazards: Hazards, case: Case, tried: int) -> bool:
+    """Whether a case is judged even under a hazard, where a test has tried so many such cases before.
+
+    What a support table's clause lists is tried: all of it on the operator's first element type, one case of it on
+    each other type.
+    """
+    if not any(".support." in clause for clause in value_clauses(case)):
+        return False
+    return not tried or (case.operator.name, case.data_type) in hazards.first
 
 
 @dataclass
@@ -63,11 +71,21 @@ class _Survey:
     lost: set[object] = field(default_factory=set)
 
     def survives(self, operator: OperatorDesc) -> bool:
-        """Whether the process is still there after a dispatch of ones."""
+        """Whether the process is still there after a dispatch of ones; asked twice where it is not."""
+        case = Case(operator, Values.of([1], operator.input.data_type), "execution.independent")
+        lost = self._lost(case)
+        if lost is None:
+            return True
+        with self.bench.hurried():
+            if self._lost(case) is not None:
+                return False
+        self.bench.unexplained.append((case, lost))
+        return True
+
+    def _lost(self, case: Case) -> Mishap | None:
         before = self.bench.losses
-        values = Values.of([1], operator.input.data_type)
-        outcome = self.bench.run(Case(operator, values, "execution.independent"))
-        return not (isinstance(outcome, Mishap) and self.bench.losses > before)
+        outcome = self.bench.run(case)
+        return outcome if isinstance(outcome, Mishap) and self.bench.losses > before else None
 
 
 def _subjects(bench: Bench) -> Iterator[list[Subject]]:
@@ -86,10 +104,11 @@ def survey(bench: Bench) -> Hazards:
         DeviceGone: the device is lost and does not come back.
     """
     asked = _Survey(bench)
-    operators, data_types, ranks = set(), set(), set()
+    operators, data_types, ranks, firsts = set(), set(), set(), set()
     for subjects in _subjects(bench):
         first = subjects[0]
         name = first.table.operator
+        firsts.add((name, first.data_type))
 
         def case(subject: Subject, rank: int) -> OperatorDesc:
             return subject.describe((_SIZE,) * rank, subject.attributes())
@@ -101,7 +120,7 @@ def survey(bench: Bench) -> Hazards:
         data_types |= {
             (name, one.data_type) for one in subjects[1:] if not asked.survives(case(one, one.ranks[0]))
         }  # fmt: skip
-    return Hazards(frozenset(operators), frozenset(data_types), frozenset(ranks))
+    return Hazards(frozenset(operators), frozenset(data_types), frozenset(ranks), frozenset(firsts))
 
 
 def hazards_of(bench: Bench) -> Hazards:

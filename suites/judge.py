@@ -15,7 +15,7 @@ from dmlcts.suites.bench import Bench, Execution
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import Finding, Judgement, judge_case, plain, value_clauses
 from dmlcts.suites.hazards import hazards_of, is_wanted
-from dmlcts.suites.surviving import judge_hazard, judge_surviving
+from dmlcts.suites.surviving import judge_hazard, judge_surviving, unexplained
 from dmlcts.suites.values import Values, text_with_bits
 
 _MOST_SHRINKS = 60
@@ -24,6 +24,7 @@ _MOST_SHRUNK_ELEMENTS = 1 << 26
 _MOST_LOSSES = 4
 _MOST_TIMEOUTS = 2
 _SHRINKS_WITH_LOSS = {"timeout": 1, "crash": 6, "device_lost": 6, "resource_error": 2}
+_MOST_PLAIN = 1 << 16
 _Row = tuple[str, str, str]
 
 
@@ -42,6 +43,7 @@ class Tally:
     cases: int = 0
     elements: int = 0
     failures: int = 0
+    unsupported: int = 0  # further cases that the backend could not express, for this clause's sake
 
 
 @dataclass
@@ -54,6 +56,7 @@ class Ledger:
         findings: what is wrong; with hypothesis, what the last failing example showed.
         refused: how many cases the implementation had the right to refuse.
         left_out: how many cases were not tried, because the process is known not to survive them.
+        unsupported: what the backend said of the first case that it could not express; "" where there is none.
     """
 
     tallies: dict[_Row, Tally] = field(default_factory=dict)
@@ -61,15 +64,27 @@ class Ledger:
     findings: tuple[Finding, ...] = ()
     refused: int = 0
     left_out: int = 0
+    unsupported: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no case was judged."""
+        return not any(tally.cases for tally in self.tallies.values())
 
     def count(self, case: Case, judgement: Judgement) -> None:
         """Add a judged case."""
         if judgement.refused:
             self.refused += 1
             return
+        row = (case.operator.name, case.data_type.name)
+        if judgement.unsupported is not None:
+            self.unsupported = self.unsupported or judgement.unsupported
+            for clause in (*judgement.clauses, *judgement.unreached):
+                self.tallies.setdefault((clause, *row), Tally()).unsupported += clause in judgement.clauses
+            return
         broken = {finding.clause for finding in judgement.findings}
         for clause in dict.fromkeys((*judgement.clauses, *broken)):
-            tally = self.tallies.setdefault((clause, case.operator.name, case.data_type.name), Tally())
+            tally = self.tallies.setdefault((clause, *row), Tally())
             tally.cases += 1
             tally.elements += judgement.elements
             tally.failures += clause in broken
@@ -88,6 +103,7 @@ class Judge:
         self._losses: dict[Case, Judgement] = {}
         self._unexpected: list[str] = []
         self._hazardous: Case | None = None
+        self._tried_hazards = 0
         self._ended = False
 
     def __call__(self, case: Case) -> Judgement:
@@ -101,8 +117,11 @@ class Judge:
         findings: list[Finding] = []
         for case in cases:
             judgement = self._judged(case)
-            findings += judgement.findings
+            findings += [one for one in judgement.findings if not any(one is known for known in findings)]
             judgements.append(judgement)
+        for finding in unexplained(self.bench):
+            self.ledger.count(finding.case, Judgement((finding,)))
+            findings.append(finding)
         if findings:
             self._ended = bool(self._losses)
             self.fail(findings)
@@ -116,12 +135,15 @@ class Judge:
         """
         if case in self._losses:
             return self._losses[case]
-        expected = hazards_of(self.bench).covers(case)
-        if expected and not is_wanted(case):
+        hazards = hazards_of(self.bench)
+        expected = hazards.covers(case)
+        spared = expected and not is_wanted(hazards, case, self._tried_hazards)
+        if spared:
             self._hazardous = self._hazardous or case
-        if self._ended or (expected and not is_wanted(case)) or self._enough():
+        if self._ended or spared or self._enough():
             self.ledger.left_out += 1
             return Judgement()
+        self._tried_hazards += expected
         return self._tried(case, expected=expected)
 
     def _tried(self, case: Case, *, expected: bool) -> Judgement:
@@ -141,7 +163,7 @@ class Judge:
     def conclude(self) -> None:
         """End a test: where every case was left out, one is judged all the same, so that nothing passes unseen."""
         __tracebackhide__ = True
-        if self._hazardous is not None and not self.ledger.tallies:
+        if self._hazardous is not None and self.ledger.is_empty:
             judgement = self._tried(self._hazardous, expected=True)
             if judgement.findings:
                 self.fail(judgement.findings)
@@ -165,7 +187,8 @@ class Judge:
         known, first = self.ledger.behaviours.get(row, ("", example))
         seen = [*known.split("; "), behaviour] if known else [behaviour]
         self.ledger.behaviours[row] = ("; ".join(dict.fromkeys(seen)), first)
-        self.ledger.tallies.setdefault(row, Tally(cases=1))
+        tally = self.ledger.tallies.setdefault(row, Tally())
+        tally.cases = max(1, tally.cases)
 
 
 def smallest(bench: Bench, finding: Finding) -> Finding:
@@ -173,9 +196,11 @@ def smallest(bench: Bench, finding: Finding) -> Finding:
 
     A value that is wrong by itself is reduced to a packed tensor of that one element, and then breaks the
     case's value clause; what needs its layout, position or neighbours keeps them, as small as they can be.
+    What goes wrong in a packed tensor of as many elements as well, though not in one of a single element, breaks
+    ``tensor.position``, whatever the case was about.
     What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``.
     """
-    least = _smallest(bench, finding)
+    least = _anywhere(bench, _smallest(bench, finding))
     if least.outcome != "fail" or least.clause.startswith("execution."):
         return least
     fresh = bench.fresh()
@@ -191,6 +216,22 @@ def smallest(bench: Bench, finding: Finding) -> Finding:
     finally:
         fresh.close()
     return least
+
+
+def _anywhere(bench: Bench, finding: Finding) -> Finding:
+    """The finding in a packed tensor on a fresh device, out of place, where wrong values show there as well."""
+    case, count = finding.case, finding.case.operator.input.element_count
+    if finding.outcome != "fail" or not finding.wrong or finding.clause != case.layout_clause or count > _MOST_PLAIN:
+        return finding
+    if finding.clause in ("tensor.position", "tensor.output.complete"):
+        return finding
+    fresh = bench.fresh()
+    try:
+        packed = plain(fresh, case, case.values, count)
+        found = _again(fresh, replace(packed, layout_clause="tensor.position", expectation="oracle"), "fail")
+        return finding if found is None or found.clause != "tensor.position" else _smallest(fresh, found)
+    finally:
+        fresh.close()
 
 
 def _smallest(bench: Bench, finding: Finding) -> Finding:

@@ -236,13 +236,16 @@ def judge(request: pytest.FixtureRequest, bench: Bench) -> Judge:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A test all of whose cases the implementation had the right to refuse is skipped, not passed."""
+    """A test none of whose cases ran, refused rightly or beyond what the backend can express, is skipped."""
     result = yield
     made = item.stash.get(_JUDGE, None)
     if made is not None:
         made.conclude()
-    if made is not None and made.ledger.refused and not made.ledger.tallies:
-        pytest.skip(f"not supported, and not obliged at feature level {made.bench.level}")
+    if made is not None and made.ledger.is_empty:
+        if made.ledger.unsupported:
+            pytest.skip(f"the backend cannot express it: {made.ledger.unsupported}")
+        if made.ledger.refused and not made.ledger.tallies:
+            pytest.skip(f"not supported, and not obliged at feature level {made.bench.level}")
     return result
 
 

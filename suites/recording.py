@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
+from dmlcts.reports.html import page
 from dmlcts.reports.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, describe_device
@@ -50,7 +51,8 @@ def item_record(
     behaviours = () if judge is None else tuple(
         Behaviour(*row, behaviour, example) for row, (behaviour, example) in judge.ledger.behaviours.items()
     )  # fmt: skip
-    if error is not None and outcome in (Outcome.HARNESS_ERROR, Outcome.DEVICE_LOST):
+    told = isinstance(error, ConformanceFailure)
+    if error is not None and not told and outcome in (Outcome.HARNESS_ERROR, Outcome.DEVICE_LOST):
         failures.append(FailureRecord("", "", "", outcome, test, f"{type(error).__name__}: {error}",
                                       report.longreprtext, {}))  # fmt: skip
     left_out = 0 if judge is None else judge.ledger.left_out
@@ -114,7 +116,8 @@ def _tallies(
     failures: list[FailureRecord],
     moved: dict[tuple[str, str, str], tuple[str, str, str]],
 ) -> list[ClauseTally]:
-    counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in judge.ledger.tallies.items()}
+    tallies = judge.ledger.tallies
+    counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in tallies.items()}
     for origin, target in moved.items():
         failed = counted[origin][2]
         counted[origin][2] = 0
@@ -129,9 +132,11 @@ def _tallies(
     for row, (cases, elements, failed) in counted.items():
         unspecified = judge.bench.tables.clause(row[0]).obligation == "unspecified"
         clean = Outcome.CHARACTERISED if unspecified else Outcome.PASS
-        found.append(
-            ClauseTally(*row, outcomes.get(row, clean if not failed else Outcome.FAIL), cases, elements, failed)
-        )
+        if not cases:
+            clean = Outcome.NOT_SUPPORTED  # a row without a case comes of cases that the backend could not express
+        outcome = outcomes.get(row, clean if not failed else Outcome.FAIL)
+        lacking = tallies[row].unsupported if row in tallies else 0
+        found.append(ClauseTally(*row, outcome, cases, elements, failed, lacking))
     return found
 
 
@@ -169,7 +174,7 @@ def publish(run: Run) -> Callable[[], None]:
         run.complaint = error
     run.prepare()
     folder = settings.results
-    written = write_run(folder, results, records)
+    written = write_run(folder, results, records, page(results, settings.tables))
     run.verdict = Verdict(results["verdict"])
 
     def show() -> None:

@@ -20,10 +20,11 @@ _MOST_BYTES = 1 << 31
 
 @dataclass(frozen=True)
 class Replay:
-    """What replaying came to: whether the case fails, and the account of it."""
+    """What replaying came to: whether the case fails, the account of it, and whether the backend can express it."""
 
     failed: bool
     text: str
+    supported: bool = True
 
 
 def load_case(path: str | Path, tables: Tables) -> Case:
@@ -64,6 +65,8 @@ def replay(bench: Bench, case: Case, command: str) -> Replay:
     if judgement.findings:
         return Replay(True, "\n\n".join(account(bench.tables, finding, command) for finding in judgement.findings))
     subject = f"{case.operator.name} on {case.data_type.name}"
+    if judgement.unsupported is not None:
+        return Replay(False, f"{subject}: not supported by the backend: {judgement.unsupported}", supported=False)
     if judgement.refused:
         return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
     return Replay(False, f"{subject}: passes, {judgement.elements} elements judged ({case.clause})")

@@ -110,9 +110,12 @@ class Subject:
         return Case(operator, values, clause, layout_clause, expectation, placement or Placement())
 
     def values_clause(self, attributes: Mapping[str, Any]) -> str:
-        """The clause that states the operator's values: ``clip.formula``, or the rounding mode's."""
+        """The clause that states the operator's values: the formula's, inverted bounds' or the rounding mode's."""
         mode = attributes.get("RoundingMode")
         known = {clause.id for clause in self.table.clauses}
+        inverted = self.clause("bounds.inverted")
+        if inverted in known and attributes.get("Min", 0) > attributes.get("Max", 0):
+            return inverted
         named = {
             "HALVES_TO_NEAREST_EVEN": "nearest-even",
             "TOWARD_ZERO": "toward-zero",

@@ -44,6 +44,16 @@ def _explained(finding: Finding, seen: set[str]) -> Finding:
     )  # fmt: skip
 
 
+def unexplained(bench: Bench) -> tuple[Finding, ...]:
+    """What was lost before any test began and did not happen again: told once, by whoever asks first."""
+    lost, bench.unexplained = bench.unexplained, []
+    return tuple(
+        _explained(Finding(case.clause, mishap.outcome, case, mishap.title or "the device was lost",
+                           (("said", mishap.text),)), set())
+        for case, mishap in lost
+    )  # fmt: skip
+
+
 def judge_hazard(bench: Bench, case: Case) -> Judgement:
     """Judge a case that is known to lose the process: with a shorter limit, and without trying it again."""
     with bench.hurried():

@@ -55,11 +55,13 @@ def test_infinite_and_one_sided_bounds(subject: Subject, judge: Judge) -> None:
     ends = [np.float32(value) for value in (-2.5, 0.0, 3.0)]
     pairs = [(-infinity, infinity), (infinity, -infinity), (infinity, infinity), (-infinity, -infinity)]
     pairs += [pair for end in ends for pair in ((-infinity, end), (end, infinity), (infinity, end), (end, -infinity))]
-    clause = subject.clause("bounds.infinite")
-    judge.all(
-        subject.case(clause, lattice.inputs(subject.data_type, _floats(attributes)), attributes)
-        for attributes in subject.attribute_sets(pairs)
-    )
+    general, infinite = subject.clause("formula"), subject.clause("bounds.infinite")
+    cases = []
+    for attributes in subject.attribute_sets(pairs):
+        clause = subject.values_clause(attributes)
+        inputs = lattice.inputs(subject.data_type, _floats(attributes))
+        cases.append(subject.case(infinite if clause == general else clause, inputs, attributes))
+    judge.all(cases)
 
 
 @checks("{op}.formula", data_types=NARROW)
@@ -88,7 +90,7 @@ def test_drawn_bounds_and_values(subject: Subject, judge: Judge, data: st.DataOb
     """Any bounds whose cast is fixed, in any order, on small arrays of any values."""
     attributes = data.draw(strategies.attributes(subject), label="attributes")
     stream = data.draw(strategies.values(subject.data_type), label="stream")
-    judge(subject.case(subject.clause("formula"), stream, attributes))
+    judge(subject.case(subject.values_clause(attributes), stream, attributes))
 
 
 @checks("{op}.formula")

@@ -167,5 +167,7 @@ def test_zero_strides_on_the_output_are_characterised(subject: Subject, judge: J
     operator = OperatorDesc(subject.table.operator, tensors, subject.attributes())
     clause = "tensor.strides.zero-output"
     judgement = judge(Case(operator, Values.of([1], subject.data_type), clause, None, "either", Placement()))
+    if judgement.unsupported is not None:
+        return
     behaviour = "an output stride of zero is refused" if judgement.refused else "an output stride of zero is accepted"
     judge.characterise(clause, operator, behaviour)

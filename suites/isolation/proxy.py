@@ -25,6 +25,7 @@ Bytes = NDArray[np.uint8]
 
 DEFAULT_TIMEOUT = 30.0
 _LEAST_OPENING = 120.0
+_MOST_OPENINGS = 3
 _SECONDS_A_MEBIBYTE = 0.05
 
 
@@ -285,8 +286,14 @@ class IsolatedDevice:
 
     def number(self) -> int:
         """The device's number in the running process, opened there where it is not yet."""
-        if self._generation != self.host.generation or not self.host.alive:
-            self._open()
+        for attempt in range(_MOST_OPENINGS):
+            if self._generation == self.host.generation and self.host.alive:
+                break
+            try:
+                self._open()
+            except BackendUnavailable:
+                if attempt == _MOST_OPENINGS - 1:
+                    raise
         return self._number
 
     def create(self, operator: OperatorDesc) -> IsolatedKernel:

@@ -1,7 +1,7 @@
 """The worker: opens the backend and does what the suite asks, until the suite goes away.
 
-Run as ``python -m dmlcts.suites.isolation.worker FILE NAME [GROWTH]``; it speaks frames on what were its standard input and
-output when it started. The implementation's own output goes to standard error.
+Run as ``python -m dmlcts.suites.isolation.worker FILE NAME [GROWTH]``; it speaks frames on what were its standard input
+and output when it started. The implementation's own output goes to standard error.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,14 @@ class Ran:
         """The outcomes of a clause's rows."""
         assert self.results is not None, self.out + self.err
         return {row["outcome"] for row in self.results["clauses"] if row["id"] == clause}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_step_summary() -> Iterator[None]:
+    """Runs that the selftests start must not fill the page of the job that they run in."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+        yield
 
 
 @pytest.fixture

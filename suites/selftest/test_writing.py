@@ -117,6 +117,16 @@ def test_yaml_gives_back_what_was_written(document: dict[str, Any], text: str) -
     assert yaml.safe_load(dump_yaml(whole)) == whole
 
 
+@pytest.mark.parametrize("text", ["inf", "-inf", "nan", "1e-07", "3e+38", "1.5", "-0.0", ".5", "0x3f800000", "y", "1_0",
+                                  "007", "2026-11-21", "12:30", "null", "~", "", "True", "0 or -0"])  # fmt: skip
+def test_a_text_that_looks_like_something_else_reads_back_as_a_text(tmp_path: Path, text: str) -> None:
+    case = {"attributes": {"Min": {"bits": "0x7f800000", "value": text}}}
+    failure = named(FailureRecord(**{**FAILURE.to_json(), "outcome": Outcome.FAIL, "title": text or "t", "case": case}))
+    write_text(tmp_path / "failure.yaml", dump_yaml(failure_document(failure, "0.1.0")))
+    read = load_failure(tmp_path / "failure.yaml")
+    assert (read["case"], read["title"]) == (case, text or "t")
+
+
 def test_shared_parts_are_written_out() -> None:
     shared = [1, {"a": 2}]
     assert "&" not in dump_yaml({"one": shared, "two": shared})

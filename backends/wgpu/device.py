@@ -1,0 +1,265 @@
+"""Opening an adapter, and the pipelines that are compiled for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, DeviceLost, ExecutionFailed, InvalidArgument
+from dmlcts.backends.wgpu.adapters import Adapter, choose, find_adapters, load_wgpu
+from dmlcts.backends.wgpu.elements import Element, elements
+from dmlcts.backends.wgpu.faults import faults_translated
+from dmlcts.backends.wgpu.kernel import WgpuKernel
+from dmlcts.backends.wgpu.layout import Axes, Limits
+from dmlcts.backends.wgpu.programs import OPERATORS, Program, program_of
+from dmlcts.backends.wgpu.resources import Resources
+from dmlcts.backends.wgpu.shaders import GROUP, Shader, prepared_folder
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, UsageError
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.rules import violations
+
+
+class WgpuBackend:
+    """Runs the operators on a GPU through wgpu-py."""
+
+    name = "wgpu"
+
+    def open(
+        self,
+        *,
+        adapter: str = "",
+        power: str = "high",
+        float16: str = "auto",
+        int64: str = "auto",
+        builtin: str = "no",
+        dump: str = "",
+        feature_level: str | FeatureLevel = "5.0",
+    ) -> WgpuDevice:
+        """Open an adapter.
+
+        Args:
+            adapter: its number in wgpu's list, or a part of its name; "" for the best that is not OpenGL.
+            power: "high" prefers a discrete GPU, "low" an integrated one.
+            float16: "native" or "emulated" in FLOAT32; "auto" takes the native one where there is one.
+            int64: "native" or "emulated" in pairs of 32-bit words; "auto" likewise.
+            builtin: "yes" uses WGSL's clamp, round and trunc.
+            dump: a folder that every shader is written to.
+            feature_level: the level to claim; what it does not list is refused.
+
+        Raises:
+            BackendUnavailable: there is no wgpu, no adapter, or not the feature that was asked for.
+            UsageError: an option's value makes no sense.
+        """
+        level = FeatureLevel.parse(feature_level)
+        for option, value in (("float16", float16), ("int64", int64)):
+            if value not in ("auto", "native", "emulated"):
+                raise UsageError(f"{option} is {value!r}", f"give -o {option}=native or -o {option}=emulated")
+        if builtin not in ("yes", "no"):
+            raise UsageError(f"builtin is {builtin!r}", "give -o builtin=yes or -o builtin=no")
+        folder = prepared_folder(dump) if dump else None
+        wgpu = load_wgpu()
+        chosen = choose(find_adapters(wgpu), adapter, power)
+        # D3D12 offers 64-bit integers, but not in storage buffers (gfx-rs/wgpu issues 5857 and 6081).
+        native = {
+            "float16": _native(chosen, "float16", float16, "shader-f16"),
+            "int64": _native(chosen, "int64", int64, "shader-int64", unless="D3D12"),
+        }
+        known = elements(native_float16=native["float16"], native_int64=native["int64"])
+        return WgpuDevice(wgpu, chosen, known, level, builtin=builtin == "yes", dump=folder)
+
+
+def _native(adapter: Adapter, option: str, wanted: str, feature: str, unless: str = "") -> bool:
+    offered = feature in adapter.handle.features
+    if wanted == "native" and not offered:
+        cause = f"the adapter {adapter.name!r} does not offer {feature}"
+        raise BackendUnavailable(cause, f"leave -o {option}=native out, and it is emulated")
+    return wanted == "native" or (wanted == "auto" and offered and adapter.backend != unless)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A shader and wgpu's pipeline of it."""
+
+    shader: Shader
+    pipeline: Any
+
+
+class WgpuDevice:
+    """An adapter, claiming ``level``; a context manager. :meth:`WgpuBackend.open` makes it."""
+
+    def __init__(
+        self,
+        wgpu: Any,
+        adapter: Adapter,
+        known: Mapping[DataType, Element],
+        level: FeatureLevel,
+        *,
+        builtin: bool,
+        dump: Path | None,
+    ) -> None:
+        self._level = level
+        self._tables = load_tables()
+        self._elements = known
+        self._builtin = builtin
+        self._dump = dump
+        self._compiled: dict[Shader, Compiled] = {}
+        self._closed = False
+        self._lost = ""
+        self.turn = threading.Lock()  # the buffers serve one dispatch at a time, whichever thread it is from
+        limits = adapter.handle.limits
+        alignment = max(limits["min-storage-buffer-offset-alignment"], 16)
+        self.binding_limits = Limits(limits["max-storage-buffer-binding-size"] // 16 * 16, alignment)
+        self.most_groups = int(limits["max-compute-workgroups-per-dimension"])
+        try:
+            features = sorted({element.feature for element in known.values()} - {""})
+            self.handle = adapter.handle.request_device_sync(required_features=features)
+            layout = self.handle.create_bind_group_layout(entries=_layout_entries(wgpu))
+            self._pipeline_layout = self.handle.create_pipeline_layout(bind_group_layouts=[layout])
+            self.resources = Resources(wgpu, self.handle, layout, int(limits["max-buffer-size"]))
+        except Exception as error:
+            cause = f"the adapter {adapter.name!r} gives no device: {error}"
+            raise BackendUnavailable(cause, "choose another with -o adapter=NAME, or mend its driver") from error
+        self.info = _described(wgpu, adapter, known, level, builtin, self._tables.operators)
+
+    def create(self, operator: OperatorDesc) -> WgpuKernel:
+        """Check ``operator`` against the rules of the claimed level and compile its shader.
+
+        Raises:
+            InvalidArgument: it breaks rules; the message gives each clause and what is wrong.
+            ExecutionFailed: the device is closed, or the shader is not accepted.
+            DeviceLost: the adapter is gone.
+            MemoryError: a tensor is beyond what a buffer of the adapter can hold.
+        """
+        self.check_open()
+        if sorted(operator.tensors) != ["InputTensor", "OutputTensor"]:
+            raise InvalidArgument(f"the tensors are {sorted(operator.tensors)}, not InputTensor and OutputTensor")
+        try:
+            table = self._tables.operator(operator.name)
+        except UsageError as error:
+            raise InvalidArgument(error.cause) from None
+        if table.operator not in OPERATORS:
+            raise InvalidArgument(f"the wgpu backend has no {table.operator}")
+        found = [f"{one.clause}: {one.text}" for one in violations(operator, self._level, self._tables)]
+        found += _layout_violations(operator)
+        known = [attribute.name for attribute in table.attributes]
+        found += [f"{table.operator} has no attribute {name}" for name in operator.attributes if name not in known]
+        if found:
+            raise InvalidArgument("; ".join(found))
+        for tensor in operator.tensors.values():
+            self.resources.check(tensor.total_size_in_bytes)
+        named = OperatorDesc(table.operator, operator.tensors, operator.attributes)
+        program = program_of(named, self._elements[operator.input.data_type])
+        return WgpuKernel(self, operator, program, table.in_place, self._tables.limits["offset_alignment"])
+
+    def compiled(self, program: Program, axes: Axes) -> Compiled:
+        """The shader that computes ``program`` on elements laid out as ``axes`` say, compiled once.
+
+        Raises:
+            ExecutionFailed: it is not accepted.
+            DeviceLost: the adapter is gone.
+        """
+        shader = Shader.of(program, axes, self._builtin)
+        found = self._compiled.get(shader)
+        if found is None:
+            text = shader.source()
+            if self._dump is not None:
+                self._dump.joinpath(f"{shader.slug}.wgsl").write_text(text, encoding="utf-8")
+            with faults_translated(f"compiling the shader '{shader.title}'"):
+                module = self.handle.create_shader_module(code=text, label=shader.slug)
+                pipeline = self.handle.create_compute_pipeline(
+                    layout=self._pipeline_layout, compute={"module": module, "entry_point": "main"}
+                )
+            found = self._compiled[shader] = Compiled(shader, pipeline)
+        return found
+
+    def groups(self, invocations: int) -> tuple[int, int]:
+        """Workgroups along x and y that hold at least as many invocations."""
+        needed = -(-invocations // GROUP)
+        rows = -(-needed // self.most_groups)
+        return -(-needed // rows), rows
+
+    def check_open(self) -> None:
+        """Raise where no more work can be done."""
+        if self._lost:
+            raise DeviceLost(self._lost)
+        if self._closed:
+            raise ExecutionFailed("the device is closed")
+
+    def lose(self, why: str) -> None:
+        """Remember that the device is lost, so that nothing is submitted to it again."""
+        self._lost = why
+
+    def close(self) -> None:
+        """Free the device; calling it again does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._compiled.clear()
+            self.resources.close()
+            self.handle.destroy()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _layout_entries(wgpu: Any) -> list[dict[str, Any]]:
+    # The source is bound as writable too: wgpu refuses a buffer that is bound read-only beside it.
+    kinds = ["storage", "storage", "uniform"]
+    visible = wgpu.ShaderStage.COMPUTE
+    return [{"binding": number, "visibility": visible, "buffer": {"type": kind}} for number, kind in enumerate(kinds)]
+
+
+def _layout_violations(operator: OperatorDesc) -> list[str]:
+    """What this backend refuses beyond the shared rules, because it has no meaning to execute."""
+    found = []
+    for name, tensor in operator.tensors.items():
+        if any(stride < 0 for stride in tensor.element_strides):
+            strides = list(tensor.element_strides)
+            found.append(f"tensor.strides: {name} has strides {strides}, which are unsigned in DirectML")
+    output = operator.output
+    if any(size > 1 and not stride for size, stride in zip(output.sizes, output.element_strides, strict=True)):
+        found.append("tensor.strides.zero-output: several elements of OutputTensor would be written to one place")
+    return found
+
+
+def _described(
+    wgpu: Any,
+    adapter: Adapter,
+    known: Mapping[DataType, Element],
+    level: FeatureLevel,
+    builtin: bool,
+    operators: Mapping[str, Any],
+) -> DeviceInfo:
+    lacking = {name: frozenset[DataType]() for name in operators if name not in OPERATORS}
+    native = ".".join(map(str, getattr(wgpu.backends.wgpu_native, "lib_version_info", ()))) or "unknown"
+    return DeviceInfo(
+        name="wgpu",
+        feature_level=level,
+        adapter=f"{adapter.name} (software)" if adapter.software else adapter.name,
+        driver=adapter.driver,
+        library="wgpu",
+        version=str(wgpu.__version__),
+        data_types=lacking or None,
+        details={
+            "adapter_type": adapter.kind,
+            "backend_type": adapter.backend,
+            "software": adapter.software,
+            "vendor": str(adapter.info.get("vendor", "")),
+            "vendor_id": int(adapter.info.get("vendor_id", 0)),
+            "device_id": int(adapter.info.get("device_id", 0)),
+            "wgpu_native": native,
+            "float16": known[DataType.FLOAT16].path,
+            "int64": known[DataType.INT64].path,
+            "builtin": builtin,
+            "largest_binding": int(adapter.handle.limits["max-storage-buffer-binding-size"]),
+            "largest_buffer": int(adapter.handle.limits["max-buffer-size"]),
+        },
+    )

@@ -1,0 +1,27 @@
+"""A run's verdict as a badge: the JSON that a shields.io endpoint badge is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dmlcts.reports.outcomes import Outcome, Verdict
+
+LABEL = "DirectML conformance"
+_COLOURS = {Verdict.CONFORMANT: "0b5c8f", Verdict.NOT_CONFORMANT: "b3260a", Verdict.INCOMPLETE: "7a5200"}
+
+
+def badge(results: Mapping[str, Any]) -> dict[str, Any]:
+    """The badge of a results document (``schemas/badge-1.json``).
+
+    A verdict on a selection says so, for a badge is read without what stands beside it.
+    """
+    verdict = Verdict(results["verdict"])
+    message = verdict.words.lower()
+    broken = {row["id"] for row in results["clauses"] if Outcome(row["outcome"]).breaks_conformance}
+    if broken:
+        message += f" ({len(broken)} clause{'' if len(broken) == 1 else 's'})"
+    message += f", level {results['feature_level']}"
+    if any(results["selection"].values()):
+        message += ", selection only"
+    return {"schemaVersion": 1, "label": LABEL, "message": message, "color": _COLOURS[verdict]}

@@ -1,0 +1,78 @@
+"""How operators, element types and counts are said, alike in every report."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+
+from markupsafe import Markup
+
+from dmlcts.specs import DataType
+from dmlcts.specs.tables import Tables
+
+_LONGEST = 20_000
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+
+
+def short(operator: str) -> str:
+    """The operator as people call it: "CLIP"."""
+    return operator.removeprefix("ELEMENT_WISE_") or "(no operator)"
+
+
+def many(count: int, noun: str) -> str:
+    """A count with its noun: "1 clause", "1,786 clauses"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def type_order(name: str) -> int:
+    """The place of an element type in the header's order; names that are none come last."""
+    return list(DataType.__members__).index(name) if name in DataType.__members__ else len(DataType)
+
+
+def _type_names(names: Iterable[str], operator: str, tables: Tables) -> str:
+    """A set of data types in as few words as they can be said."""
+    ordered = sorted(set(names), key=type_order)
+    table = tables.operators.get(operator)
+    if table is not None and len(ordered) > 2:
+        listed = {data_type.name for data_type in table.data_types}
+        floating = {data_type.name for data_type in table.data_types if data_type.is_floating}
+        for words, meant in (
+            ("all types", listed),
+            ("floating types", floating),
+            ("integer types", listed - floating),
+        ):
+            if set(ordered) == meant:
+                return words
+            missing = sorted(meant - set(ordered), key=type_order)
+            if set(ordered) < meant and len(missing) < 3 <= len(ordered) - len(missing):
+                return f"{words} but {', '.join(missing)}"
+    return ", ".join(ordered)
+
+
+def places(pairs: Iterable[tuple[str, str]], tables: Tables) -> str:
+    """(operator, data type) pairs, compactly: "CLIP, ROUND on FLOAT32; CLIP on INT8"."""
+    types: dict[str, set[str]] = defaultdict(set)
+    for operator, data_type in pairs:
+        types[operator].add(data_type)
+    operators: dict[str, list[str]] = defaultdict(list)
+    for operator, names in sorted(types.items()):
+        operators[_type_names(filter(None, names), operator, tables)].append(short(operator))
+    said = (f"{', '.join(group)} on {words}" if words else ", ".join(group) for words, group in operators.items())
+    return "; ".join(said)
+
+
+def visible(value: object) -> object:
+    """Text with invisible and reordering characters written as code points, shortened if it is endless.
+
+    Line breaks and tabs stay. Markup, which came from a template, and anything that is no text stay as they are.
+    """
+    if not isinstance(value, str) or isinstance(value, Markup) or (value.isprintable() and len(value) <= _LONGEST):
+        return value
+    text = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}… ({len(value):,} characters)"
+    return "".join(
+        f"\\u{{{ord(character):x}}}"
+        if character not in "\n\t" and unicodedata.category(character) in _HIDDEN
+        else character
+        for character in text
+    )

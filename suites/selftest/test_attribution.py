@@ -1,0 +1,103 @@
+"""A fault is reported under the clause it breaks, whichever test happens to meet it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.cases import Case, Placement
+from dmlcts.suites.expectations import judge_case
+from dmlcts.suites.judge import smallest
+from dmlcts.suites.selftest.mutants.reference import Array, Reference
+from dmlcts.suites.selftest.test_judging import bench, case, clip, f32
+from dmlcts.suites.subjects import Subject
+from dmlcts.suites.values import Values
+
+
+class WrongInPairs(Reference):
+    """Leaves elements from 64 on alone where another element follows: a vector path that compares wrongly."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        y = super().compute(operator, x)
+        flat, given = y.reshape(-1), x.reshape(-1)
+        paired = flat.size // 2 * 2
+        flat[:paired] = np.where(given[:paired] >= 64, given[:paired], flat[:paired])
+        return y
+
+
+class WrongInPlace(Reference):
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
+        super().dispatch(operator, memory, bindings)
+        if bindings["InputTensor"] == bindings["OutputTensor"]:
+            self.view(memory, bindings["OutputTensor"], operator.output)[...] = 1
+
+
+class Refusing(Reference):
+    """Refuses the bounds that ``refused`` names."""
+
+    refused: tuple[float, ...] = ()
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        given = [operator.attributes.get(name) for name in ("Min", "Max")]
+        return "not that bound" if any(value in self.refused for value in given) else super().refuses(operator)
+
+
+def blamed(backend: Any, one: Case) -> str:
+    on = bench(backend)
+    (finding,) = judge_case(on, one).findings
+    return smallest(on, finding).clause
+
+
+@pytest.mark.parametrize("clause, changes", [
+    ("clip.in-place", {"placement": Placement(in_place=True)}),
+    ("execution.repeatable", {"expectation": "again"}),
+    ("execution.independent", {"expectation": "beside others"}),
+    ("tensor.strides.padded", {}),
+])  # fmt: skip
+def test_what_is_wrong_in_any_packed_tensor_of_that_length_is_about_position(
+    clause: str, changes: dict[str, Any]
+) -> None:
+    operator = clip(strides=(2,)) if clause.startswith("tensor") else clip()
+    values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
+    one = case(operator, layout_clause=clause, values=values, **changes)
+    assert blamed(WrongInPairs(), one) == "tensor.position"
+
+
+def test_what_is_wrong_only_there_keeps_its_clause() -> None:
+    in_place = case(layout_clause="clip.in-place", placement=Placement(in_place=True))
+    assert blamed(WrongInPlace(), in_place) == "clip.in-place"
+
+
+def bounded(low: float, high: float, clause: str, expectation: str = "monotone") -> Case:
+    half = TensorDesc(DataType.FLOAT16, (3,))
+    attributes = {"ScaleBias": None, "Min": f32(low), "Max": f32(high)}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": half, "OutputTensor": half}, attributes)
+    return Case(operator, Values.of([0, 1, 2], DataType.FLOAT16), clause, None, expectation)
+
+
+@pytest.mark.parametrize("high, clause", [
+    (65505.0, "clip.cast.float16"),
+    (65520.0, "clip.cast.float16-overflow"),
+    (7.0, "clip.monotone"),
+])  # fmt: skip
+def test_a_bound_refused_for_its_cast_breaks_the_clause_on_casts(high: float, clause: str) -> None:
+    assert blamed(type("Backend", (Refusing,), {"refused": (high,)})(), bounded(0, high, "clip.monotone")) == clause
+    assert judge_case(bench(Reference()), bounded(0, high, "clip.monotone")).findings == ()
+
+
+def test_a_refused_bound_keeps_a_clause_that_is_about_bounds() -> None:
+    backend = type("Backend", (Refusing,), {"refused": (65505.0,)})()
+    assert blamed(backend, bounded(65505.0, 3, "clip.bounds.inverted", "oracle")) == "clip.bounds.inverted"
+
+
+def test_inverted_bounds_are_a_clause_of_their_own() -> None:
+    tables = load_tables()
+    subject = Subject(tables.operator("CLIP"), DataType.INT8, FeatureLevel("5.0"), 0, False)
+    assert subject.values_clause(subject.attributes(Min=f32(2), Max=f32(1))) == "clip.bounds.inverted"
+    assert subject.values_clause(subject.attributes(Min=f32(1), Max=f32(1))) == "clip.formula"
+    threshold = Subject(tables.operator("THRESHOLD"), DataType.INT8, FeatureLevel("5.0"), 0, False)
+    assert threshold.values_clause(threshold.attributes(Min=f32(2))) == "threshold.formula"

@@ -1,0 +1,174 @@
+"""Which adapter is judged, what wgpu's errors become, and what the shaders say, without any adapter."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.backends import BackendUnavailable, DeviceLost, ExecutionFailed
+from dmlcts.backends.wgpu import adapters as adapters_module
+from dmlcts.backends.wgpu.adapters import Adapter, choose, find_adapters
+from dmlcts.backends.wgpu.device import WgpuBackend
+from dmlcts.backends.wgpu.elements import elements
+from dmlcts.backends.wgpu.faults import DeviceMemoryError, faults_translated
+from dmlcts.backends.wgpu.layout import Axis
+from dmlcts.backends.wgpu.programs import program_of
+from dmlcts.backends.wgpu.shaders import Shader
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc, UsageError
+
+
+def _adapters(*described: tuple[str, str, str]) -> list[Adapter]:
+    keys = "device", "backend_type", "adapter_type"
+    return [Adapter(None, index, dict(zip(keys, one, strict=True))) for index, one in enumerate(described)]
+
+
+MANY = _adapters(
+    ("llvmpipe", "Vulkan", "CPU"),
+    ("Arc 140V", "Vulkan", "IntegratedGPU"),
+    ("GeForce RTX 4090", "OpenGL", "DiscreteGPU"),
+    ("GeForce RTX 4090", "D3D12", "DiscreteGPU"),
+    ("GeForce RTX 4090", "Vulkan", "DiscreteGPU"),
+)
+
+
+@pytest.mark.parametrize(
+    "options, index",
+    [
+        ({}, 4),
+        ({"power": "high"}, 4),
+        ({"power": "low"}, 1),
+        ({"wanted": "geforce"}, 4),
+        ({"wanted": "llvm"}, 0),
+        ({"wanted": "2"}, 2),
+        ({"wanted": "4090"}, 4),
+        ({"wanted": "140"}, 1),
+        ({"wanted": "3", "power": "low"}, 3),
+    ],
+)
+def test_the_adapter_that_is_chosen(options: dict[str, str], index: int) -> None:
+    assert choose(MANY, **options).index == index
+
+
+def test_opengl_is_taken_only_where_it_is_asked_for() -> None:
+    fallback = _adapters(("llvmpipe", "OpenGL", "CPU"))
+    with pytest.raises(BackendUnavailable, match=r"only 0: llvmpipe \(OpenGL, software\).*mesa-vulkan-drivers"):
+        choose(fallback)
+    assert choose(fallback, "0").backend == "OpenGL"
+    assert choose(fallback, "pipe").backend == "OpenGL"
+
+
+def test_no_adapter_says_what_to_install() -> None:
+    with pytest.raises(BackendUnavailable, match="mesa-vulkan-drivers") as caught:
+        choose([])
+    assert "install" in caught.value.mend
+
+
+def test_wgpu_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise ModuleNotFoundError(f"No module named {name!r}")
+
+    monkeypatch.setattr(adapters_module.importlib, "import_module", missing)
+    with pytest.raises(BackendUnavailable, match=r"pip install 'dmlcts\[wgpu\]'"):
+        WgpuBackend().open()
+
+
+def test_a_search_that_fails_is_no_adapter() -> None:
+    with pytest.raises(BackendUnavailable, match="wgpu finds no adapter"):
+        find_adapters(object())
+
+
+def test_an_adapter_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="4: GeForce"):
+        choose(MANY, "5")
+
+
+class GPUError(Exception): ...
+
+
+class GPUValidationError(GPUError): ...
+
+
+class GPUOutOfMemoryError(GPUError): ...
+
+
+@pytest.mark.parametrize(
+    "raised, expected",
+    [
+        (GPUValidationError("Validation Error: Parent device is lost"), DeviceLost),
+        (GPUValidationError("Buffer size is wrong"), ExecutionFailed),
+        (GPUOutOfMemoryError("Not enough memory left"), DeviceMemoryError),
+        (GPUError("Not enough memory left."), DeviceMemoryError),
+        (RuntimeError("Could not map buffer (2 : the device was Lost)"), DeviceLost),
+        (RuntimeError("Could not map buffer"), ExecutionFailed),
+        (TypeError("our own mistake"), TypeError),
+        (MemoryError("host"), MemoryError),
+    ],
+)
+def test_errors_become_the_contract_s(raised: Exception, expected: type[Exception]) -> None:
+    with pytest.raises(expected) as caught, faults_translated("running"):
+        raise raised
+    assert type(caught.value) is expected
+    assert str(raised) in str(caught.value)
+
+
+# Shaders.
+
+ATTRIBUTES: dict[str, list[dict[str, Any]]] = {
+    "ELEMENT_WISE_CLIP": [
+        {"Min": np.float32(0), "Max": np.float32(1), "ScaleBias": factors}
+        for factors in (None, ScaleBias(2, 1), ScaleBias(0.5, 0))
+    ],
+    "ELEMENT_WISE_THRESHOLD": [{"Min": np.float32(0), "ScaleBias": None}],
+    "ELEMENT_WISE_ROUND": [
+        {"RoundingMode": mode} for mode in ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")
+    ],
+}
+LAYOUTS = [(Axis(8, 1, 1),), (Axis(2, 1, 4), Axis(4, 2, 1)), (Axis(4, 1, 2),)]
+
+
+def _shaders() -> set[Shader]:
+    found = set()
+    for native, builtin, axes in itertools.product((True, False), (True, False), LAYOUTS):
+        for data_type, element in elements(native_float16=native, native_int64=native).items():
+            for name, choices in ATTRIBUTES.items():
+                if name == "ELEMENT_WISE_ROUND" and not data_type.is_floating:
+                    continue
+                tensor = TensorDesc(data_type, [8])
+                for attributes in choices:
+                    operator = OperatorDesc(name, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+                    found.add(Shader.of(program_of(operator, element), axes, builtin))
+    return found
+
+
+def test_every_shader_has_a_name_of_its_own() -> None:
+    shaders = _shaders()
+    assert len(shaders) > 300
+    assert len({shader.slug for shader in shaders}) == len(shaders)
+
+
+def test_clamp_round_and_trunc_are_used_where_they_are_asked_for_only() -> None:
+    for shader in _shaders():
+        text = shader.source()
+        uses = any(f" {name}(" in text for name in ("clamp", "round", "trunc"))
+        floating_round = bool(shader.rounding)
+        clamps = shader.upper and not shader.element.pairs
+        assert uses == (shader.builtin and (floating_round or clamps)), shader.title
+
+
+def test_shaders_ask_for_features_only_where_they_use_them() -> None:
+    for shader in _shaders():
+        text = shader.source()
+        assert ("enable f16" in text) == ("array<f16>" in text) == (shader.element.feature == "shader-f16")
+        assert ("i64" in text or "u64" in text) == (shader.element.feature == "shader-int64"), shader.title
+        assert ("atomic" in text) == shader.atomic
+        assert "\n\n\n" not in text
+
+
+def test_every_data_type_has_an_element_on_every_path() -> None:
+    for native in (True, False):
+        found = elements(native_float16=native, native_int64=native)
+        assert set(found) == set(DataType) - {DataType.FLOAT64}
+        assert {element.data_type.itemsize * element.lanes for element in found.values() if element.lanes > 1} == {4}
