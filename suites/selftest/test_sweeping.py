@@ -326,14 +326,14 @@ def test_failures_are_written_replayable_and_plotted(tmp_path: Path) -> None:
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     settings = Settings.read(backend="cpu", results=str(tmp_path), **ROUND16)
 
-    class Impatient(Alone):
-        judged: list[Block] = []
+    judged: list[Block] = []
 
+    class Impatient(Alone):
         def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
             for number, (block, totals) in enumerate(super().judge(jobs)):
                 if number == self.most:
                     raise KeyboardInterrupt
-                self.judged.append(block)
+                judged.append(block)
                 yield block, totals
 
     def sitting(most: int, resume: bool) -> dict[str, Any]:
@@ -349,7 +349,7 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     with (tmp_path / NAME).open("a") as journal:
         journal.write('{"block": "1:0x0+0x10000", "tot')  # cut off while it was written
     second = sitting(99, resume=True)
-    assert len(Impatient.judged) == len(set(Impatient.judged)) == 3
+    assert len(judged) == len(set(judged)) == 3
     whole = swept(AwayIsHalvesUp, tmp_path / "whole")
     for record in (second, whole):
         for row in record["sweeps"]:

@@ -1,4 +1,4 @@
-"""The sweep's record, ``sweep.json`` (``dmlcts-sweep/1``): rows of clauses as in ``results.json``, and a row a target."""
+"""The sweep's record, ``sweep.json`` (``dmlcts-sweep/1``): clauses as in ``results.json``, and a row a target."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def _value_tallies(
         yield ClauseTally(clause, target.operator, target.data_type.name, outcome, totals.blocks, judged, failed)
     for clause, outcome in blamed.items():
         if clause not in rows and clause not in _MEMORY:
-            yield ClauseTally(clause, target.operator, target.data_type.name, outcome, totals.failing, 0, totals.failing)
+            yield ClauseTally(
+                clause, target.operator, target.data_type.name, outcome, totals.failing, 0, totals.failing
+            )
 
 
 def _memory_tallies(target: Target, totals: Totals, failures: list[FailureRecord]) -> Iterator[ClauseTally]:
