@@ -102,7 +102,10 @@ def summary(record: Mapping[str, Any], written: list[Path]) -> None:
     spent = sum(stages.values())
     if spent:
         parts = ", ".join(f"{stage} {100 * seconds / spent:.0f} %" for stage, seconds in stages.items())
-        console.print(f"time of all lanes: {parts} (device: with all transfers)")
+        console.print(
+            f"time of all lanes: {parts} (device: with all transfers); "
+            f"tensors through the device at {timings['device_bytes_per_second'] / 1e9:.1f} GB/s"
+        )
     for row in record["sweeps"]:
         faults = [
             f"{row[name]:,} {name}" for name in ("wrong", "unwritten", "strays", "altered", "stopped") if row[name]
