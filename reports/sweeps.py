@@ -41,7 +41,8 @@ at feature level {{ record.feature_level }}; in the last sitting
 {% endfor %}
 <h2>All targets</h2>
 <table><tr><th>target<th>clause<th>judged<th>planned<th>wrong</tr>
-{% for row in record.sweeps %}<tr><td>{{ row.target }}<td>{{ row.clause }}<td class="n">{{ "{:,}".format(row.elements) }}
+{% for row in record.sweeps %}<tr><td>{{ row.target }}<td>{{ row.clause }}
+<td class="n">{{ "{:,}".format(row.elements) }}
 <td class="n">{{ "{:,}".format(row.elements_planned) }}<td class="n">{{ "{:,}".format(row.wrong) }}</tr>{% endfor %}
 </table></html>
 """

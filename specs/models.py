@@ -195,11 +195,21 @@ class OperatorTable(Model):
         """The support tables that hold at ``level``."""
         return tuple(table for table in self.support if table.feature_level <= level)
 
+    @cached_property
+    def lowest_levels(self) -> dict[tuple[DataType, int], FeatureLevel]:
+        """The lowest level that obliges an implementation to take a type at a rank, by type and rank."""
+        found: dict[tuple[DataType, int], FeatureLevel] = {}
+        for table in self.support:
+            for data_type in table.data_types:
+                for rank in table.ranks:
+                    known = found.get((data_type, rank), table.feature_level)
+                    found[data_type, rank] = min(known, table.feature_level)
+        return found
+
     def obliged(self, data_type: DataType, rank: int, level: FeatureLevel) -> bool:
         """Whether ``level`` obliges an implementation to take this type at this rank."""
-        return any(
-            data_type in table.data_types and rank in table.ranks for table in self.support_at(level)
-        )
+        lowest = self.lowest_levels.get((data_type, rank))
+        return lowest is not None and lowest <= level
 
     def listed(self, data_type: DataType, rank: int) -> bool:
         """Whether any level's table lists this type at this rank."""

@@ -20,16 +20,20 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the samples of 64-bit types.")
 @click.option("--results", default="results", show_default=True, type=click.Path(), metavar="DIR",
               help="Where sweep.json, sweep.html, the journal and failures/*.yaml go.")  # fmt: skip
-@click.option("--resume", type=click.Path(), metavar="DIR", help="Go on with the sweep that was stopped in this folder.")
+@click.option(
+    "--resume", type=click.Path(), metavar="DIR", help="Go on with the sweep that was stopped in this folder."
+)
 @click.option("-n", "workers", type=click.IntRange(0), default=0, metavar="N",
-              help="Processes, each with a device of its own (default: one a core for the cpu backend, else one).")  # fmt: skip
+              help="Processes, each with its device (default: up to four for the cpu backend, else one).")  # fmt: skip
 @click.option("--lanes", type=click.IntRange(0), default=0, metavar="N",
-              help="Tensors in flight on a device (default: one where processes share the work, else up to four).")  # fmt: skip
+              help="Tensors in flight on a device (default: one for the cpu backend, else up to four).")  # fmt: skip
 @click.option("--tensor-elements", type=click.IntRange(0, 1 << 24), default=0, metavar="N",
               help="Elements of a tensor (default: whichever of some sizes is quickest).")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(1), default=600.0, show_default=True, metavar="S",
               help="Seconds that a block may take before its process is ended.")  # fmt: skip
-@click.option("--scheduler", metavar="ADDRESS", help="Spread the blocks over the workers of a Dask scheduler (tcp://…).")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Spread the blocks over the workers of a Dask scheduler (tcp://…)."
+)
 @click.option("--no-compiled", is_flag=True, help="Judge with numpy alone, also where numba is installed.")
 def sweep(
     backend: str,
@@ -99,10 +103,19 @@ def sweep(
 @click.option("--backend", default="cpu", show_default=True, metavar="BACKEND", help="The implementation to sweep.")
 @click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
               help="An option of the backend; repeatable.")  # fmt: skip
-@click.option("--rounds", type=click.IntRange(1), default=7, show_default=True, help="How often yardsticks are measured.")
+@click.option(
+    "--rounds", type=click.IntRange(1), default=7, show_default=True, help="How often yardsticks are measured."
+)
 @click.option("--share", type=click.IntRange(1), default=1, show_default=True, metavar="N",
               help="Sweep only one in N of the inputs: quicker, and less to be trusted.")  # fmt: skip
-@click.option("-n", "workers", type=click.IntRange(0), default=0, metavar="N", help="Processes of the sweeps (default: as `sweep`).")
+@click.option(
+    "-n",
+    "workers",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Processes of the sweeps (default: as `sweep`).",
+)
 @click.option("--run/--no-run", "ordinary", default=True, show_default=True, help="Also time an ordinary quick run.")
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the figures as JSON.")
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown, for a README.")

@@ -101,8 +101,9 @@ class Values:
 
 def _bulk(data_type: DataType, seed: int, count: int) -> Array:
     generator = np.random.Generator(np.random.PCG64(seed))
-    size = count * data_type.itemsize
-    bits = np.frombuffer(generator.bytes(-(-size // 8) * 8), data_type.bits_dtype)[:count].copy()
+    words = -(-count * data_type.itemsize // 8) * 2
+    drawn = generator.integers(0, 1 << 32, words, np.uint32)  # as Generator.bytes does, without its copies
+    bits = drawn.astype("<u4", copy=False).view(data_type.bits_dtype)[:count]
     if data_type.is_floating:
         information = np.finfo(data_type.numpy)
         mask = data_type.bits_dtype.type(((1 << information.nexp) - 1) << information.nmant)

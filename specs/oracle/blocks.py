@@ -128,7 +128,7 @@ class FastFormula:
                 raise Unsupported("FLOAT16 arithmetic rounds")
             ufunc = _BINARY[function]
             left, right = operands
-            return lambda x: ufunc(left(x), right(x), out=target[: x.size])  # type: ignore[no-any-return]
+            return lambda x: ufunc(left(x), right(x), out=target[: x.size])
         (operand,) = operands
         if not self._data_type.is_floating and function in _WHOLE_ALREADY:
             return operand
@@ -137,7 +137,7 @@ class FastFormula:
         if function not in _UNARY:
             raise Unsupported(function)
         apply = _UNARY[function]
-        return lambda x: apply(operand(x), out=target[: x.size])  # type: ignore[no-any-return]
+        return lambda x: apply(operand(x), out=target[: x.size])
 
     def _half_away(self, operand: Step, target: Array) -> Step:
         """trunc(x + copysign(1/2, x)) in FLOAT64, where the sum is exact or too large to matter."""
@@ -183,7 +183,8 @@ class Judged:
         elements: how many were judged.
         exact: how many equal, bit for bit, what was computed first, or are NaN where that is NaN.
         equal: how many are the other zero.
-        other: how many are acceptable otherwise: NaN ignored by min and max, subnormals flushed, bounds cast differently.
+        other: how many are acceptable otherwise: min and max ignored a NaN, a subnormal was flushed, a bound cast
+            another way.
         wrong: indices of those that are not acceptable, ascending.
         poison: indices of acceptable elements that equal the poison, so that nothing shows that they were written.
     """
@@ -316,4 +317,3 @@ class BlockJudge:
 def _as_bits(array: Array, dtype: np.dtype[Any]) -> Array:
     """The bit patterns of an array that may be a broadcast constant."""
     return array.view(dtype) if array.flags.c_contiguous else np.broadcast_to(array[:1].view(dtype), array.shape)
-

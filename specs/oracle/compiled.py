@@ -7,6 +7,7 @@ work. It only ever says "all of these are right"; whatever it does not certify i
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Callable
 from functools import lru_cache
@@ -89,8 +90,7 @@ def _lane(data_type: DataType) -> np.dtype[Any]:
 @lru_cache(maxsize=64)
 def _compiled(expression: Expression, names: tuple[str, ...], data_type: DataType) -> Function:
     """The comparison for a formula; numba compiles it when it is first called, in about half a second."""
-    import numba
-
+    numba: Any = importlib.import_module("numba")
     if data_type not in (DataType.FLOAT32, DataType.FLOAT16) and data_type.is_floating:
         raise NotCompiled(data_type.name)
     makers = _floating(numba.njit, data_type) if data_type.is_floating else _integer(numba.njit)
@@ -99,7 +99,7 @@ def _compiled(expression: Expression, names: tuple[str, ...], data_type: DataTyp
     zero = lane(0)
     unlike = makers["unlike"]()
 
-    @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
+    @numba.njit(nogil=True)  # type: ignore[untyped-decorator]  # numba has no types
     def compare(
         x: Array, output: Array, bounds: Array, poison: Any, guarded: bool, first: Any, consecutive: Any
     ) -> bool:
@@ -149,8 +149,9 @@ def _integer(njit: Function) -> dict[str, Function]:
     def unlike() -> Function:
         return njit(lambda one, other: one ^ other)  # type: ignore[no-any-return]
 
-    own = {"min": smaller, "max": larger, "unlike": unlike}
-    return _common(njit) | own | dict.fromkeys((*_ROUNDINGS, "floor", "ceil"), same)
+    found: dict[str, Function] = _common(njit) | {"min": smaller, "max": larger, "unlike": unlike}
+    found.update(dict.fromkeys((*_ROUNDINGS, "floor", "ceil"), same))
+    return found
 
 
 def _floating(njit: Function, data_type: DataType) -> dict[str, Function]:
@@ -209,10 +210,8 @@ def _floating(njit: Function, data_type: DataType) -> dict[str, Function]:
             def chosen(value: Any, bounds: Any) -> Any:
                 a, b = left(value, bounds), right(value, bounds)
                 p, q = order(a), order(b)
-                if smaller:
-                    result = a if p < q else b
-                else:
-                    result = a if p > q else b
+                first = p < q if smaller else p > q
+                result = a if first else b
                 result = b if (np.int32(b) & magnitudes) > infinity else result
                 return a if (np.int32(a) & magnitudes) > infinity else result
 

@@ -1,4 +1,4 @@
-"""Judging blocks: the fast comparisons agree with the oracles, pass nothing that is wrong and fail nothing that is not."""
+"""Judging blocks: the fast comparisons agree with the oracles, in what they pass and in what they do not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def oracles(data_type: DataType, *, strict: bool = False) -> Iterator[VectorOrac
 
 
 def inputs(data_type: DataType) -> np.ndarray:
-    """All patterns of a narrow type; of a wide one the lattice, ties and their neighbours, NaNs, and seeded patterns."""
+    """All patterns of a narrow type; of a wide one the lattice, ties, near ties, NaNs, and seeded patterns."""
     if data_type.itemsize <= 2:
         return lattice.every_pattern(data_type, nan=True)
     seeded = np.random.Generator(np.random.PCG64(5)).integers(0, 1 << 32, 20_000, np.uint32)

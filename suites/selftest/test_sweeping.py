@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ from dmlcts.reports.validation import load_failure
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.bench import Bench
+from dmlcts.suites.cases import Case
 from dmlcts.suites.replaying import load_case, replay
-from dmlcts.suites.selftest.mutants.rare import OneRoundedValueOfFloat16, OneRoundedValueOfFloat32
+from dmlcts.suites.selftest.mutants.rare import Index65536, OneRoundedValueOfFloat16, OneRoundedValueOfFloat32
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.mutants.rounding import AwayIsHalvesUp
+from dmlcts.suites.selftest.test_fourth_operator import table
 from dmlcts.suites.settings import Settings
 from dmlcts.suites.sweeping.conducting import Sweep, conduct
+from dmlcts.suites.sweeping.explaining import explain
 from dmlcts.suites.sweeping.journal import NAME
 from dmlcts.suites.sweeping.proving import sweep_mutant
 from dmlcts.suites.sweeping.record import publish
@@ -29,6 +33,7 @@ from dmlcts.suites.sweeping.station import Station
 from dmlcts.suites.sweeping.targets import FINITE_FLOAT16, Block, Plan, Target, bound_value, plan, resized, sample
 from dmlcts.suites.sweeping.totals import Suspect, Totals, added, classes_between, classes_of
 from dmlcts.suites.sweeping.workers import Alone, Job, Orders, Worker
+from dmlcts.suites.values import Values
 
 TABLES = load_tables()
 LEVEL = FeatureLevel.parse("5.0")
@@ -39,6 +44,7 @@ def bench_of(made: Any) -> Bench:
     return Bench(made.__name__, made(), {}, TABLES)
 
 
+@lru_cache(maxsize=1)
 def everything() -> Plan:
     return plan(TABLES, LEVEL, operators=TABLES.operators.values(), data_types=DataType)
 
@@ -72,6 +78,17 @@ def test_every_operator_and_type_of_the_level_is_swept() -> None:
     assert len({target.key for target in everything().targets}) == len(everything().targets)
 
 
+def test_an_operator_that_is_added_as_a_table_is_swept_too(tmp_path: Path) -> None:
+    (tmp_path / "abs.yaml").write_text(table("ABS", 2, "abs(x)", "FLOAT32, FLOAT16, INT64"), encoding="utf-8")
+    tables = load_tables(tmp_path)
+    made = plan(tables, LEVEL, operators=[tables.operator("ABS")], data_types=DataType)
+    assert [(target.key, target.clause, target.kind) for target in made.targets] == [
+        ("ABS-FLOAT32", "abs.formula", "patterns"),
+        ("ABS-FLOAT16", "abs.formula", "patterns"),
+        ("ABS-INT64 seed=0", "abs.formula", "sample"),
+    ]
+
+
 def test_blocks_cover_every_pattern_once() -> None:
     for number, target in enumerate(everything().targets):
         ends = 0
@@ -100,6 +117,14 @@ def test_a_sample_begins_with_the_boundary_lattice_and_goes_on_from_its_seed() -
     assert {int(limits.min), int(limits.max)} <= set(first.tolist())
     assert not np.array_equal(first, second)
     assert np.array_equal(second, sample(target, 1 << 22, 4096).array(4096))
+
+
+def test_consecutive_patterns_are_values_that_a_failure_file_holds() -> None:
+    values = Values.patterns(DataType.FLOAT16, 0xFFFE)
+    assert values.array(4).view(np.uint16).tolist() == [0xFFFE, 0xFFFF, 0, 1]
+    assert Values.from_json(DataType.FLOAT16, values.to_json(4)) == values
+    with pytest.raises(UsageError, match="neither bits"):
+        Values.from_json(DataType.FLOAT16, {"patterns": {"first": "0x12345"}})
 
 
 # Totals ---------------------------------------------------------------------------------------------------
@@ -191,6 +216,17 @@ def test_a_failure_of_one_input_in_4_billion_is_found_and_replayed() -> None:
     assert "31415.926" in failures[0].text
     assert failures[0].case["values"] == {"bits": ["0x46f56fda"]}
     bench.close()
+
+
+def test_what_a_position_makes_wrong_is_not_blamed_on_the_value() -> None:
+    bench = bench_of(Index65536)
+    target = rounding("TOWARD_ZERO", size=1 << 17)
+    totals = Station(bench, tensor_elements=1 << 17).judge(target, Block(0, 0x3F80_0000, 1 << 17))
+    assert totals.wrong == 1
+    (failure,) = explain(bench, target, totals, Settings.read(backend="cpu"))
+    assert failure.clause == "tensor.position"
+    assert failure.case["values"] == {"patterns": {"first": "0x3f800000"}}
+    assert replay(bench, Case.from_json(failure.case), "").failed
 
 
 def test_the_neighbourhood_of_that_input_is_clean_in_a_right_implementation() -> None:
@@ -326,14 +362,14 @@ def test_failures_are_written_replayable_and_plotted(tmp_path: Path) -> None:
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     settings = Settings.read(backend="cpu", results=str(tmp_path), **ROUND16)
 
-    class Impatient(Alone):
-        judged: list[Block] = []
+    judged: list[Block] = []
 
+    class Impatient(Alone):
         def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
             for number, (block, totals) in enumerate(super().judge(jobs)):
                 if number == self.most:
                     raise KeyboardInterrupt
-                self.judged.append(block)
+                judged.append(block)
                 yield block, totals
 
     def sitting(most: int, resume: bool) -> dict[str, Any]:
@@ -349,7 +385,7 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     with (tmp_path / NAME).open("a") as journal:
         journal.write('{"block": "1:0x0+0x10000", "tot')  # cut off while it was written
     second = sitting(99, resume=True)
-    assert len(Impatient.judged) == len(set(Impatient.judged)) == 3
+    assert len(judged) == len(set(judged)) == 3
     whole = swept(AwayIsHalvesUp, tmp_path / "whole")
     for record in (second, whole):
         for row in record["sweeps"]:

@@ -31,7 +31,8 @@ class Deadly(Reference):
         return self
     def compute(self, operator, x):
         time.sleep(self.slow)
-        if not self.slow and (x.reshape(-1).view("u2") == 0x4000).any() and not (self.once and Path(self.once).exists()):
+        deadly = (x.reshape(-1).view("u2") == 0x4000).any()
+        if deadly and not self.slow and not (self.once and Path(self.once).exists()):
             Path(self.once or "no-such-file").touch()
             os._exit(9)
         return super().compute(operator, x)
@@ -73,7 +74,7 @@ def test_a_block_whose_worker_dies_is_judged_by_another(deadly: Path, tmp_path: 
 def test_a_block_that_takes_down_two_workers_is_a_crash(deadly: Path) -> None:
     crew = Processes(Orders(f"{deadly}:Deadly", compiled=False), 1)
     try:
-        found = {block: totals for block, totals in crew.judge(jobs()[:3])}
+        found = dict(crew.judge(jobs()[:3]))
     finally:
         crew.close()
     (wrong,) = [block for block, totals in found.items() if not totals.clean]
@@ -92,7 +93,7 @@ def test_a_block_that_takes_too_long_is_a_timeout(deadly: Path) -> None:
     assert (trouble.outcome, trouble.text) == ("timeout", "no answer in 0.2 s")
 
 
-CLUSTER = '''
+CLUSTER = """
 import json, os, signal, sys
 from pathlib import Path
 from distributed import Client, LocalCluster
@@ -122,7 +123,7 @@ def main():
 
 if __name__ == "__main__":
     main()
-'''
+"""
 
 
 @pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs distributed (the extra `cluster`)")

@@ -76,7 +76,8 @@ def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]
             yield judged.findings[0]
     if totals.suspects and not told:
         suspect = totals.suspects[0]
-        case = _tensor(bench, target, suspect.start, suspect.count or 1)
+        # right by itself and wrong in its tensor: it is where it stands that makes it wrong
+        case = replace(_tensor(bench, target, suspect.start, suspect.count), layout_clause="tensor.position")
         judged = judge_case(bench, case)
         if judged.findings:
             yield smallest(bench, judged.findings[0])
@@ -86,7 +87,9 @@ def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]
             details = (("input", text_with_bits(both[0])), ("got", text_with_bits(both[1])),
                        ("again", "dispatched again, the same tensor came out right"))  # fmt: skip
             title = f"input {text(both[0])} gave {text(both[1])} once"
-            yield Finding("execution.repeatable", "fail", case, title, details, totals.wrong)
+            yield Finding(
+                "execution.repeatable", "fail", replace(case, layout_clause=None), title, details, totals.wrong
+            )
     for trouble in totals.troubles[:1]:
         case = _tensor(bench, target, trouble.start, trouble.count)
         judged = judge_case(bench, case) if trouble.outcome not in ("crash", "timeout") else None

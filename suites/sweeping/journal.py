@@ -42,7 +42,9 @@ class Journal:
         """
         path = folder / NAME
         if not path.is_file():
-            raise UsageError(f"{folder} holds no sweep to resume", "give the results folder of a sweep that was stopped")
+            raise UsageError(
+                f"{folder} holds no sweep to resume", "give the results folder of a sweep that was stopped"
+            )
         lines, length = [], 0
         with path.open("rb") as stream:
             for line in stream:

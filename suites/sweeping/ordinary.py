@@ -32,7 +32,7 @@ class _Stopwatch:
         started = time.perf_counter()
         result = yield
         self.collection = time.perf_counter() - started
-        return result  # noqa: B901  # a pluggy wrapper returns what it wraps
+        return result  # a pluggy wrapper returns what it wraps
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -43,7 +43,7 @@ class _Stopwatch:
         if hasattr(getattr(item, "obj", None), "hypothesis"):
             self.drawn += spent
             self.drawn_judging += self.judging - before
-        return result  # noqa: B901  # as above
+        return result  # as above
 
     @pytest.hookimpl
     def pytest_sessionfinish(self) -> None:

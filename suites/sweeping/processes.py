@@ -22,6 +22,7 @@ from dmlcts.suites.sweeping.totals import Totals
 from dmlcts.suites.sweeping.workers import Description, Job, Orders, Worker
 
 _ATTEMPTS = 2
+_MOST_BY_DEFAULT = 4  # some 200 MB each: together they stay below 1 GiB
 
 
 class WorkerFailed(DmlctsError):  # noqa: N818  # it says what happened
@@ -69,7 +70,7 @@ class Processes:
 
     Args:
         orders: what every worker must know.
-        size: how many; 0 for one a core where the device says that this helps, else one.
+        size: how many; 0 for one a core, up to four, where the device says that this helps, else one.
         timeout: seconds that a block may take.
     """
 
@@ -80,7 +81,7 @@ class Processes:
         self._seats = [self._hired()]
         self._description: Description = self._ask(self._seats[0], "describe")
         if not size:
-            size = multiprocessing.cpu_count() if self._description.independent else 1
+            size = min(multiprocessing.cpu_count(), _MOST_BY_DEFAULT) if self._description.independent else 1
         self.size = size
 
     def _hired(self) -> _Seat:

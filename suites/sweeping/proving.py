@@ -14,7 +14,6 @@ from dmlcts.suites.sweeping.station import Station
 from dmlcts.suites.sweeping.targets import Block, Target, plan
 from dmlcts.suites.sweeping.totals import Totals
 
-
 _NEIGHBOURHOOD = 1 << 20
 
 

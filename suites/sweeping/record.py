@@ -1,4 +1,4 @@
-"""The sweep's record, ``sweep.json`` (``dmlcts-sweep/1``): rows of clauses as in ``results.json``, and a row a target."""
+"""The sweep's record, ``sweep.json`` (``dmlcts-sweep/1``): clauses as in ``results.json``, and a row a target."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def _value_tallies(
         yield ClauseTally(clause, target.operator, target.data_type.name, outcome, totals.blocks, judged, failed)
     for clause, outcome in blamed.items():
         if clause not in rows and clause not in _MEMORY:
-            yield ClauseTally(clause, target.operator, target.data_type.name, outcome, totals.failing, 0, totals.failing)
+            yield ClauseTally(
+                clause, target.operator, target.data_type.name, outcome, totals.failing, 0, totals.failing
+            )
 
 
 def _memory_tallies(target: Target, totals: Totals, failures: list[FailureRecord]) -> Iterator[ClauseTally]:
@@ -139,6 +141,13 @@ def _row(sweep: Sweep, number: int) -> dict[str, Any]:
     }
 
 
+def _moved(sweep: Sweep) -> int:
+    """Bytes of all inputs and outputs: what a device that stands apart must at least have transferred."""
+    return sum(
+        2 * totals.elements * sweep.plan.targets[number].data_type.itemsize for number, totals in sweep.totals.items()
+    )
+
+
 def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
     """The record of a sweep; sets its verdict."""
     settings, description = sweep.settings, sweep.description
@@ -162,6 +171,7 @@ def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
         "elements": judged,
         "elements_per_second": round(judged / sweep.seconds) if sweep.seconds else 0,
         "dispatches": sum(totals.dispatches for totals in sweep.totals.values()),
+        "device_bytes_per_second": round(_moved(sweep) * crew_size / stages["device"]) if stages["device"] else 0,
         "workers": crew_size,
         "stages": stages,
     }

@@ -102,9 +102,14 @@ def summary(record: Mapping[str, Any], written: list[Path]) -> None:
     spent = sum(stages.values())
     if spent:
         parts = ", ".join(f"{stage} {100 * seconds / spent:.0f} %" for stage, seconds in stages.items())
-        console.print(f"time of all lanes: {parts} (device: with all transfers)")
+        console.print(
+            f"time of all lanes: {parts} (device: with all transfers); "
+            f"tensors through the device at {timings['device_bytes_per_second'] / 1e9:.1f} GB/s"
+        )
     for row in record["sweeps"]:
-        faults = [f"{row[name]:,} {name}" for name in ("wrong", "unwritten", "strays", "altered", "stopped") if row[name]]
+        faults = [
+            f"{row[name]:,} {name}" for name in ("wrong", "unwritten", "strays", "altered", "stopped") if row[name]
+        ]
         if faults:
             console.print(f"  {row['target']}: {', '.join(faults)}", markup=False)
     for failure in record["failures"][:_FAILURES_SHOWN]:
@@ -138,7 +143,8 @@ def print_benchmark(found: Mapping[str, Any], *, markdown: bool = False) -> None
     if run is not None:
         lines.append(
             f"An ordinary quick run: {run['seconds']:.1f} s, collection {run['collection_seconds']:.1f} s, hypothesis "
-            f"{100 * run['hypothesis_share']:.0f} %; slowest test {run['slowest_test_seconds']:.1f} s ({run['slowest_test']})."
+            f"{100 * run['hypothesis_share']:.0f} %; slowest test {run['slowest_test_seconds']:.1f} s "
+            f"({run['slowest_test']})."
         )
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     if markdown:
@@ -148,7 +154,9 @@ def print_benchmark(found: Mapping[str, Any], *, markdown: bool = False) -> None
             console.print("| " + " | ".join(row) + " |", markup=False)
         console.print()
     else:
-        table = Table(*(Column(head, justify="left" if index in (0, 6) else "right") for index, head in enumerate(heads)))
+        table = Table(
+            *(Column(head, justify="left" if index in (0, 6) else "right") for index, head in enumerate(heads))
+        )
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
         console.print(table)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count as counting
@@ -393,5 +393,3 @@ def _poison(target: Target, tensor: _Tensor) -> int:
     if tensor.first <= poison < tensor.first + tensor.count and tensor.count < 1 << (width - 2):
         poison ^= 1 << (width - 1)
     return poison
-
-

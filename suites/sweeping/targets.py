@@ -130,7 +130,7 @@ class Plan:
 
 
 def bound_value(index: int, *, tie: bool) -> np.float32:
-    """The ``index``-th of the finite FLOAT16 values (or the tie between it and the next, away from zero), as a FLOAT."""
+    """The ``index``-th finite FLOAT16 value as a FLOAT, or the tie between it and the next away from zero."""
     half = FINITE_FLOAT16 // 2
     pattern = index if index < half else 0x8000 + index - half
     here = np.array(pattern, np.uint16).view(np.float16)

@@ -192,4 +192,3 @@ def claims(description: Description, operator: str, data_type: str) -> bool:
 def level_of(description: Description) -> FeatureLevel:
     """The level that is judged."""
     return FeatureLevel.parse(description.level)
-
