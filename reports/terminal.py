@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.reports.outcomes import Outcome, Verdict, exit_code
-from dmlcts.reports.waivers import unexpected_passes
+from dmlcts.reports.waivers import accounts
 from dmlcts.reports.wording import many, places, short, type_order
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
@@ -296,21 +296,16 @@ def _gaps(rows: Rows, tables: Tables, page: _Page) -> None:
 
 def _waivers(results: Mapping[str, Any], tables: Tables, page: _Page) -> None:
     """What somebody answers for, and which waivers have nothing to waive."""
-    held = {id(waiver) for waiver in unexpected_passes(results)}
-    for waiver in results.get("waivers", ()):
-        if id(waiver) in held:
-            said = f"{waiver['clause']} holds wherever the waiver is about it: it can go"
-            page.gap()
-            page.line(("unexpected pass  ", "bold yellow"), said)
-        elif waiver["waived"]:
-            where = places({(row["operator"], row["data_type"]) for row in waiver["waived"]}, tables)
-            page.gap()
-            page.line(("waived  ", "bold yellow"), (waiver["clause"], "bold"),
-                      f": {many(len(waiver['waived']), 'clause row')} · {where}")  # fmt: skip
-            page.line(f"{_shortened(waiver['reason'], 150)} (until {waiver['expires']})", indent=2)
+    for one in accounts(results):
+        page.gap()
+        if one.waived:
+            where = f": {many(one.clauses, 'clause row')} · {places(one.waived, tables)}"
+            page.line(("waived  ", "bold yellow"), (one.clause, "bold"), where)
+            page.line(f"{_shortened(one.reason, 150)} (until {one.expires})", indent=2)
         else:
-            continue
-        page.line(waiver["issue"], indent=2, whole=True)
+            said = f"{one.clause} holds wherever the waiver is about it: it can go"
+            page.line(("unexpected pass  ", "bold yellow"), said)
+        page.line(one.issue, indent=2, whole=True)
 
 
 def _behaviours(behaviours: Rows, tables: Tables, page: _Page) -> None:

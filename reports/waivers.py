@@ -224,6 +224,39 @@ def unexpected_passes(results: Mapping[str, Any]) -> list[dict[str, Any]]:
             and not _still_wrong(waiver, results)]  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Account:
+    """What reports say of one waiver.
+
+    Attributes:
+        clause: its glob over clauses.
+        waived: (operator, data type name) of the rows that it waived; empty for an unexpected pass.
+        clauses: how many rows these are.
+        reason: why they fail.
+        issue: where that is tracked.
+        expires: the last day on which it holds.
+    """
+
+    clause: str
+    waived: frozenset[tuple[str, str]]
+    clauses: int
+    reason: str
+    issue: str
+    expires: str
+
+
+def accounts(results: Mapping[str, Any]) -> list[Account]:
+    """What there is to say of the waivers of a run: those that waived something, and those that can go."""
+    idle = unexpected_passes(results)
+    return [
+        Account(
+            waiver["clause"], frozenset((row["operator"], row["data_type"]) for row in waiver["waived"]),
+            len(waiver["waived"]), waiver["reason"], waiver["issue"], waiver["expires"],
+        )
+        for waiver in results.get("waivers", ()) if waiver["waived"] or waiver in idle
+    ]  # fmt: skip
+
+
 def _still_wrong(waiver: Mapping[str, Any], results: Mapping[str, Any]) -> bool:
     """Whether a row that the waiver is about failed worse than it can waive, or did not run."""
     about = Waiver(**{**_members(waiver), "expires": date.fromisoformat(waiver["expires"])})

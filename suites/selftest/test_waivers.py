@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from dmlcts.reports.html import page as html
 from dmlcts.reports.junit import junit_xml
+from dmlcts.reports.markdown import summary as markdown
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.results import build_results, describe_device
@@ -79,8 +81,9 @@ def test_a_waived_failure_leaves_the_verdict_alone_and_stays_visible() -> None:
     assert b"skipped" in junit_xml(given.apply([failing(Outcome.FAIL)]), found)
     page = io.StringIO()
     summary(found, TABLES, Console(file=page, width=80))
-    for said in ("waived", "clip.*", "The driver is wrong.", GOOD["issue"], "2027-01-31"):
-        assert said in page.getvalue()
+    for told in (page.getvalue(), markdown(found, TABLES), html(found, TABLES)):
+        for said in ("waived", "clip.*", "The driver is wrong.", GOOD["issue"], "2027-01-31"):
+            assert said in told.replace("\\", "")
 
 
 def test_without_the_waiver_the_same_failure_is_one() -> None:
@@ -186,6 +189,8 @@ def test_an_unexpected_pass_is_reported() -> None:
     page = io.StringIO()
     summary(found, TABLES, Console(file=page, width=80))
     assert "unexpected pass  clip.*" in page.getvalue()
+    assert "it can go" in markdown(found, TABLES)
+    assert "it can go" in html(found, TABLES)
     assert unexpected_passes(results([failing(Outcome.CRASH)], waivers())) == []
 
 
