@@ -26,7 +26,7 @@ from dmlcts.reports.certification.verdict import Line, Standing, Status, Verific
 from dmlcts.reports.validation import schema
 from dmlcts.specs import FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites import certifying, evidence
+from dmlcts.suites import certifying, evidence, reverifying, running
 from dmlcts.suites.certify_commands import certify_words
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.submissions import COMMAND, Parts, build
@@ -361,38 +361,67 @@ def test_what_cannot_be_certified_is_refused_before_anything_runs(dmlcts: Callab
     assert not (tmp_path / "s.zip").exists()
 
 
-def test_a_draft_is_made_of_a_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The whole way from a run to a verified archive, in this process, on a few tests."""
-    from dmlcts.suites import reverifying, running
+@pytest.fixture
+def few_tests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The suite, for the time of a test, has one short module."""
+    from dmlcts.suites import running
 
-    few = [Path(running.HERE, "test_rounding.py")]
     arguments = running.pytest_arguments
 
     def fewer(*given: Any, **more: Any) -> list[str]:
-        return [word for word in arguments(*given, **more) if not word.endswith(".py")] + list(map(str, few))
+        kept = [word for word in arguments(*given, **more) if not word.endswith(".py")]
+        return [*kept, str(running.HERE / "test_clamping.py")]
 
     monkeypatch.setattr(running, "pytest_arguments", fewer)
     monkeypatch.chdir(tmp_path)
-    words = ["certify", "--backend", "cpu", "--product", "P", "--vendor", "V", "-o", "s.zip", "--draft", "--profile",
-             "quick", "--option", "feature_level=2.1"]  # fmt: skip
-    given = {
-        "backend": "cpu", "options": ["feature_level=2.1"], "results": str(tmp_path / "r"), "feature_level": None,
-        "profile": "quick", "seed": "0", "waivers": None, "product": "P", "vendor": "V", "contact": "", "key": None,
-        "output": str(tmp_path / "s.zip"), "draft": True, "isolation": "process", "timeout": "30", "parts": (),
-        "workers": "",
-    }  # fmt: skip
+
+
+WORDS = (
+    "certify", "--backend", "cpu", "--product", "P", "--vendor", "V", "-o", "s.zip", "--draft", "--profile", "quick",
+    "--option", "feature_level=1.0",
+)  # fmt: skip
+GIVEN = {
+    "backend": "cpu", "options": ["feature_level=1.0"], "results": "results", "feature_level": None, "profile": "quick",
+    "seed": "0", "waivers": None, "product": "P", "vendor": "V", "contact": "", "key": None, "output": "s.zip",
+    "draft": True, "isolation": "process", "timeout": "30", "parts": (), "workers": "",
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("few_tests")
+def test_a_draft_is_made_of_a_run(tmp_path: Path) -> None:
+    """The whole way from a run to a verified archive, in this process."""
     said: list[str] = []
-    made = certifying.certify(certifying.Order.of(given, words), said.append)
+    made = certifying.certify(certifying.Order.of(GIVEN, WORDS), said.append)
     assert made.value == "INCOMPLETE"  # most of the suite did not run
     members = archive.read(tmp_path / "s.zip")
-    assert b"test" in members[archive.LOG] or b"passed" in members[archive.LOG]
+    assert b"passed" in members[archive.LOG]
     found = reverifying.verify(tmp_path / "s.zip", identity.Reference.here(TABLES))
     assert found.standing is Standing.DRAFT, "\n".join(found.text())
     assert any("DRAFT" in line for line in said)
     strict = replace(identity.Reference.here(TABLES), digest="0" * 64)
     assert reverifying.verify(tmp_path / "s.zip", strict).standing is Standing.FAIL
+
+
+@pytest.mark.usefixtures("few_tests")
+def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
+    for part in (1, 2):
+        settings = Settings.read(
+            options=["feature_level=1.0"], isolation="process", shard=f"{part}/2", results=f"part{part}"
+        )  # fmt: skip
+        assert running.execute(settings, quiet=True).verdict is not None
+    words = (*WORDS, "--from", "part1", "--from", "part2")
+    order = certifying.Order.of({**GIVEN, "parts": ("part2", "part1")}, words)
+    certifying.certify(order, lambda _: None)
+    members = archive.read(tmp_path / "s.zip")
+    assert {archive.records_name(1, 2), archive.records_name(2, 2)} <= set(members)
+    found = reverifying.verify(tmp_path / "s.zip", identity.Reference.here(TABLES))
+    assert found.standing is Standing.DRAFT, "\n".join(found.text())
+    assert [line.said for line in found.lines if line.check == "shards"] == ["2 of 2 parts"]
+    with pytest.raises(UsageError, match="missing"):
+        certifying.certify(certifying.Order.of({**GIVEN, "parts": ("part1",)}, words), lambda _: None)
+    other = {**GIVEN, "parts": ("part1", "part2"), "seed": "5"}
+    with pytest.raises(UsageError, match="is of a run that differs in the seed"):
+        certifying.certify(certifying.Order.of(other, words), lambda _: None)
 
 
 def test_signing_without_the_extra_says_what_to_install(tmp_path: Path) -> None:
