@@ -89,7 +89,12 @@ def check_signature(context: Context) -> Said:
         yield Status.FAIL, "the statement has a key without a signature, or a signature without a key"
         return
     public = bytes.fromhex(key)
-    if not signing.holds(public, context.submission.members[archive.STATEMENT], signature):
+    try:
+        held = signing.holds(public, context.submission.members[archive.STATEMENT], signature)
+    except signing.KeyProblem as error:
+        yield Status.OPEN, str(error)
+        return
+    if not held:
         yield Status.FAIL, "the signature is not the named key's over this statement"
     elif not context.trusted:
         said = f"nobody said whether key {signing.fingerprint(public)} is the vendor's"

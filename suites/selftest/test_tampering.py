@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import re
 import stat
 import struct
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -26,6 +28,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.verdict import Standing, Status, Verification
 from dmlcts.suites import evidence
+from dmlcts.suites.reverifying import verify_members
+from dmlcts.suites.selftest.fuzzing import _changed_document as changed_document
 from dmlcts.suites.selftest.submissions import COMMAND, NOW, RECORDS, STARTED, Parts, build, rezipped
 
 Tampering = Callable[[Parts], bytes]
@@ -759,6 +763,13 @@ def test_without_a_trusted_key_nothing_passes(parts: Parts) -> None:
     assert stranger.verify(parts.packed()).standing is Standing.FAIL
 
 
+def test_without_the_library_the_signature_is_left_open(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
+    found = parts.verifier.verify(parts.packed())
+    assert found.standing is Standing.INCOMPLETE
+    assert "pip install 'dmlcts[certify]'" in found.summary()
+
+
 def test_a_verifier_that_is_no_release_accepts_nothing(parts: Parts) -> None:
     modified = replace(parts.verifier.reference, modified=True)
     found = replace(parts.verifier, reference=modified).verify(parts.packed())
@@ -784,6 +795,26 @@ def test_a_draft_is_a_draft(parts: Parts) -> None:
     forged = parts.copy()
     forged.statement["verdict"] = "CONFORMANT"
     assert forged.verifier.verify(forged.packed()).standing is Standing.FAIL
+
+
+@pytest.mark.parametrize("start", range(0, 100, 10))
+def test_no_change_to_a_document_ends_in_anything_but_a_verdict(start: int, parts: Parts) -> None:
+    documents = {name: json.loads(data) for name, data in parts.sealed().items() if name.endswith(".json")}
+    lines = [json.loads(line) for line in parts.members[RECORDS].splitlines()][:20]
+    few = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    for seed in range(start, start + 10):
+        chance = random.Random(seed)  # noqa: S311  # nothing is kept secret here
+        members = {**parts.sealed(), RECORDS: few}
+        name = chance.choice([*documents, RECORDS])
+        if name == RECORDS:
+            changed = [changed_document(line, chance) if chance.random() < 0.2 else line for line in lines]
+            members[name] = "".join(f"{json.dumps(line)}\n" for line in changed).encode()
+        else:
+            members[name] = json.dumps(changed_document(documents[name], chance)).encode()
+        reference = parts.verifier.reference
+        found = verify_members(members, reference, parts.verifier.expected, trusted=parts.verifier.trusted, now=NOW)
+        assert found.standing is Standing.FAIL
+        assert found.markdown("s.zip").startswith("# Submission s.zip: FAIL")
 
 
 def test_markup_in_a_submission_stays_text(parts: Parts) -> None:
