@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -171,6 +172,7 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
         )  # fmt: skip
 
     _allow(reasons(None, ""), order)
+    _check_output(order.output)
     ran = _run_before(order, say) if order.parts else _run_now(order)
     results = ran.results
     verdict = Verdict(results["verdict"])
@@ -227,6 +229,12 @@ def _swept(order: Order, level: FeatureLevel, members: dict[str, bytes], say: Ca
     members[archive.SWEEP] = written(record)
     verdict = waived_verdict(record, order.settings.waivers)
     return "" if verdict is Verdict.CONFORMANT else verdict.value
+
+
+def _check_output(path: Path) -> None:
+    """Find out before a long run, not after it, that its submission cannot be written."""
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(f"cannot write {path}", "give a file in a folder that exists and can be written, with -o")
 
 
 def _allow(reasons: Sequence[str], order: Order) -> None:

@@ -402,6 +402,16 @@ def test_a_draft_is_made_of_a_run(tmp_path: Path) -> None:
     assert reverifying.verify(tmp_path / "s.zip", strict).standing is Standing.FAIL
 
 
+@pytest.mark.parametrize("output", [".", "missing/s.zip"])
+def test_a_place_that_cannot_be_written_is_told_before_the_run(
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="cannot write"):
+        certifying.certify(certifying.Order.of({**GIVEN, "output": output}, WORDS), lambda _: None)
+    assert not (tmp_path / "results").exists()
+
+
 @pytest.mark.usefixtures("few_tests")
 def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
     for part in (1, 2):
