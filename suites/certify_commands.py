@@ -12,6 +12,7 @@ import click
 _EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something is left open."
 
 
+# the paths are plain text here: a verifier parses a stranger's command and must not touch the files that it names
 @click.command()
 @click.option("--backend", required=True, metavar="BACKEND", help="The implementation, as `dmlcts run` takes it.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the backend; repeatable.")
@@ -19,14 +20,14 @@ _EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or somethin
 @click.option("--product", required=True, metavar="TEXT", help="What is submitted: name and version.")
 @click.option("--vendor", required=True, metavar="TEXT", help="Who submits it.")
 @click.option("--contact", default="", metavar="TEXT", help="How to reach them.")
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="FILE.zip", help="The submission.")
-@click.option("--key", type=click.Path(), metavar="FILE",
+@click.option("-o", "--output", required=True, metavar="FILE.zip", help="The submission.")
+@click.option("--key", metavar="FILE",
               help="The private key that signs it; `dmlcts keygen` makes one.")  # fmt: skip
-@click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that somebody answers for.")
+@click.option("--waivers", metavar="FILE", help="Failures that somebody answers for.")
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
-@click.option("--results", default="results", show_default=True, type=click.Path(), metavar="DIR",
+@click.option("--results", default="results", show_default=True, metavar="DIR",
               help="Where the run's own records go.")  # fmt: skip
-@click.option("--from", "parts", multiple=True, type=click.Path(), metavar="DIR",
+@click.option("--from", "parts", multiple=True, metavar="DIR",
               help="Certify what `dmlcts run --profile certification` left in this folder, instead of running now; "
               "repeatable, one for each --shard.")  # fmt: skip
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist.")
