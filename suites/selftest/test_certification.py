@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("cryptography", reason="signing needs the extra `certify`")
 
+import click
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +28,7 @@ from dmlcts.reports.validation import schema
 from dmlcts.specs import FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites import certifying, evidence, reverifying, running
-from dmlcts.suites.certify_commands import certify_words
+from dmlcts.suites.certify_commands import certify, certify_words
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.submissions import COMMAND, Parts, build
 from dmlcts.suites.settings import Settings, owed_rows
@@ -241,12 +242,20 @@ def test_the_words_of_a_command_are_understood() -> None:
         [], ["run"], ["certify"], [*COMMAND, "--help"], [*COMMAND, "-h"], [*COMMAND, "--seed", "x"],
         [*COMMAND, "--seed", "9" * 5000], [*COMMAND, "--clause", "*"], [*COMMAND, "more"],
         [*COMMAND, "--option", "nothing"], [*COMMAND, "--profile", "none"], [*COMMAND, "--operator=CLIP"],
+        [*COMMAND, "--key"], [*COMMAND, "\ud800"],
     ],
 )  # fmt: skip
 def test_other_words_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UsageError):
         certify_words(words)
     assert capsys.readouterr().out == ""
+
+
+def test_a_command_may_name_any_file_and_none_is_looked_up() -> None:
+    assert certify_words([*COMMAND, "--waivers", "\x00\ud800", "--key", "/etc/passwd", "--from", ".."])["waived"]
+    kinds = {type(parameter.type) for parameter in certify.params}
+    assert click.Path not in kinds
+    assert click.File not in kinds
 
 
 # Evidence.
