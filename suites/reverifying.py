@@ -204,10 +204,14 @@ def verify_members(
         statement = submission.statement
     except DmlctsError as error:
         return Verification((Line("statement", Status.FAIL, str(error)),), draft=False, about={})
+    context = Context(submission, reference, now or datetime.now(UTC), tuple(trusted))
+    draft, told = bool(statement["draft"]), verdict.about(statement)
+    if any(statement["suite"][name] != getattr(reference, name) for name in ("version", "digest")):
+        early = {name: structure.CHECKS[name] for name in ("digests", "signature", "suite")}
+        return Verification(_lines(early, context), draft, told)  # another suite's documents may look otherwise
     malformed = [Line("form", Status.FAIL, " ".join(fault.split())) for fault in submission.faults()]
     if malformed:
-        return Verification(tuple(malformed), draft=bool(statement["draft"]), about=verdict.about(statement))
-    context = Context(submission, reference, now or datetime.now(UTC), tuple(trusted))
+        return Verification(tuple(malformed), draft, told)
     checks: dict[str, structure.Check] = {
         **structure.CHECKS,
         "command": check_command,
@@ -216,15 +220,15 @@ def verify_members(
         "evidence": check_evidence,
         "sweep": check_sweep,
     }
-    lines = [
+    return Verification(_lines(checks, context), draft, told)
+
+
+def _lines(checks: Mapping[str, structure.Check], context: Context) -> tuple[Line, ...]:
+    """What the checks say, in their order."""
+    return tuple(
         line for name, check in checks.items()
-        for line in verdict.collect(name, partial(_said, check, context), (DmlctsError,))
-    ]  # fmt: skip
-    return Verification(tuple(lines), draft=bool(statement["draft"]), about=verdict.about(statement))
-
-
-def _said(check: structure.Check, context: Context) -> Said:
-    return check(context)
+        for line in verdict.collect(name, partial(check, context), (DmlctsError,))
+    )  # fmt: skip
 
 
 def verify(path: str | Path, reference: Reference, *, trusted: Sequence[bytes] = ()) -> Verification:

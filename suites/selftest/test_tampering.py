@@ -119,6 +119,14 @@ def test_a_genuine_waiver_passes_and_is_told(parts: Parts) -> None:
     assert "1 waivers cover 1 rows" in found.markdown("s.zip")
 
 
+def test_another_suites_submission_is_told_as_such_even_where_its_documents_look_otherwise(parts: Parts) -> None:
+    parts.edit(archive.RESULTS, lambda results: results.update(weather="fine"))
+    parts.statement["suite"]["version"] = "0.2.0"
+    found = parts.verifier.verify(parts.packed())
+    faults = [line.said for line in found.lines if line.status is Status.FAIL]
+    assert faults == ["judged by suite 0.2.0, this is 0.1.0: verify with the same version"]
+
+
 def test_without_a_trusted_key_nothing_passes(parts: Parts) -> None:
     nobody = replace(parts.verifier, trusted=())
     assert nobody.verify(parts.packed()).standing is Standing.INCOMPLETE
