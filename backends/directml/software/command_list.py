@@ -7,13 +7,9 @@ from dataclasses import dataclass
 
 from dmlcts.backends.directml.com import ComObject, implementation
 from dmlcts.backends.directml.d3d12 import D3D12_COMMAND_LIST_TYPE, ID3D12GraphicsCommandList, ID3D12PipelineState
-from dmlcts.backends.directml.software.resources import (
-    DescriptorHeap,
-    DeviceChild,
-    Resource,
-    RootSignature,
-    UnsupportedByAdapter,
-)
+from dmlcts.backends.directml.software.buffers import Buffer, DescriptorHeap
+from dmlcts.backends.directml.software.objects import DeviceChild, UnsupportedByAdapter
+from dmlcts.backends.directml.software.root_signature import RootSignature
 from dmlcts.backends.directml.software.shader import Shader
 
 
@@ -43,16 +39,15 @@ class _Dispatch:
     groups: tuple[int, int, int]
 
     def execute(self, heap: DescriptorHeap) -> None:
-        table = self.signature.only("table")
-        views = heap.table(self.table, table.count) if table else []
+        views = heap.table(self.table, self.signature.table_size)
         self.pipeline.shader.dispatch(self.groups, self.constants, views)
 
 
 @dataclass(frozen=True)
 class _Copy:
-    target: Resource
+    target: Buffer
     target_offset: int
-    source: Resource
+    source: Buffer
     source_offset: int
     size: int
 
@@ -116,8 +111,7 @@ class CommandList(DeviceChild):
             raise UnsupportedByAdapter(f"a {type(found).__name__} as a root signature")
         if found is not self._signature:
             self._signature = found
-            constants = found.only("constants")
-            self._constants = bytearray(4 * constants.count if constants else 0)
+            self._constants = bytearray(4 * found.constant_count)
             self._table = 0
 
     def SetComputeRootDescriptorTable(self, index: int, handle: int) -> None:  # noqa: N802 - D3D12's name
@@ -160,6 +154,6 @@ class CommandList(DeviceChild):
         """Copy bytes from buffer to buffer."""
         buffers = [implementation(address) for address in (target, source)]
         for found in buffers:
-            if not isinstance(found, Resource):
+            if not isinstance(found, Buffer):
                 raise UnsupportedByAdapter(f"a copy with a {type(found).__name__}")
         self._commands.append(_Copy(buffers[0], target_offset, buffers[1], source_offset, size))  # type: ignore[arg-type]

@@ -20,13 +20,10 @@ from dmlcts.backends.directml.d3d12 import (
 )
 from dmlcts.backends.directml.dxcore import DXCoreAdapterProperty, DXCoreHardwareID, IDXCoreAdapter, IDXCoreAdapterFactory
 from dmlcts.backends.directml.hresults import E_INVALIDARG
+from dmlcts.backends.directml.software.buffers import DescriptorHeap, buffer_view
 from dmlcts.backends.directml.software.command_list import PipelineState
-from dmlcts.backends.directml.software.resources import (
-    DescriptorHeap,
-    RootSignature,
-    UnsupportedByAdapter,
-    buffer_view,
-)
+from dmlcts.backends.directml.software.objects import UnsupportedByAdapter, handed_out
+from dmlcts.backends.directml.software.root_signature import RootSignature
 from dmlcts.backends.directml.software.shader import Shader, ShaderCompiler
 
 ADAPTER_NAME = "dmlcts software D3D12 adapter"
@@ -50,8 +47,7 @@ class SoftwareDevice(ComObject):
         super().__init__(faults)
         self._compiler = compiler
         self._shaders: dict[bytes, Shader] = {}
-        self._heaps: list[DescriptorHeap] = []
-        self.heap = DescriptorHeap(1 << 20, 1 << 16)
+        self.heap = DescriptorHeap(1 << 20)
 
     def SetName(self, name: int | None) -> int:  # noqa: N802 - D3D12's name
         """Take a name for debugging, and forget it."""
@@ -113,13 +109,6 @@ class SoftwareDevice(ComObject):
     def GetAdapterLuid(self) -> LUID:  # noqa: N802 - D3D12's name
         """The number under which DXCore knows the adapter."""
         return LUID(*ADAPTER_LUID)
-
-
-def handed_out(made: ComObject, iid: int, out: int | None) -> int:
-    """Give ``made`` to the caller that asked for it by ``iid``; the maker's own reference is given up."""
-    hresult = made.QueryInterface(iid, out)
-    made.Release()
-    return hresult
 
 
 # What the adapter can do.
