@@ -94,3 +94,15 @@ def _compile(compiler: str, work: Path, target: Path, function: str) -> None:
         said = (done.stderr or done.stdout).strip().splitlines()
         cause = f"the C compiler {compiler!r} failed on a small library: {said[0] if said else 'no message'}"
         raise BackendUnavailable(cause, "name another compiler in the environment variable CC")
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """Load one of the two, so that DirectML finds its function, which it does by the library's name.
+
+    Raises:
+        BackendUnavailable: it cannot be loaded.
+    """
+    try:
+        return ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise BackendUnavailable(f"{path} cannot be loaded: {error}", f"remove {path.parent} and try again") from error
