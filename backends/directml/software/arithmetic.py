@@ -147,7 +147,7 @@ class Arithmetic:
         return self._definitions.function(f"d3d.mad.separate.{suffix(kind)}", kind, [kind] * 3, build)
 
     def fused(self, kind: str) -> str:
-        """a * b + c rounded once."""
+        """A * b + c rounded once."""
 
         def build(body: Body, *operands: str) -> str:
             if kind == "half":

@@ -67,7 +67,7 @@ define half @__truncsfhf2(float %f) noinline {
 
 @cache
 def processor() -> tuple[str, str]:
-    """This machine's processor and its features, as LLVM writes them."""
+    """The processor of this machine and its features, as LLVM writes them."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
@@ -81,9 +81,7 @@ def _initialised() -> bool:
 def _machine(features: str) -> llvm.TargetMachine:
     _initialised()
     target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(
-        cpu=processor()[0], features=features, opt=3, codemodel="jitdefault", jit=True
-    )
+    return target.create_target_machine(cpu=processor()[0], features=features, opt=3, codemodel="jitdefault", jit=True)
 
 
 def object_code(text: str, features: str | None = None) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dmlcts.specs import DmlctsError
 
 
-class BadContainer(DmlctsError):
+class BadContainer(DmlctsError):  # noqa: N818 - named for what is wrong, as the contract names its errors
     """The bytes are no shader container, or a damaged one."""
 
     def __init__(self, cause: str) -> None:
@@ -13,7 +13,7 @@ class BadContainer(DmlctsError):
         self.cause = cause
 
 
-class UnsupportedShader(DmlctsError):
+class UnsupportedShader(DmlctsError):  # noqa: N818 - see above
     """The shader is sound as far as can be seen, but needs ``feature``, which the software adapter has not.
 
     Args:

@@ -258,9 +258,7 @@ def _to_float(body: Body, call: Call, value: str) -> str:
 
 def _to_int(word: str) -> Callable[[str], Callable[[Call], str]]:
     return _plain(
-        lambda body, call, value: body.call(
-            "i32", call.arithmetic.to_integer(word, "double", "i32"), ("double", value)
-        )
+        lambda body, call, value: body.call("i32", call.arithmetic.to_integer(word, "double", "i32"), ("double", value))
     )
 
 

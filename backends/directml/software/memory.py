@@ -15,8 +15,7 @@ from dmlcts.backends.directml.software.errors import UnsupportedShader
 from dmlcts.backends.directml.software.ir import FLOAT_BITS, INT_BITS, Body, Definitions, size_of
 from dmlcts.backends.directml.software.resources import Format
 
-# Every access of a view carries this, and the loop over the threads says that accesses with it do not depend
-# on each other: threads of a dispatch run in no order, so any order is theirs.
+# Every access of a view carries this; ``kernel`` says of it that threads do not depend on each other.
 ACCESS = "!llvm.access.group !0"
 CONSTANT = "!invariant.load !1, !llvm.access.group !0"
 _VIEW = ("ptr", "i32")
@@ -110,35 +109,49 @@ class Memory:
 
     # Typed views
 
-    def typed_load(self, result: str, kind: str, form: Format) -> str:
-        """The function (address, count, element) -> struct of (value, 0, 0, 1, status)."""
+    def typed_load(self, result: str, kind: str, form: Format, used: Iterable[int]) -> str:
+        """The function (address, count, element) -> struct of four ``kind`` and a status.
+
+        Components that the format lacks are 0, the last one 1.
+        """
         self._check(kind, form, "load")
+        used = sorted(used)
 
         def build(body: Body, base: str, count: str, element: str) -> str:
             allowed = body.let(f"icmp ult i32 {element}, {count}")
-            value = _guarded_load(body, allowed, form.kind, self._element(body, base, element, form))
-            one = "1.0" if kind in FLOAT_BITS else "1"
-            last = body.let(f"select i1 {allowed}, {kind} {one}, {kind} {_zero(kind)}")
-            zero = (kind, _zero(kind))
-            loaded = (kind, self._loaded(body, kind, form, value))
-            return body.struct(result, loaded, zero, zero, (kind, last), ("i32", "-1"))
+            members = [(kind, _zero(kind))] * 4
+            for place in used:
+                if place < form.components:
+                    value = _guarded_load(body, allowed, form.kind, self._element(body, base, element, form, place))
+                    members[place] = (kind, self._loaded(body, kind, form, value))
+                elif place == 3:
+                    one = "1.0" if kind in FLOAT_BITS else "1"
+                    last = body.let(f"select i1 {allowed}, {kind} {one}, {kind} {_zero(kind)}")
+                    members[place] = (kind, last)
+            return body.struct(result, *members, ("i32", "-1"))
 
-        return self._definitions.function(f"d3d.load.{form.name}.{kind}", result, [*_VIEW, "i32"], build)
+        name = f"d3d.load.{form.name}.{kind}.{''.join(map(str, used))}"
+        return self._definitions.function(name, result, [*_VIEW, "i32"], build)
 
     def typed_store(self, kind: str, form: Format) -> str:
-        """The function (address, count, element, value)."""
+        """The function (address, count, element, one value for each component of the format)."""
         self._check(kind, form, "store")
 
-        def build(body: Body, base: str, count: str, element: str, value: str) -> None:
-            stored = self._stored(body, kind, form, value)
+        def build(body: Body, base: str, count: str, element: str, *values: str) -> None:
             allowed = body.let(f"icmp ult i32 {element}, {count}")
-            _guarded_store(body, allowed, form.kind, self._element(body, base, element, form), stored)
+            for place, value in enumerate(values):
+                stored = self._stored(body, kind, form, value)
+                _guarded_store(body, allowed, form.kind, self._element(body, base, element, form, place), stored)
 
-        return self._definitions.function(f"d3d.store.{form.name}.{kind}", "void", [*_VIEW, "i32", kind], build)
+        kinds = [*_VIEW, "i32"] + [kind] * form.components
+        return self._definitions.function(f"d3d.store.{form.name}.{kind}", "void", kinds, build)
 
     @staticmethod
-    def _element(body: Body, base: str, element: str, form: Format) -> str:
-        return body.let(f"getelementptr {form.kind}, ptr {base}, i64 {body.let(f'zext i32 {element} to i64')}")
+    def _element(body: Body, base: str, element: str, form: Format, place: int) -> str:
+        index = body.let(f"zext i32 {element} to i64")
+        if form.components > 1:
+            index = body.let(f"add i64 {body.let(f'mul i64 {index}, {form.components}')}, {place}")
+        return body.let(f"getelementptr {form.kind}, ptr {base}, i64 {index}")
 
     @staticmethod
     def _check(kind: str, form: Format, what: str) -> None:

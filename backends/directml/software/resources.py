@@ -14,18 +14,28 @@ _SHAPE_NAMES = {
     7: "Texture2DArray", 8: "Texture2DMSArray", 9: "TextureCubeArray", 13: "CBuffer", 14: "Sampler", 15: "TBuffer",
     16: "RTAccelerationStructure", 17: "FeedbackTexture2D", 18: "FeedbackTexture2DArray",
 }  # fmt: skip
-_ELEMENT_STRIDE_TAG = 1
+_COMPONENT_TAG, _STRIDE_TAG = 0, 1
+_THREADS_TAG = 4
 _NODE = re.compile(r"^!(\w[\w.$-]*|\d+) = (?:distinct )?!\{(.*)\}$")
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A DXGI format with one component, as typed views use it."""
+    """A DXGI format as typed views use it: equal components side by side.
+
+    Args:
+        name: without ``DXGI_FORMAT_``.
+        kind: LLVM's type of a component.
+        low: the least number it holds, for integers; None for floating point.
+        high: the greatest.
+        components: how many.
+    """
 
     name: str
     kind: str
     low: int | None = None
     high: int | None = None
+    components: int = 1
 
     @property
     def signed(self) -> bool:
@@ -34,6 +44,8 @@ class Format:
 
 
 FORMATS: dict[int, Format] = {
+    2: Format("R32G32B32A32_FLOAT", "float", components=4),
+    10: Format("R16G16B16A16_FLOAT", "half", components=4),
     41: Format("R32_FLOAT", "float"),
     42: Format("R32_UINT", "i32", 0, 0xFFFFFFFF),
     43: Format("R32_SINT", "i32", -(1 << 31), (1 << 31) - 1),
@@ -68,6 +80,7 @@ class Resource:
         count: registers in it; -1 if unbounded.
         space: the register space.
         stride: bytes of a structure, or of the whole buffer for ``constants``; 0 otherwise.
+        component: DXIL's number of the type of a typed view's components; 0 otherwise.
     """
 
     kind: str
@@ -75,6 +88,12 @@ class Resource:
     count: int
     space: int
     stride: int
+    component: int = 0
+
+    @property
+    def likely_format(self) -> int:
+        """A format that a typed view could have, to try a translation with before there is a view."""
+        return {8: 54, 9: 41}.get(self.component, 62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +146,7 @@ class Metadata:
     def _threads(self, properties: str) -> tuple[int, int, int]:
         operands = self.items(properties)
         for tag, value in zip(operands[::2], operands[1::2], strict=False):
-            if _integer(tag) == 4:  # kDxilNumThreadsTag
+            if _integer(tag) == _THREADS_TAG:
                 x, y, z = self.numbers(value)
                 return x, y, z
         raise UnsupportedShader("a compute shader without a thread group size")
@@ -143,8 +162,9 @@ class Metadata:
         if ordered.endswith("true"):
             raise UnsupportedShader("rasterizer ordered views")
         pairs = [_number(item) for item in self.items(tags)]
-        stride = dict(zip(pairs[::2], pairs[1::2], strict=True)).get(_ELEMENT_STRIDE_TAG, 0)
-        return Resource(kind, _number(register), _number(count), _number(space), stride)
+        extra = dict(zip(pairs[::2], pairs[1::2], strict=True))
+        stride, component = extra.get(_STRIDE_TAG, 0), extra.get(_COMPONENT_TAG, 0)
+        return Resource(kind, _number(register), _number(count), _number(space), stride, component)
 
     def _constants(self, record: str) -> Resource:
         _, _, _, space, register, count, size, *_ = self.items(record)

@@ -6,7 +6,6 @@ import ctypes
 import hashlib
 import json
 import os
-import struct
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,16 +20,15 @@ from dmlcts.backends.directml.software.bitcode import disassemble
 from dmlcts.backends.directml.software.cache import Cache
 from dmlcts.backends.directml.software.codegen import Code, object_code, processor
 from dmlcts.backends.directml.software.container import program
-from dmlcts.backends.directml.software.errors import UnsupportedShader
-from dmlcts.backends.directml.software.personality import Personality
-from dmlcts.backends.directml.software.resources import Interface, Resource, typed_format
 from dmlcts.backends.directml.software.ir import size_of
-from dmlcts.backends.directml.software.translation import Plan, plan, translate
+from dmlcts.backends.directml.software.kernel import HEADER, VIEW
+from dmlcts.backends.directml.software.personality import Personality
+from dmlcts.backends.directml.software.plan import Plan, plan
+from dmlcts.backends.directml.software.resources import Interface, Resource, typed_format
+from dmlcts.backends.directml.software.translation import translate
 
 # From here on a dispatch is worth the time of waking other threads.
 SPLIT_THREADS = 1 << 16
-_HEADER = struct.Struct("<6I8x")
-_VIEW = struct.Struct("<QI4x")
 _FULL = 0xFFFFFFFF
 
 
@@ -53,7 +51,7 @@ class View:
     format: int
 
 
-class WrongBinding(ValueError):
+class WrongBinding(ValueError):  # noqa: N818 - named for what is wrong, as the contract names its errors
     """What is bound does not suit what the shader declares."""
 
 
@@ -61,10 +59,10 @@ class Shader:
     """A compute shader; thread-safe.
 
     Args:
-        source: what compiles a variant for the given formats of typed views.
-        interface: what the shader declares.
+        build: what compiles it for the formats that its typed views turn out to have.
 
     Attributes:
+        interface: what the shader declares.
         resources: the shader's views and constants.
         threads: threads of a group in x, y and z.
     """
@@ -109,22 +107,22 @@ class Shader:
         variant = self._variants.get(formats) or self._variant(formats)
         tail = b"".join(
             [
-                _VIEW.pack(view.address, min(view.size // unit, _FULL))
+                VIEW.pack(view.address, min(view.size // unit, _FULL))
                 for view, unit in zip(views, variant.units, strict=False)
             ]
         )
-        constants = bytes(root_constants[: self._constant_bytes])
+        constants = bytes(root_constants)[: self._constant_bytes]
         tail += constants.ljust(self._constant_bytes, b"\0")
         if x * y * z < SPLIT_THREADS or x < 2 * size_x:
-            variant.function(_HEADER.pack(0, x, 0, y, 0, z) + tail)
+            variant.function(HEADER.pack(0, x, 0, y, 0, z) + tail)
             return
         workers = _workers()
         share = -(-groups[0] // workers) * size_x
         futures = [
-            _pool().submit(variant.function, _HEADER.pack(start, min(start + share, x), 0, y, 0, z) + tail)
+            _pool().submit(variant.function, HEADER.pack(start, min(start + share, x), 0, y, 0, z) + tail)
             for start in range(share, x, share)
         ]
-        variant.function(_HEADER.pack(0, share, 0, y, 0, z) + tail)
+        variant.function(HEADER.pack(0, share, 0, y, 0, z) + tail)
         for future in futures:
             future.result()
 
@@ -139,7 +137,7 @@ class Shader:
                 raise WrongBinding(f"u{register} is declared {resource.kind}, but a {view.kind} view is bound")
             if resource.kind == "structured" and view.stride != resource.stride:
                 raise WrongBinding(
-                    f"u{register} is declared with stride {resource.stride}, but a view of stride {view.stride} is bound"
+                    f"u{register} is declared with stride {resource.stride}, but one of stride {view.stride} is bound"
                 )
 
     def _variant(self, formats: tuple[int, ...]) -> _Variant:
@@ -150,7 +148,8 @@ class Shader:
                 units = []
                 for register, resource in enumerate(self._by_register):
                     if register in chosen:
-                        units.append(size_of(typed_format(chosen[register]).kind))
+                        form = typed_format(chosen[register])
+                        units.append(size_of(form.kind) * form.components)
                     else:
                         units.append((resource.stride if resource else 0) or 1)
                 found = _Variant(Code(self._build.object_for(chosen)), tuple(units))
@@ -180,17 +179,20 @@ class _Build:
         kept = cache.get(self._name("interface"))
         if kept is None:
             self.interface = self._planned().interface
+            # Whatever the shader holds that is not supported is to be found now, and not at its first dispatch.
+            tried = {
+                place: one.likely_format
+                for one in self.interface.views
+                if one.kind == "typed"
+                for place in range(one.register, one.register + one.count)
+            }
+            if tried:
+                translate(self._planned(), personality, tried)
             cache.put(self._name("interface"), json.dumps(asdict(self.interface)).encode())
         else:
             self.interface = _interface(json.loads(kept))
         declared = Plan("", self.interface)
         self.registers, self.rows, self.at = declared.registers, declared.rows, declared.at
-        if not any(one.kind == "typed" for one in self.interface.views):
-            return
-        # Whatever the shader holds that is not supported is to be found now, and not at its first dispatch.
-        if kept is None:
-            typed = (place for place in range(self.registers) if (one := self.at(place)) and one.kind == "typed")
-            translate(self._planned(), personality, dict.fromkeys(typed, 62))
 
     def object_for(self, formats: dict[int, int]) -> bytes:
         """Object code for the formats of the typed views."""
