@@ -10,6 +10,8 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from dmlcts.suites.directml_commands import directml
+
 USAGE, UNAVAILABLE, NOT_CONFORMANT = 2, 3, 1
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
 _BACKEND_HELP = (
@@ -49,6 +51,9 @@ def _stop(error: Exception) -> NoReturn:
 @click.version_option(package_name="dmlcts", prog_name="dmlcts")
 def main() -> None:
     """Judge an implementation of the DirectML element-wise operators by Microsoft's pages."""
+
+
+main.add_command(directml)
 
 
 def _backend_options(command: Command) -> Command:
