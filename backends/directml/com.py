@@ -354,7 +354,7 @@ class ComObject:
         self.address = ctypes.addressof(self._block)
         _LIVE[self.address] = self
 
-    def QueryInterface(self, iid: int, out: int | None) -> int:  # noqa: N802 - COM's name
+    def QueryInterface(self, iid: int, out: int | None) -> int:
         """Give out another reference where ``iid`` names one of the object's interfaces."""
         if not out:
             return E_POINTER
@@ -366,12 +366,12 @@ class ComObject:
         place.value = self.address
         return 0
 
-    def AddRef(self) -> int:  # noqa: N802 - COM's name
+    def AddRef(self) -> int:
         """Count one more reference."""
         self.references += 1
         return self.references
 
-    def Release(self) -> int:  # noqa: N802 - COM's name
+    def Release(self) -> int:
         """Count one reference less; with the last one the object goes."""
         self.references -= 1
         if self.references == 0:

@@ -105,7 +105,7 @@ class Description:
         return ctypes.addressof(desc)
 
     def _scale_bias(self, value: ScaleBias) -> int:
-        made = DML_SCALE_BIAS.from_buffer_copy(np.array(value.bits, np.uint32))
+        made = DML_SCALE_BIAS.from_buffer_copy(np.array(value.bits, np.uint32).tobytes())
         self._kept.append(made)
         return ctypes.addressof(made)
 

@@ -204,7 +204,7 @@ class DML_OPERATOR_DESC(ctypes.Structure):
 
 
 class DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT(ctypes.Structure):
-    """Is a tensor data type supported?"""
+    """Asks whether a tensor data type is supported."""
 
     _fields_: ClassVar = [("DataType", I32)]
 
@@ -216,7 +216,7 @@ class DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT(ctypes.Structure):
 
 
 class DML_FEATURE_QUERY_FEATURE_LEVELS(ctypes.Structure):
-    """Which of these levels is the highest supported?"""
+    """Asks which of these levels is the highest that is supported."""
 
     _fields_: ClassVar = [("RequestedFeatureLevelCount", U32), ("RequestedFeatureLevels", PTR)]
 
@@ -404,9 +404,7 @@ IDMLDispatchable = Interface(
     [Method("GetBindingProperties", DML_BINDING_PROPERTIES)],
 )
 
-IDMLCompiledOperator = Interface(
-    "IDMLCompiledOperator", "6b15e56a-bf5c-4902-92d8-da3a650afea4", IDMLDispatchable
-)
+IDMLCompiledOperator = Interface("IDMLCompiledOperator", "6b15e56a-bf5c-4902-92d8-da3a650afea4", IDMLDispatchable)
 
 IDMLOperatorInitializer = Interface(
     "IDMLOperatorInitializer",
@@ -448,4 +446,3 @@ INTERFACES = (
     IDMLBindingTable,
     IDMLCommandRecorder,
 )
-

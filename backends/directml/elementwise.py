@@ -97,7 +97,10 @@ class OperatorLayout:
 def _layouts() -> Mapping[str, OperatorLayout]:
     found = {}
     for members, operators in _OPERATORS.items():
-        kinds = dict((*member.split(":"), "tensor")[:2] for member in members.split())
+        kinds: dict[str, str] = {}
+        for member in members.split():
+            label, _, kind = member.partition(":")
+            kinds[label] = kind or "tensor"
         for operator in operators.split():
             short, code = operator.split("=")
             name = f"ELEMENT_WISE_{short}"

@@ -84,7 +84,9 @@ def fetch(cache: Path, say: Callable[[str], None], run: Run | None = None) -> Fe
         say(f"{library} is damaged and is fetched again")
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as work:
-        say(f"downloading {DISTRIBUTION} {VERSION} with pip, without its dependencies (licence: {LICENCE}, by Microsoft)")
+        say(
+            f"downloading {DISTRIBUTION} {VERSION} with pip, without its dependencies (by Microsoft, licence {LICENCE})"
+        )
         wheel = _downloaded(Path(work), run or _run)
         made = Path(work) / "made"
         made.mkdir()

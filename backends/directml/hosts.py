@@ -34,9 +34,9 @@ def chosen(options: Options, cache: Path) -> Callable[[], Host]:
         raise UsageError(f"{name} is a setting of the software D3D12 adapter", f"write -o adapter={SOFTWARE} as well")
 
     def native() -> Host:
-        from dmlcts.backends.directml.native import NativeHost
+        from dmlcts.backends.directml.adapters import open_host
 
-        return NativeHost(options.adapter)
+        return open_host(options.adapter)
 
     return native
 

@@ -61,14 +61,16 @@ def find(chosen: str, cache: Path) -> Found:
     if not _ON_WINDOWS and fetched.is_file():
         return Found(fetched, f"fetched from {fetching.DISTRIBUTION} {fetching.VERSION}")
     for package, inside in _PACKAGES:
-        path = _in_package(package, inside)
-        if path is not None:
-            return Found(path, f"of the installed package {package}")
+        packaged = _in_package(package, inside)
+        if packaged is not None:
+            return Found(packaged, f"of the installed package {package}")
     for folder in _system_folders():
         if (folder / FILE_NAME).is_file():
             return Found(folder / FILE_NAME, "the system's")
     if _ON_WINDOWS:
-        raise BackendUnavailable("there is no DirectML.dll here", "pip install onnxruntime-directml, or give -o library=PATH")
+        raise BackendUnavailable(
+            "there is no DirectML.dll here", "pip install onnxruntime-directml, or give -o library=PATH"
+        )
     raise BackendUnavailable(
         "Microsoft's DirectML library is not here",
         f"run `{fetching.COMMAND}` (a download of 25 MB), or give -o fetch=yes or -o library=PATH",
@@ -159,7 +161,9 @@ def check_processor() -> None:
     """Raise :class:`BackendUnavailable` where structures and calls are not those of 64-bit x86."""
     machine = platform.machine().lower()
     if machine not in ("x86_64", "amd64") or ctypes.sizeof(PTR) != 8:
-        raise BackendUnavailable(f"DirectML is called here as on 64-bit x86, and this is {machine}", "use such a machine")
+        raise BackendUnavailable(
+            f"DirectML is called here as on 64-bit x86, and this is {machine}", "use such a machine"
+        )
     if not _ON_WINDOWS and sys.platform != "linux":
         raise BackendUnavailable(f"there is no DirectML for {sys.platform}", "use Linux or Windows")
 

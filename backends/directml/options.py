@@ -64,7 +64,9 @@ def _flags(written: str) -> DML_EXECUTION_FLAGS:
         if word == "NONE":
             continue
         if word not in _FLAGS:
-            raise UsageError(f"flags={written} has {word}, which is no execution flag", f"choose from {', '.join(_FLAGS)}")
+            raise UsageError(
+                f"flags={written} has {word}, which is no execution flag", f"choose from {', '.join(_FLAGS)}"
+            )
         flags |= _FLAGS[word]
     return flags
 

@@ -43,4 +43,4 @@ class HeldSignals:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         for number, frame in self._arrived:
-            self._handlers[number](number, frame)  # type: ignore[operator]  # only callable ones were taken
+            self._handlers[number](number, frame)

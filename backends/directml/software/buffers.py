@@ -62,15 +62,15 @@ class Buffer(DeviceChild):
         self.size = size
         self._desc.Width = size
 
-    def GetDesc(self) -> D3D12_RESOURCE_DESC:  # noqa: N802 - D3D12's name
+    def GetDesc(self) -> D3D12_RESOURCE_DESC:
         """The buffer as D3D12 describes it."""
         return self._desc
 
-    def GetGPUVirtualAddress(self) -> int:  # noqa: N802 - D3D12's name
+    def GetGPUVirtualAddress(self) -> int:
         """The host address, which is the device's too."""
         return self.start
 
-    def GetHeapProperties(self, properties: int | None, flags: int | None) -> int:  # noqa: N802 - D3D12's name
+    def GetHeapProperties(self, properties: int | None, flags: int | None) -> int:
         """A default heap."""
         if properties:
             found = D3D12_HEAP_PROPERTIES.from_address(properties)

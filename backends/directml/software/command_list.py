@@ -77,7 +77,7 @@ class CommandList(DeviceChild):
         self._pipeline: PipelineState | None = None
         self._signature: RootSignature | None = None
         self._constants = bytearray()
-        self._table = 0
+        self._first_view = 0
 
     def execute(self, heap: DescriptorHeap) -> None:
         """Carry out the commands and forget them.
@@ -93,18 +93,18 @@ class CommandList(DeviceChild):
     def __len__(self) -> int:
         return len(self._commands)
 
-    def GetType(self) -> int:  # noqa: N802 - D3D12's name
+    def GetType(self) -> int:
         """A compute list."""
         return D3D12_COMMAND_LIST_TYPE.D3D12_COMMAND_LIST_TYPE_COMPUTE.value
 
-    def SetPipelineState(self, pipeline: int) -> None:  # noqa: N802 - D3D12's name
+    def SetPipelineState(self, pipeline: int) -> None:
         """Use a shader from here on."""
         found = implementation(pipeline)
         if not isinstance(found, PipelineState):
             raise UnsupportedByAdapter(f"a {type(found).__name__} as a pipeline state")
         self._pipeline = found
 
-    def SetComputeRootSignature(self, signature: int) -> None:  # noqa: N802 - D3D12's name
+    def SetComputeRootSignature(self, signature: int) -> None:
         """Use a root signature from here on; its constants begin as zero."""
         found = implementation(signature)
         if not isinstance(found, RootSignature):
@@ -112,21 +112,21 @@ class CommandList(DeviceChild):
         if found is not self._signature:
             self._signature = found
             self._constants = bytearray(4 * found.constant_count)
-            self._table = 0
+            self._first_view = 0
 
-    def SetComputeRootDescriptorTable(self, index: int, handle: int) -> None:  # noqa: N802 - D3D12's name
+    def SetComputeRootDescriptorTable(self, index: int, handle: int) -> None:
         """Let the table begin at ``handle``."""
         self._parameter(index, "table")
-        self._table = handle
+        self._first_view = handle
 
-    def SetComputeRoot32BitConstants(self, index: int, count: int, source: int, offset: int) -> None:  # noqa: N802
+    def SetComputeRoot32BitConstants(self, index: int, count: int, source: int, offset: int) -> None:
         """Set ``count`` constants from number ``offset`` on."""
         self._parameter(index, "constants")
         if 4 * (offset + count) > len(self._constants):
             raise UnsupportedByAdapter(f"{count} root constants from {offset} on, of {len(self._constants) // 4}")
         self._constants[4 * offset : 4 * (offset + count)] = ctypes.string_at(source, 4 * count)
 
-    def SetComputeRoot32BitConstant(self, index: int, value: int, offset: int) -> None:  # noqa: N802 - D3D12's name
+    def SetComputeRoot32BitConstant(self, index: int, value: int, offset: int) -> None:
         """Set the constant number ``offset``."""
         self._parameter(index, "constants")
         if 4 * (offset + 1) > len(self._constants):
@@ -138,19 +138,17 @@ class CommandList(DeviceChild):
         if index >= len(parameters) or parameters[index].kind != kind:
             raise UnsupportedByAdapter(f"root parameter {index} set as {kind}, which it is not")
 
-    def Dispatch(self, x: int, y: int, z: int) -> None:  # noqa: N802 - D3D12's name
+    def Dispatch(self, x: int, y: int, z: int) -> None:
         """Run the shader on a grid of thread groups."""
         if self._pipeline is None or self._signature is None:
             raise UnsupportedByAdapter("a dispatch without a pipeline state or a root signature")
         constants = bytes(self._constants)
-        self._commands.append(_Dispatch(self._pipeline, self._signature, constants, self._table, (x, y, z)))
+        self._commands.append(_Dispatch(self._pipeline, self._signature, constants, self._first_view, (x, y, z)))
 
-    def ResourceBarrier(self, count: int, barriers: int) -> None:  # noqa: N802 - D3D12's name
+    def ResourceBarrier(self, count: int, barriers: int) -> None:
         """Nothing to do: commands are executed one after the other, on memory without caches."""
 
-    def CopyBufferRegion(  # noqa: N802 - D3D12's name
-        self, target: int, target_offset: int, source: int, source_offset: int, size: int
-    ) -> None:
+    def CopyBufferRegion(self, target: int, target_offset: int, source: int, source_offset: int, size: int) -> None:
         """Copy bytes from buffer to buffer."""
         buffers = [implementation(address) for address in (target, source)]
         for found in buffers:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from dmlcts.backends.directml.com import PTR, ComObject, Faults, implementation
 from dmlcts.backends.directml.d3d12 import (
@@ -18,7 +20,12 @@ from dmlcts.backends.directml.d3d12 import (
     LUID,
     ID3D12Device,
 )
-from dmlcts.backends.directml.dxcore import DXCoreAdapterProperty, DXCoreHardwareID, IDXCoreAdapter, IDXCoreAdapterFactory
+from dmlcts.backends.directml.dxcore import (
+    DXCoreAdapterProperty,
+    DXCoreHardwareID,
+    IDXCoreAdapter,
+    IDXCoreAdapterFactory,
+)
 from dmlcts.backends.directml.hresults import E_INVALIDARG
 from dmlcts.backends.directml.software.buffers import DescriptorHeap, buffer_view
 from dmlcts.backends.directml.software.command_list import PipelineState
@@ -49,15 +56,15 @@ class SoftwareDevice(ComObject):
         self._shaders: dict[bytes, Shader] = {}
         self.heap = DescriptorHeap(1 << 20)
 
-    def SetName(self, name: int | None) -> int:  # noqa: N802 - D3D12's name
+    def SetName(self, name: int | None) -> int:
         """Take a name for debugging, and forget it."""
         return 0
 
-    def GetNodeCount(self) -> int:  # noqa: N802 - D3D12's name
+    def GetNodeCount(self) -> int:
         """One."""
         return 1
 
-    def CheckFeatureSupport(self, feature: int, data: int | None, size: int) -> int:  # noqa: N802 - D3D12's name
+    def CheckFeatureSupport(self, feature: int, data: int | None, size: int) -> int:
         """What the adapter can do; E_INVALIDARG for what it does not know, as D3D12 answers."""
         answer = _FEATURES.get(feature)
         if answer is None or not data:
@@ -67,16 +74,16 @@ class SoftwareDevice(ComObject):
             return E_INVALIDARG
         return fill(structure.from_address(data))
 
-    def GetDescriptorHandleIncrementSize(self, kind: int) -> int:  # noqa: N802 - D3D12's name
+    def GetDescriptorHandleIncrementSize(self, kind: int) -> int:
         """The distance of neighbouring descriptor handles."""
         return DescriptorHeap.INCREMENT
 
-    def CreateRootSignature(self, mask: int, content: int, size: int, iid: int, out: int | None) -> int:  # noqa: N802
+    def CreateRootSignature(self, mask: int, content: int, size: int, iid: int, out: int | None) -> int:
         """Make a root signature of its serialized form."""
         made = RootSignature(self, ctypes.string_at(content, size))
         return handed_out(made, iid, out)
 
-    def CreateComputePipelineState(self, desc: int, iid: int, out: int | None) -> int:  # noqa: N802 - D3D12's name
+    def CreateComputePipelineState(self, desc: int, iid: int, out: int | None) -> int:
         """Compile a compute shader."""
         wanted = D3D12_COMPUTE_PIPELINE_STATE_DESC.from_address(desc)
         signature = implementation(wanted.pRootSignature or 0)
@@ -88,25 +95,25 @@ class SoftwareDevice(ComObject):
             shader = self._shaders[container] = self._compiler.compile(container)
         return handed_out(PipelineState(self, signature, shader), iid, out)
 
-    def CreateUnorderedAccessView(  # noqa: N802 - D3D12's name
+    def CreateUnorderedAccessView(
         self, resource: int | None, counter: int | None, desc: int | None, handle: int
     ) -> None:
         """Put a view into a descriptor heap."""
         self.heap.views[handle] = buffer_view(resource, desc)
 
-    def MakeResident(self, count: int, objects: int | None) -> int:  # noqa: N802 - D3D12's name
+    def MakeResident(self, count: int, objects: int | None) -> int:
         """Nothing to do: everything is always in memory."""
         return 0
 
-    def Evict(self, count: int, objects: int | None) -> int:  # noqa: N802 - D3D12's name
+    def Evict(self, count: int, objects: int | None) -> int:
         """Nothing to do: everything is always in memory."""
         return 0
 
-    def GetDeviceRemovedReason(self) -> int:  # noqa: N802 - D3D12's name
+    def GetDeviceRemovedReason(self) -> int:
         """The adapter is never lost."""
         return 0
 
-    def GetAdapterLuid(self) -> LUID:  # noqa: N802 - D3D12's name
+    def GetAdapterLuid(self) -> LUID:
         """The number under which DXCore knows the adapter."""
         return LUID(*ADAPTER_LUID)
 
@@ -148,7 +155,7 @@ def _options4(data: D3D12_FEATURE_DATA_D3D12_OPTIONS4) -> int:
     return 0
 
 
-_FEATURES = {
+_FEATURES: Mapping[int, tuple[Any, Callable[[Any], int]]] = {
     D3D12_FEATURE.D3D12_FEATURE_FEATURE_LEVELS.value: (D3D12_FEATURE_DATA_FEATURE_LEVELS, _feature_levels),
     D3D12_FEATURE.D3D12_FEATURE_SHADER_MODEL.value: (D3D12_FEATURE_DATA_SHADER_MODEL, _shader_model),
     D3D12_FEATURE.D3D12_FEATURE_D3D12_OPTIONS.value: (D3D12_FEATURE_DATA_D3D12_OPTIONS, _options),
@@ -174,19 +181,19 @@ class SoftwareDXCoreAdapter(ComObject):
 
     interface = IDXCoreAdapter
 
-    def IsValid(self) -> bool:  # noqa: N802 - DXCore's name
+    def IsValid(self) -> bool:
         """Always."""
         return True
 
-    def IsAttributeSupported(self, attribute: int | None) -> bool:  # noqa: N802 - DXCore's name
+    def IsAttributeSupported(self, attribute: int | None) -> bool:
         """No particular attribute is claimed."""
         return False
 
-    def IsPropertySupported(self, number: int) -> bool:  # noqa: N802 - DXCore's name
+    def IsPropertySupported(self, number: int) -> bool:
         """Whether the property has an answer."""
         return number in _PROPERTIES
 
-    def GetPropertySize(self, number: int, out: int) -> int:  # noqa: N802 - DXCore's name
+    def GetPropertySize(self, number: int, out: int) -> int:
         """The bytes of a property."""
         found = _PROPERTIES.get(number)
         if found is None:
@@ -194,7 +201,7 @@ class SoftwareDXCoreAdapter(ComObject):
         ctypes.c_size_t.from_address(out).value = len(found)
         return 0
 
-    def GetProperty(self, number: int, size: int, out: int) -> int:  # noqa: N802 - DXCore's name
+    def GetProperty(self, number: int, size: int, out: int) -> int:
         """A property."""
         found = _PROPERTIES.get(number)
         if found is None or size < len(found):
@@ -211,7 +218,7 @@ class SoftwareDXCoreFactory(ComObject):
     def __init__(self, faults: Faults) -> None:
         super().__init__(faults)
 
-    def GetAdapterByLuid(self, luid: int, iid: int, out: int | None) -> int:  # noqa: N802 - DXCore's name
+    def GetAdapterByLuid(self, luid: int, iid: int, out: int | None) -> int:
         """The adapter, if it is the one asked for."""
         if ctypes.string_at(luid, 8) != bytes(LUID(*ADAPTER_LUID)):
             if out:

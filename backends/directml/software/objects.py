@@ -23,11 +23,11 @@ class DeviceChild(ComObject):
         super().__init__(device.faults)
         self.device = device
 
-    def GetDevice(self, iid: int, out: int | None) -> int:  # noqa: N802 - D3D12's name
+    def GetDevice(self, iid: int, out: int | None) -> int:
         """Give out a reference to the device."""
         return self.device.QueryInterface(iid, out)
 
-    def SetName(self, name: int | None) -> int:  # noqa: N802 - D3D12's name
+    def SetName(self, name: int | None) -> int:
         """Take a name for debugging, and forget it."""
         return 0
 

@@ -54,8 +54,7 @@ class RootSignature(DeviceChild):
 
     def __init__(self, device: ComObject, serialized: bytes) -> None:
         self.parameters = tuple(
-            RootParameter(_KINDS[kind], register, count)
-            for kind, register, count in _PARAMETER.iter_unpack(serialized)
+            RootParameter(_KINDS[kind], register, count) for kind, register, count in _PARAMETER.iter_unpack(serialized)
         )
         self.table_size = self._only("table")
         self.constant_count = self._only("constants")
@@ -77,11 +76,11 @@ class Blob(ComObject):
         super().__init__(faults)
         self._content = ctypes.create_string_buffer(content, len(content))
 
-    def GetBufferPointer(self) -> int:  # noqa: N802 - D3D12's name
+    def GetBufferPointer(self) -> int:
         """Where the bytes lie."""
         return ctypes.addressof(self._content)
 
-    def GetBufferSize(self) -> int:  # noqa: N802 - D3D12's name
+    def GetBufferSize(self) -> int:
         """How many they are."""
         return len(self._content)
 

@@ -52,7 +52,9 @@ def compiled(cache: Path) -> Path:
     folder = cache / f"shim-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if folder.is_dir():
         return folder
-    compiler = os.environ.get("CC") or next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), "")
+    compiler = os.environ.get("CC") or next(
+        (found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), ""
+    )
     if not compiler:
         raise BackendUnavailable(
             "DirectML on Linux needs two small libraries compiled, and there is no C compiler",
