@@ -12,6 +12,8 @@ from collections.abc import Iterable
 HEADER = struct.Struct("<6I8x")
 # Address and number of elements; four bytes unused.
 VIEW = struct.Struct("<QI4x")
+# How values begin that a shader did not name.
+OWN = "%dmlcts."
 _INVARIANT = "!invariant.load !1"
 
 # What the accesses in ``memory`` refer to, and the promise for the loop over the threads: those accesses do
@@ -19,10 +21,15 @@ _INVARIANT = "!invariant.load !1"
 METADATA = '!0 = distinct !{}\n!1 = !{}\n!2 = distinct !{!2, !3}\n!3 = !{!"llvm.loop.parallel_accesses", !0}'
 
 
-def shader(registers: int, lines: Iterable[str]) -> str:
-    """The function of one thread, around its lines: thread number %x %y %z, constants %c, views %u and %n."""
-    views = "".join(f", ptr %u{place}, i32 %n{place}" for place in range(registers))
-    head = f"define internal void @shader(i32 %x, i32 %y, i32 %z, ptr %c{views}) alwaysinline nounwind {{"
+def shader_function(registers: int, lines: Iterable[str]) -> str:
+    """The function of one thread, around its lines, which call its arguments by ``OWN`` and a name.
+
+    The names: x, y and z for the thread's number, c for the constants, u0, n0, u1, ... for the views.
+    """
+    arguments = [f"i32 {OWN}{axis}" for axis in "xyz"] + [f"ptr {OWN}c"]
+    for place in range(registers):
+        arguments += [f"ptr {OWN}u{place}", f"i32 {OWN}n{place}"]
+    head = f"define internal void @dmlcts.shader({', '.join(arguments)}) alwaysinline nounwind {{"
     return "\n".join((head, *lines, "}"))
 
 
@@ -53,7 +60,7 @@ def kernel(registers: int, rows: int) -> str:
         "  br label %threads",
         "threads:",
         "  %x = phi i32 [ %x0, %rows ], [ %xn, %threads ]",
-        f"  call void @shader(i32 %x, i32 %y, i32 %z, ptr %c{views})",
+        f"  call void @dmlcts.shader(i32 %x, i32 %y, i32 %z, ptr %c{views})",
         *_next("x", "threads", "row", ", !llvm.loop !2"),
         "row:",
         *_next("y", "rows", "plane"),

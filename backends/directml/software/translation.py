@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from dmlcts.backends.directml.software import kernel
 from dmlcts.backends.directml.software.arithmetic import Arithmetic
 from dmlcts.backends.directml.software.errors import UnsupportedShader
 from dmlcts.backends.directml.software.instructions import Instructions, without_flags
 from dmlcts.backends.directml.software.intrinsics import INTRINSICS, Call, argument_kinds
 from dmlcts.backends.directml.software.ir import Definitions, split_arguments
+from dmlcts.backends.directml.software.kernel import METADATA, OWN, kernel, shader_function
 from dmlcts.backends.directml.software.memory import Memory
 from dmlcts.backends.directml.software.personality import Personality
 from dmlcts.backends.directml.software.plan import Plan
@@ -73,9 +73,9 @@ class _Translation:
             "\n".join(types),
             "\n".join(globals_),
             self._definitions.text(),
-            kernel.shader(registers, self._lines),
-            kernel.kernel(registers, self._shader.rows),
-            kernel.METADATA,
+            shader_function(registers, self._lines),
+            kernel(registers, self._shader.rows),
+            METADATA,
         ))  # fmt: skip
 
     def _sections(self) -> tuple[list[str], list[str], list[str]]:
@@ -132,7 +132,7 @@ class _Translation:
 
     def _let(self, rest: str) -> str:
         self._temporaries += 1
-        name = f"%dmlcts.{self._temporaries}"
+        name = f"{OWN}{self._temporaries}"
         self._add(name, rest)
         return name
 
@@ -178,12 +178,12 @@ class _Translation:
         register = self._handle(argument, _VIEWS)
         resource = self._shader.at(register)
         assert resource is not None  # noqa: S101 - _create_handle looked
-        return resource, register, f"ptr %u{register}, i32 %n{register}"
+        return resource, register, f"ptr {OWN}u{register}, i32 {OWN}n{register}"
 
     def _constant_row(self, name: str, result: str, arguments: list[str]) -> None:
         self._handle(arguments[0], _CONSTANTS)
         function = self._memory.constants(result, self._member(result), self._shader.rows)
-        self._add(name, f"call {result} @{function}(ptr %c, {arguments[1]})")
+        self._add(name, f"call {result} @{function}(ptr {OWN}c, {arguments[1]})")
 
     def _load(self, name: str, result: str, arguments: list[str]) -> None:
         resource, register, view = self._view(arguments[0])
@@ -233,19 +233,19 @@ class _Translation:
         return used & {0, 1, 2, 3}
 
     def _thread(self, name: str, result: str, arguments: list[str]) -> None:
-        self._add(name, f"add i32 %{_axis(arguments)[0]}, 0")
+        self._add(name, f"add i32 {OWN}{_axis(arguments)[0]}, 0")
 
     def _group(self, name: str, result: str, arguments: list[str]) -> None:
         axis, place = _axis(arguments)
-        self._add(name, f"udiv i32 %{axis}, {self._shader.interface.threads[place]}")
+        self._add(name, f"udiv i32 {OWN}{axis}, {self._shader.interface.threads[place]}")
 
     def _thread_in_group(self, name: str, result: str, arguments: list[str]) -> None:
         axis, place = _axis(arguments)
-        self._add(name, f"urem i32 %{axis}, {self._shader.interface.threads[place]}")
+        self._add(name, f"urem i32 {OWN}{axis}, {self._shader.interface.threads[place]}")
 
     def _flat_thread(self, name: str, result: str, arguments: list[str]) -> None:
         sizes = self._shader.interface.threads
-        x, y, z = (self._let(f"urem i32 %{axis}, {size}") for axis, size in zip("xyz", sizes, strict=True))
+        x, y, z = (self._let(f"urem i32 {OWN}{axis}, {size}") for axis, size in zip("xyz", sizes, strict=True))
         plane = self._let(f"add i32 {self._let(f'mul i32 {z}, {sizes[1]}')}, {y}")
         self._add(name, f"add i32 {self._let(f'mul i32 {plane}, {sizes[0]}')}, {x}")
 
