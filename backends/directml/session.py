@@ -176,7 +176,7 @@ class Session:
             table = self._bound(initializer, properties(initializer))
             temporary = self._temporary(table, properties(initializer))
             if persistent is not None:
-                table.call("BindOutputs", 1, _whole(persistent).array)
+                _bind_whole(table, "BindOutputs", persistent, 1)
             self._run(initializer, table, temporary)
         except BaseException:
             if persistent is not None:
@@ -202,7 +202,7 @@ class Session:
         table.call("BindOutputs", outputs.count, outputs.array)
         temporary = self._temporary(table, wanted)
         if persistent is not None:
-            table.call("BindPersistentResource", _whole(persistent).array)
+            _bind_whole(table, "BindPersistentResource", persistent)
         self._run(compiled, table, temporary)
 
     def _bound(self, dispatchable: Pointer, wanted: DML_BINDING_PROPERTIES) -> Pointer:
@@ -222,7 +222,7 @@ class Session:
         if not wanted.TemporaryResourceSize:
             return None
         made = self.host.scratch(wanted.TemporaryResourceSize)
-        table.call("BindTemporaryResource", _whole(made).array)
+        _bind_whole(table, "BindTemporaryResource", made)
         return made
 
     def _run(self, dispatchable: Pointer, table: Pointer, temporary: Scratch | None) -> None:
@@ -241,10 +241,11 @@ def properties(dispatchable: Pointer) -> DML_BINDING_PROPERTIES:
     return found
 
 
-def _whole(scratch: Scratch) -> Bindings:
-    made = Bindings(1)
-    made.put(0, scratch.address, 0, scratch.size)
-    return made
+def _bind_whole(table: Pointer, method: str, scratch: Scratch, *count: int) -> None:
+    """Bind all of ``scratch``; the library copies what it is given."""
+    bindings = Bindings(1)
+    bindings.put(0, scratch.address, 0, scratch.size)
+    table.call(method, *count, bindings.array)
 
 
 def _edges(kind: DML_GRAPH_EDGE_TYPE, edges: Sequence[ctypes.Structure]) -> Any:

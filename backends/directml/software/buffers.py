@@ -15,16 +15,15 @@ from dmlcts.backends.directml.d3d12 import (
     D3D12_TEXTURE_LAYOUT,
     D3D12_UAV_DIMENSION,
     D3D12_UNORDERED_ACCESS_VIEW_DESC,
-    DXGI_FORMAT,
     ID3D12Resource,
 )
+from dmlcts.backends.directml.software.ir import size_of
 from dmlcts.backends.directml.software.objects import DeviceChild, UnsupportedByAdapter
+from dmlcts.backends.directml.software.resources import typed_format
 from dmlcts.backends.directml.software.shader import View
 
 # As D3D12 aligns buffers.
 BUFFER_ALIGNMENT = 65536
-# Bytes of an element in the typed formats that DirectML uses.
-_FORMAT_BYTES = {DXGI_FORMAT.DXGI_FORMAT_R8_UINT.value: 1, DXGI_FORMAT.DXGI_FORMAT_R8_SINT.value: 1}
 _VIEW = struct.Struct("<iiQIIQi4x")
 
 if _VIEW.size != ctypes.sizeof(D3D12_UNORDERED_ACCESS_VIEW_DESC):
@@ -112,7 +111,8 @@ def buffer_view(resource: int | None, desc: int | None) -> View:
     """The view that ``CreateUnorderedAccessView`` describes, as what shaders need of it.
 
     Raises:
-        UnsupportedByAdapter: it is of no buffer, raw, reaches past the buffer, or has a format that is not known.
+        UnsupportedByAdapter: it is of no buffer, raw, or reaches past the buffer.
+        UnsupportedShader: it has a format that is not known.
     """
     if not desc:
         raise UnsupportedByAdapter("an unordered access view without a description")
@@ -121,9 +121,8 @@ def buffer_view(resource: int | None, desc: int | None) -> View:
         raise UnsupportedByAdapter(f"an unordered access view of dimension {dimension} with flags {flags}")
     kind = "typed" if form else "structured"
     if form:
-        if form not in _FORMAT_BYTES:
-            raise UnsupportedByAdapter(f"an unordered access view of DXGI format {form}")
-        stride = _FORMAT_BYTES[form]
+        element = typed_format(form)
+        stride = element.components * size_of(element.kind)
     if not resource:
         return View(address=0, size=0, kind=kind, stride=stride, format=form)
     buffer = implementation(resource)
