@@ -74,6 +74,7 @@ class Shader:
         self.threads = self.interface.threads
         self._by_register = [build.at(register) for register in range(build.registers)]
         self._typed = [place for place, one in enumerate(self._by_register) if one and one.kind == "typed"]
+        self._declared_bytes = max((one.stride for one in self.interface.constants), default=0)
         self._constant_bytes = 16 * build.rows
         self._variants: dict[tuple[int, ...], _Variant] = {}
         self._checked: set[tuple[tuple[str, int, int], ...]] = set()
@@ -111,7 +112,7 @@ class Shader:
                 for view, unit in zip(views, variant.units, strict=False)
             ]
         )
-        constants = bytes(root_constants)[: self._constant_bytes]
+        constants = bytes(root_constants)[: self._declared_bytes]
         tail += constants.ljust(self._constant_bytes, b"\0")
         if x * y * z < SPLIT_THREADS or x < 2 * size_x:
             variant.function(HEADER.pack(0, x, 0, y, 0, z) + tail)
