@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, NoReturn, Self
@@ -76,7 +77,7 @@ class DirectMLBackend:
         cache = cache_folder()
         make_host = hosts.chosen(options, cache)
         if options.fetch and not options.library:
-            fetching.fetch(cache, lambda line: None)
+            fetching.fetch(cache, lambda line: sys.stderr.write(f"{line}\n"))
         return DirectMLDevice(find(options.library, cache), make_host, options)
 
 

@@ -63,7 +63,7 @@ def fetched_library(cache: Path) -> Path:
     return cache / f"{DISTRIBUTION}-{VERSION}" / LIBRARY
 
 
-def fetch(cache: Path, say: Callable[[str], None], run: Run | None = None) -> Fetched:
+def fetch(cache: Path, say: Callable[[str], object], run: Run | None = None) -> Fetched:
     """Make sure that the library is in ``cache``, downloading it with pip where it is not.
 
     The folder appears whole or not at all, however the fetching ends.
