@@ -181,14 +181,35 @@ TWO_ROUNDINGS = ("3f800001", "3f800001", "bf800002")  # (1 + u)^2 - (1 + 2u): u^
 
 def test_mad_rounds_once_or_twice_as_set() -> None:
     lines = intrinsic(46, ("float",) * 3, "float")
-    for mad, expected in (("fused", "28800000"), ("separate", "0")):
+    for mad, expected in (("fused", "28800000"), ("separate", "0"), ("contract", "28800000")):
         personality = Personality(mad=mad)
         assert computed(lines, ("float",) * 3, "float", TWO_ROUNDINGS, personality=personality) == [expected]
 
 
-def test_a_precise_mad_is_never_fused() -> None:
+@pytest.mark.parametrize("mad", settings()["mad"])
+def test_a_precise_mad_is_never_fused(mad: str) -> None:
     precise = intrinsic(46, ("float",) * 3, "float", note=", !dx.precise !9")
-    assert computed(precise, ("float",) * 3, "float", TWO_ROUNDINGS, personality=Personality(mad="fused")) == ["0"]
+    assert computed(precise, ("float",) * 3, "float", TWO_ROUNDINGS, personality=Personality(mad=mad)) == ["0"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "note", "mad", "expected"),
+    [
+        ("fast", "", "contract", "28800000"),
+        ("contract", "", "contract", "28800000"),
+        ("fast", ", !dx.precise !9", "contract", "0"),
+        ("", "", "contract", "0"),
+        ("fast", "", "fused", "0"),
+        ("fast", "", "separate", "0"),
+    ],
+)
+def test_fast_products_are_fused_with_their_sums_only_where_that_is_set(
+    flags: str, note: str, mad: str, expected: str
+) -> None:
+    for operands in ("%p, %c", "%c, %p"):
+        lines = f"  %p = fmul {flags} float %a, %b{note}\n  %r = fadd {flags} float {operands}{note}\n"
+        kinds = ("float",) * 3
+        assert computed(lines, kinds, "float", TWO_ROUNDINGS, personality=Personality(mad=mad)) == [expected]
 
 
 def exact_half(bits: int) -> Fraction:
@@ -344,6 +365,50 @@ def test_zeros_of_both_signs_are_ordered_or_equal_as_set() -> None:
             assert computed(lines, ("float",) * 2, "float", *cases, personality=personality) == expected
 
 
+# FLOAT16 from wider types
+
+
+@pytest.mark.parametrize(
+    ("value", "nearest", "zero"),
+    [
+        ("3f801000", "3c00", "3c00"),
+        ("3f803000", "3c02", "3c01"),
+        ("bf803000", "bc02", "bc01"),
+        (65519.0, "7bff", "7bff"),
+        (65520.0, "7c00", "7bff"),
+        (-1e30, "fc00", "fbff"),
+        (INF, "7c00", "7c00"),
+        (-INF, "fc00", "fc00"),
+        (1.0, "3c00", "3c00"),
+        ("33c00000", "2", "1"),
+        ("337fffff", "1", "0"),
+        ("b37fffff", "8001", "8000"),
+        (-0.0, "8000", "8000"),
+        (NAN, "7e00", "7e00"),
+    ],
+)
+def test_half_numbers_are_rounded_to_nearest_or_cut_off_as_set(value: float | str, nearest: str, zero: str) -> None:
+    for half, expected in (("nearest", nearest), ("zero", zero)):
+        personality = Personality(half=half)
+        narrow = "  %r = fptrunc float %a to half\n"
+        assert computed(narrow, ("float",), "half", (value,), personality=personality) == [expected]
+        legacy = intrinsic(130, ("float",), "i32")
+        assert computed(legacy, ("float",), "i32", (value,), personality=personality) == [expected]
+        double = "  %d = fpext float %a to double\n  %r = fptrunc double %d to half\n"
+        assert computed(double, ("float",), "half", (value,), personality=personality) == [expected]
+
+
+def test_half_arithmetic_is_to_nearest_even_where_conversions_cut_off() -> None:
+    personality = Personality(half="zero")
+    assert computed("  %r = fdiv half %a, %b\n", ("half",) * 2, "half", (2.0, 3.0), personality=personality) == ["3955"]
+    assert computed("  %r = fmul half %a, %b\n", ("half",) * 2, "half", ("3c03", "3c03"), personality=personality) == [
+        "3c06"
+    ]
+    assert computed("  %r = fadd half %a, %b\n", ("half",) * 2, "half", (2048.0, 3.0), personality=personality) == [
+        "6802"
+    ]
+
+
 # The settings themselves
 
 
@@ -351,7 +416,7 @@ def test_a_personality_is_read_from_words_and_described() -> None:
     assert Personality.parse({}) == Personality()
     assert (
         Personality.parse({"mad": "separate"}).describe()
-        == "denormals=preserve nan=propagate mad=separate zeros=ordered"
+        == "denormals=preserve nan=propagate mad=separate half=nearest zeros=ordered"
     )
     assert {name: words[0] for name, words in settings().items()} == {
         name: getattr(Personality(), name) for name in settings()
@@ -362,7 +427,7 @@ def test_a_wrong_word_is_refused_with_the_right_ones() -> None:
     with pytest.raises(UsageError, match="denormals cannot be 'keep'; write one of preserve, flush"):
         Personality.parse({"denormals": "keep"})
     with pytest.raises(
-        UsageError, match=re.escape("no arithmetic option 'rounding'; write one of denormals, nan, mad, zeros")
+        UsageError, match=re.escape("no arithmetic option 'rounding'; write one of denormals, nan, mad, half, zeros")
     ):
         Personality.parse({"rounding": "up"})
 

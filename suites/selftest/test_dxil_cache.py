@@ -85,7 +85,9 @@ def test_a_second_process_needs_no_llvm_optimiser(tmp_path: Path) -> None:
     assert run("cached", tmp_path / "other") == "compiled"
 
 
-@pytest.mark.parametrize("other", [{"denormals": "flush"}, {"nan": "ones"}, {"mad": "separate"}, {"zeros": "operands"}])
+@pytest.mark.parametrize(
+    "other", [{"denormals": "flush"}, {"nan": "ones"}, {"mad": "separate"}, {"half": "zero"}, {"zeros": "operands"}]
+)
 def test_another_personality_has_code_of_its_own(
     other: dict[str, str], tmp_path: Path, compilations: Compilations
 ) -> None:

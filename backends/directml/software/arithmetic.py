@@ -171,23 +171,17 @@ class Arithmetic:
         return body.let(f"fptrunc float {_to_odd(body, 'float', total, lost)} to half")
 
     def narrowing(self, wide: str, narrow: str) -> str:
-        """Fptrunc to nearest, ties to even."""
+        """Fptrunc to nearest, ties to even; to FLOAT16 towards zero if the personality says so."""
 
         def build(body: Body, value: str) -> str:
             value = self.taken(body, wide, value)
-            if (wide, narrow) != ("double", "half"):
-                return self.given(body, narrow, body.let(f"fptrunc {wide} {value} to {narrow}"))
-            # No processor has this in one step: round to odd in between.
-            middle = body.let(f"fptrunc double {value} to float")
-            back = body.let(f"fpext float {middle} to double")
-            exact = body.let(f"fsub double {value}, {back}")
-            # The sign of what was lost is all that counts; it may underflow in FLOAT32.
-            below = body.let(f"fcmp olt double {exact}, 0.0")
-            above = body.let(f"fcmp ogt double {exact}, 0.0")
-            lost = body.let(f"select i1 {above}, float 1.0, float 0.0")
-            lost = body.let(f"select i1 {below}, float -1.0, float {lost}")
-            odd = _to_odd(body, "float", middle, lost)
-            return self.given(body, narrow, body.let(f"fptrunc float {odd} to half"))
+            if (wide, narrow) == ("double", "half"):
+                result = _half_of_double(body, value)
+            else:
+                result = body.let(f"fptrunc {wide} {value} to {narrow}")
+            if narrow == "half" and self._personality.half == "zero":
+                result = _towards_zero(body, wide, value, result)
+            return self.given(body, narrow, result)
 
         return self._definitions.function(f"d3d.fptrunc.{suffix(wide)}.{suffix(narrow)}", narrow, [wide], build)
 
@@ -219,6 +213,27 @@ class Arithmetic:
             return body.let(f"fptrunc float {body.let(f'{word} {whole} {value} to float')} to half")
 
         return self._definitions.function(f"d3d.{word}.{whole}.{suffix(kind)}", kind, [whole], build)
+
+
+def _half_of_double(body: Body, value: str) -> str:
+    """A FLOAT64 as the nearest FLOAT16. No processor has this in one step: it is rounded to odd in between."""
+    middle = body.let(f"fptrunc double {value} to float")
+    exact = body.let(f"fsub double {value}, {body.let(f'fpext float {middle} to double')}")
+    # The sign of what was lost is all that counts; the loss itself may underflow in FLOAT32.
+    lost = body.let(f"select i1 {body.let(f'fcmp ogt double {exact}, 0.0')}, float 1.0, float 0.0")
+    lost = body.let(f"select i1 {body.let(f'fcmp olt double {exact}, 0.0')}, float -1.0, float {lost}")
+    return body.let(f"fptrunc float {_to_odd(body, 'float', middle, lost)} to half")
+
+
+def _towards_zero(body: Body, wide: str, value: str, nearest: str) -> str:
+    """The FLOAT16 next to ``nearest`` towards zero if that lies beyond ``value``; infinity's is 65504."""
+    sizes = [
+        body.call(wide, f"llvm.fabs.{suffix(wide)}", (wide, one))
+        for one in (value, body.let(f"fpext half {nearest} to {wide}"))
+    ]
+    beyond = body.let(f"fcmp ogt {wide} {sizes[1]}, {sizes[0]}")
+    bits = body.bits("half", nearest)
+    return body.floating("half", body.let(f"sub i16 {bits}, {body.let(f'zext i1 {beyond} to i16')}"))
 
 
 def _to_odd(body: Body, kind: str, rounded: str, lost: str) -> str:

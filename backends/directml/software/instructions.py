@@ -15,6 +15,7 @@ _FLAGS = re.compile(
 )
 _CAST = re.compile(r"^(?P<word>\w+) (?P<source>\w+) (?P<value>\S+) to (?P<target>\w+)$")
 _BINARY = re.compile(r"^(?P<word>\w+) (?P<kind>\w+) (?P<operands>[^\[]*)$")
+_FAST = re.compile(r"^(?P<word>fmul|fadd) (?:\w+ )*?(?:fast|contract) (?:\w+ )*?(?P<kind>\w+) (?P<operands>[^\[]*)$")
 _COMPARE = re.compile(r"^fcmp (?P<condition>\w+) (?P<kind>\w+) (?P<operands>.*)$")
 # What means the same in LLVM and Direct3D once the flags are gone. The lines between the brackets of a switch
 # begin with a type, the last with the bracket.
@@ -101,6 +102,39 @@ class Instructions:
         else:
             return ""
         return f"call {target} @{function}({source} {match['value']})"
+
+
+class Contraction:
+    """Takes up the licence of ``fast`` to round a product and the sum with it once.
+
+    Args:
+        arithmetic: where the fused multiply-add is defined.
+    """
+
+    def __init__(self, arithmetic: Arithmetic) -> None:
+        self._arithmetic = arithmetic
+        self._products: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def fused(self, name: str, instruction: str) -> str:
+        """A call of the fused multiply-add instead of an addition to a product; empty for anything else.
+
+        Args:
+            name: of the instruction's value.
+            instruction: with its flags; every one of the function is to be shown, in order.
+        """
+        match = _FAST.match(instruction)
+        if match is None or match["kind"] not in FLOAT_BITS:
+            return ""
+        kind = match["kind"]
+        a, b = split_arguments(match["operands"])
+        if match["word"] == "fmul":
+            self._products[kind, name] = (a, b)
+            return ""
+        for product, other in ((a, b), (b, a)):
+            if factors := self._products.get((kind, product)):
+                operands = ", ".join(f"{kind} {one}" for one in (*factors, other))
+                return f"call {kind} @{self._arithmetic.fused(kind)}({operands})"
+        return ""
 
 
 def _shift(word: str, kind: str) -> Callable[[Body, str, str], str]:

@@ -27,9 +27,14 @@ class Personality:
             which may stay signalling); ``canonical`` gives the positive quiet NaN
             without payload (0x7fc00000), ``ones`` the one with every bit below the sign set (0x7fffffff).
             A NaN that is only moved keeps its bits.
-        mad: whether FMad rounds once (``fused``) or after the product too (``separate``). An operation that the
+        mad: whether FMad rounds once (``fused``) or after the product too (``separate``). ``contract`` rounds once
+            as well where a shader adds to a product and marks both instructions ``fast``. An operation that the
             shader marks precise is separate always. Fused is the default because the multiply-add
             instructions of the GPUs in use round once.
+        half: how FLOAT32 and FLOAT64 become FLOAT16, in conversions and in stores to views. ``nearest`` takes the
+            nearest number, ties to even, which is what LLVM means by the instruction and what GPUs do; ``zero``
+            cuts off digits, so that too large numbers become 65504, as the page "Data conversion rules"
+            (Direct3D 10) has it. Arithmetic on FLOAT16 itself is to nearest in both.
         zeros: which zero FMin and FMax return for zeros of both signs. ``ordered`` takes -0 as less than +0, as
             the specification recommends; ``operands`` follows the comparisons of DXIL.rst (FMin: a < b, FMax:
             a >= b), in which both zeros are equal.
@@ -37,7 +42,8 @@ class Personality:
 
     denormals: Literal["preserve", "flush"] = "preserve"
     nan: Literal["propagate", "canonical", "ones"] = "propagate"
-    mad: Literal["fused", "separate"] = "fused"
+    mad: Literal["fused", "separate", "contract"] = "fused"
+    half: Literal["nearest", "zero"] = "nearest"
     zeros: Literal["ordered", "operands"] = "ordered"
 
     def __post_init__(self) -> None:
@@ -60,7 +66,7 @@ class Personality:
         return cls(**dict(options))  # type: ignore[arg-type]  # __post_init__ checks the words
 
     def describe(self) -> str:
-        """All settings in one line, e.g. ``denormals=preserve nan=propagate mad=fused zeros=ordered``."""
+        """All settings in one line, e.g. ``denormals=preserve nan=propagate mad=fused ...``."""
         return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
 
 

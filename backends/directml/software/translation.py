@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from dmlcts.backends.directml.software.arithmetic import Arithmetic
 from dmlcts.backends.directml.software.errors import UnsupportedShader
-from dmlcts.backends.directml.software.instructions import Instructions, without_flags
+from dmlcts.backends.directml.software.instructions import Contraction, Instructions, without_flags
 from dmlcts.backends.directml.software.intrinsics import INTRINSICS, Call, argument_kinds
 from dmlcts.backends.directml.software.ir import Definitions, split_arguments
 from dmlcts.backends.directml.software.kernel import METADATA, OWN, kernel, shader_function
@@ -60,6 +60,7 @@ class _Translation:
         self._instructions = Instructions(self._definitions, self._arithmetic)
         self._memory = Memory(self._definitions, self._arithmetic)
         self._handles: dict[str, tuple[int, int]] = {}
+        self._contract = Contraction(self._arithmetic) if personality.mad == "contract" else None
         self._body: list[str] = []
         self._lines: list[str] = []
         self._temporaries = 0
@@ -119,10 +120,14 @@ class _Translation:
         line = _ATTACHMENTS.sub("", line)
         assigned = _ASSIGNED.match(line)
         name, rest = (assigned["name"], assigned["rest"]) if assigned else ("", line)
-        rest = without_flags(_TAIL.sub("", rest))
+        rest = _TAIL.sub("", rest)
+        fused = self._contract.fused(name, rest) if self._contract is not None and not precise else ""
+        rest = fused or without_flags(rest)
         if "addrspace(" in rest:
             raise UnsupportedShader("memory outside views and constants (an address space)")
-        if rest.startswith("call "):
+        if fused:
+            self._add(name, fused)
+        elif rest.startswith("call "):
             self._call(name, rest, precise)
         else:
             self._add(name, self._instructions.replaced(rest))
