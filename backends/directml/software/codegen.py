@@ -119,7 +119,10 @@ class Code:
 
     def __init__(self, content: bytes) -> None:
         self._engine = llvm.create_mcjit_compiler(
-            llvm.parse_assembly("", llvm.create_context()), _machine(processor()[1])
+            # In LLVM's own context, which is never freed: llvmlite lets go of a module before the engine that
+            # holds it, and an engine whose module's context is gone crashes when it is disposed of.
+            llvm.parse_assembly(""),
+            _machine(processor()[1]),
         )
         self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(content))
         self._engine.finalize_object()
