@@ -194,7 +194,7 @@ class Arithmetic:
         return self._definitions.function(f"d3d.fpext.{suffix(narrow)}.{suffix(wide)}", wide, [narrow], build)
 
     def to_integer(self, word: str, kind: str, whole: str) -> str:
-        """Fptosi or fptoui that saturates, with NaN to 0 (D3D 11.3 section 3.2.2)."""
+        """Fptosi or fptoui that saturates, with NaN to 0 (pages ftoi and ftou of shader model 4)."""
 
         def build(body: Body, value: str) -> str:
             within, operand = self.wide(body, kind, value)

@@ -138,7 +138,7 @@ class Contraction:
 
 
 def _shift(word: str, kind: str) -> Callable[[Body, str, str], str]:
-    """A shift by the low bits of its second operand (D3D 11.3 section 22.12)."""
+    """A shift by the low bits of its second operand (page ishl of shader model 4)."""
 
     def build(body: Body, value: str, amount: str) -> str:
         return body.let(f"{word} {kind} {value}, {body.let(f'and {kind} {amount}, {INT_BITS[kind] - 1}')}")

@@ -1,7 +1,8 @@
 """Loads and stores of views and root constants, with the bounds that Direct3D promises.
 
-Sources: D3D 11.3 sections 22.4 (loads and stores: out of bounds gives 0, a store is dropped), 3.2.2 and
-3.2.3.9 (what a typed store writes: integers are clamped to the range of the format), 5.3.10 and 7.17 (views).
+Sources: the pages ld_structured, store_structured and store_uav_typed of shader model 5 (out of bounds a load
+gives 0 and a store is dropped) and "Data Conversion Rules" (an integer stored with fewer bits is clamped to
+the range of the format). A byte offset beyond its structure, which the pages leave undefined, is treated alike.
 A view reaches the functions here as its address and the number of its elements (structures, formatted
 elements, or bytes of a raw view).
 """

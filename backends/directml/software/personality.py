@@ -1,7 +1,8 @@
 """What Direct3D leaves to the device about floating-point arithmetic, chosen by the user.
 
-Sources: Direct3D 11.3 functional specification sections 3.1.3 and 3.1.5 and the page "Floating-point rules"
-(Direct3D 11), which Direct3D 12 inherits; DXIL.rst of DirectXShaderCompiler for the single operations.
+Sources: Direct3D 11.3 functional specification sections 3.1.3 to 3.1.5 and the pages "Floating-point rules"
+(Direct3D 11) and "Data Conversion Rules" (Direct3D 10), which Direct3D 12 inherits; DXIL.rst of
+DirectXShaderCompiler for the single operations.
 """
 
 from __future__ import annotations
