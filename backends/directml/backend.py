@@ -152,7 +152,11 @@ class DirectMLDevice:
             raise ExecutionFailed("the device is closed")
         description = Description(operator)
         kernel = DirectMLKernel(self, operator, description)
-        self.run(kernel.build, creating=True)
+        try:
+            self.run(kernel.build, creating=True)
+        except BaseException:
+            kernel.close()
+            raise
         return kernel
 
     def run(self, work: Callable[[], None], *, creating: bool = False) -> None:
@@ -233,6 +237,10 @@ class DirectMLKernel:
     """
 
     def __init__(self, device: DirectMLDevice, operator: OperatorDesc, description: Description) -> None:
+        self._compiled: Pointer | None = None
+        self._persistent: Scratch | None = None
+        self._session: Session | None = None
+        self._closed = False
         self._device = device
         self._description = description
         layout = description.layout
@@ -243,10 +251,6 @@ class DirectMLKernel:
         self._input_bindings = Bindings(len(self._inputs) if graph else len(layout.inputs))
         self._output_bindings = Bindings(len(self._outputs))
         self._slots = tuple(range(len(self._inputs))) if graph else self._input_places
-        self._session: Session | None = None
-        self._compiled: Pointer | None = None
-        self._persistent: Scratch | None = None
-        self._closed = False
 
     def build(self) -> None:
         """Create, compile and initialize the operator on the device's present session."""
@@ -308,6 +312,12 @@ class DirectMLKernel:
         """Release the operator; calling it again does nothing."""
         self._closed = True
         self._release()
+
+    def __del__(self) -> None:
+        # An interrupt may come between the creation of a kernel and the statement that would close it. While the
+        # interpreter ends, the callbacks that a release leads to may be gone already.
+        if not sys.is_finalizing():
+            self._release()
 
     def _release(self) -> None:
         compiled, self._compiled = self._compiled, None

@@ -1,9 +1,14 @@
-"""Root signatures of the software D3D12 adapter: which tables and constants a shader is given."""
+"""Root signatures of the software D3D12 adapter: which tables and constants a shader is given.
+
+They are kept in the form that D3D12 uses, a container with an ``RTS0`` part, because some shaders of DirectML bring
+theirs along in their own container. Source: DxilRootSignature.h of DirectXShaderCompiler.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlcts.backends.directml.com import PTR, ComObject, Faults
@@ -18,10 +23,23 @@ from dmlcts.backends.directml.d3d12 import (
     ID3DBlob,
 )
 from dmlcts.backends.directml.hresults import E_INVALIDARG
+from dmlcts.backends.directml.software.container import parts
 from dmlcts.backends.directml.software.objects import DeviceChild, UnsupportedByAdapter
 
-_PARAMETER = struct.Struct("<III")
-_KINDS = ("table", "constants")
+_TABLE = D3D12_ROOT_PARAMETER_TYPE.D3D12_ROOT_PARAMETER_TYPE_DESCRIPTOR_TABLE.value
+_CONSTANTS = D3D12_ROOT_PARAMETER_TYPE.D3D12_ROOT_PARAMETER_TYPE_32BIT_CONSTANTS.value
+_UAV = D3D12_DESCRIPTOR_RANGE_TYPE.D3D12_DESCRIPTOR_RANGE_TYPE_UAV.value
+_VERSION_1_0 = D3D_ROOT_SIGNATURE_VERSION.D3D_ROOT_SIGNATURE_VERSION_1_0.value
+_VERSION_1_1 = D3D_ROOT_SIGNATURE_VERSION.D3D_ROOT_SIGNATURE_VERSION_1_1.value
+
+_PART = b"RTS0"
+_CONTAINER = struct.Struct("<4s16sHHIII4sI")  # a header, one offset, and the header of the one part
+_HEADER = struct.Struct("<6I")  # version, parameters and their place, samplers and their place, flags
+_PARAMETER = struct.Struct("<3I")  # type, visibility, place
+_RANGES = struct.Struct("<2I")  # how many, place
+_CONSTANT = struct.Struct("<3I")  # register, space, count
+_RANGE_1_1 = struct.Struct("<6I")  # type, count, register, space, flags, offset in the table
+_RANGE_1_0 = struct.Struct("<5I")  # the same without flags
 
 
 @dataclass(frozen=True)
@@ -32,11 +50,13 @@ class RootParameter:
         kind: "table" or "constants".
         register: the first register it fills.
         count: how many.
+        space: the register space.
     """
 
     kind: str
     register: int
     count: int
+    space: int = 0
 
 
 class RootSignature(DeviceChild):
@@ -44,25 +64,31 @@ class RootSignature(DeviceChild):
 
     Args:
         device: the device.
-        serialized: what :func:`serialized_root_signature` made.
+        container: a container with an ``RTS0`` part.
 
     Raises:
-        UnsupportedByAdapter: it has two parameters of a kind.
+        BadContainer: it is no container.
+        UnsupportedByAdapter: it holds anything but one table of unordered access views and one set of constants,
+            from register 0 of space 0 on.
     """
 
     interface = ID3D12RootSignature
 
-    def __init__(self, device: ComObject, serialized: bytes) -> None:
-        self.parameters = tuple(
-            RootParameter(_KINDS[kind], register, count) for kind, register, count in _PARAMETER.iter_unpack(serialized)
-        )
+    def __init__(self, device: ComObject, container: bytes) -> None:
+        content = dict(parts(container)).get(_PART.decode())
+        if content is None:
+            raise UnsupportedByAdapter("a container without a root signature where one is due")
+        try:
+            self.parameters = tuple(_read(content))
+        except struct.error as error:
+            raise UnsupportedByAdapter(f"a root signature of {len(content)} bytes that ends too soon") from error
         self.table_size = self._only("table")
         self.constant_count = self._only("constants")
         super().__init__(device)
 
     def _only(self, kind: str) -> int:
         found = [parameter for parameter in self.parameters if parameter.kind == kind]
-        if len(found) > 1 or any(parameter.register for parameter in found):
+        if len(found) > 1 or any(parameter.register or parameter.space for parameter in found):
             raise UnsupportedByAdapter(f"a root signature with the parameters {list(self.parameters)}")
         return found[0].count if found else 0
 
@@ -85,10 +111,41 @@ class Blob(ComObject):
         return len(self._content)
 
 
+# Reading.
+
+
+def _read(content: bytes) -> Iterator[RootParameter]:
+    version, count, place, samplers, _, _ = _HEADER.unpack_from(content)
+    if version not in (_VERSION_1_0, _VERSION_1_1):
+        raise UnsupportedByAdapter(f"a root signature of version {version}")
+    if samplers:
+        raise UnsupportedByAdapter("a root signature with samplers")
+    for index in range(count):
+        kind, _, inner = _PARAMETER.unpack_from(content, place + index * _PARAMETER.size)
+        if kind == _CONSTANTS:
+            register, space, values = _CONSTANT.unpack_from(content, inner)
+            yield RootParameter("constants", register, values, space)
+        elif kind == _TABLE:
+            yield _read_table(content, inner, index, _RANGE_1_1 if version == _VERSION_1_1 else _RANGE_1_0)
+        else:
+            raise UnsupportedByAdapter(f"root parameter {index} of type {kind}")
+
+
+def _read_table(content: bytes, place: int, index: int, form: struct.Struct) -> RootParameter:
+    count, ranges = _RANGES.unpack_from(content, place)
+    if count != 1:
+        raise UnsupportedByAdapter(f"root parameter {index} with {count} descriptor ranges")
+    kind, views, register, space = form.unpack_from(content, ranges)[:4]
+    if kind != _UAV:
+        raise UnsupportedByAdapter(f"root parameter {index} with descriptors of type {kind}")
+    return RootParameter("table", register, views, space)
+
+
+# Writing.
+
+
 def serialize(faults: Faults, desc: int | None, out: int) -> int:
     """``D3D12SerializeVersionedRootSignature``: the signature at ``desc``, as a blob for ``out``.
-
-    The form is the adapter's own; only :class:`RootSignature` reads it.
 
     Returns:
         An HRESULT.
@@ -105,36 +162,43 @@ def serialize(faults: Faults, desc: int | None, out: int) -> int:
 
 
 def serialized_root_signature(address: int) -> bytes:
-    """The ``D3D12_VERSIONED_ROOT_SIGNATURE_DESC`` at ``address`` in the adapter's own form.
+    """The ``D3D12_VERSIONED_ROOT_SIGNATURE_DESC`` at ``address`` as a container.
 
     Raises:
         UnsupportedByAdapter: it holds anything but tables of unordered access views and constants.
     """
     signature = D3D12_VERSIONED_ROOT_SIGNATURE_DESC.from_address(address)
-    if signature.Version != D3D_ROOT_SIGNATURE_VERSION.D3D_ROOT_SIGNATURE_VERSION_1_1:
+    if signature.Version != _VERSION_1_1:
         raise UnsupportedByAdapter(f"a root signature of version {signature.Version}")
     desc = signature.Desc_1_1
     if desc.NumStaticSamplers:
         raise UnsupportedByAdapter("a root signature with samplers")
     parameters = (D3D12_ROOT_PARAMETER1 * desc.NumParameters).from_address(desc.pParameters)
-    return b"".join(_serialized(index, parameter) for index, parameter in enumerate(parameters))
+    place = _HEADER.size + len(parameters) * _PARAMETER.size
+    listed, inner = b"", b""
+    for index, parameter in enumerate(parameters):
+        listed += _PARAMETER.pack(parameter.ParameterType, parameter.ShaderVisibility, place + len(inner))
+        inner += _written(index, parameter, place + len(inner))
+    header = _HEADER.pack(_VERSION_1_1, len(parameters), _HEADER.size, 0, 0, desc.Flags)
+    return contained(header + listed + inner)
 
 
-def _serialized(index: int, parameter: D3D12_ROOT_PARAMETER1) -> bytes:
-    kind = parameter.ParameterType
-    if kind == D3D12_ROOT_PARAMETER_TYPE.D3D12_ROOT_PARAMETER_TYPE_32BIT_CONSTANTS:
+def _written(index: int, parameter: D3D12_ROOT_PARAMETER1, place: int) -> bytes:
+    if parameter.ParameterType == _CONSTANTS:
         constants = parameter.Constants
-        if constants.RegisterSpace:
-            raise UnsupportedByAdapter(f"root parameter {index} in register space {constants.RegisterSpace}")
-        return _PARAMETER.pack(_KINDS.index("constants"), constants.ShaderRegister, constants.Num32BitValues)
-    if kind != D3D12_ROOT_PARAMETER_TYPE.D3D12_ROOT_PARAMETER_TYPE_DESCRIPTOR_TABLE:
-        raise UnsupportedByAdapter(f"root parameter {index} of type {kind}")
+        return _CONSTANT.pack(constants.ShaderRegister, constants.RegisterSpace, constants.Num32BitValues)
+    if parameter.ParameterType != _TABLE:
+        raise UnsupportedByAdapter(f"root parameter {index} of type {parameter.ParameterType}")
     table = parameter.DescriptorTable
     ranges = (D3D12_DESCRIPTOR_RANGE1 * table.NumDescriptorRanges).from_address(table.pDescriptorRanges)
-    if len(ranges) != 1:
-        raise UnsupportedByAdapter(f"root parameter {index} with {len(ranges)} descriptor ranges")
-    only = ranges[0]
-    if only.RangeType != D3D12_DESCRIPTOR_RANGE_TYPE.D3D12_DESCRIPTOR_RANGE_TYPE_UAV or only.RegisterSpace:
-        text = f"root parameter {index} with descriptors of type {only.RangeType} in space {only.RegisterSpace}"
-        raise UnsupportedByAdapter(text)
-    return _PARAMETER.pack(_KINDS.index("table"), only.BaseShaderRegister, only.NumDescriptors)
+    written = b"".join(
+        _RANGE_1_1.pack(*(getattr(each, field[0]) for field in D3D12_DESCRIPTOR_RANGE1._fields_)) for each in ranges
+    )
+    return _RANGES.pack(len(ranges), place + _RANGES.size) + written
+
+
+def contained(content: bytes) -> bytes:
+    """A container with ``content`` as its root signature; its checksum is left out, for nobody checks it."""
+    start = _CONTAINER.size - 8
+    total = _CONTAINER.size + len(content)
+    return _CONTAINER.pack(b"DXBC", bytes(16), 1, 0, total, 1, start, _PART, len(content)) + content
