@@ -9,14 +9,21 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the software adapter needs llvmlite")
 
+from dmlcts.backends.directml.software import codegen
 from dmlcts.backends.directml.software import shader as shader_module
+from dmlcts.backends.directml.software.bitcode import disassemble
 from dmlcts.backends.directml.software.errors import UnsupportedShader
+from dmlcts.backends.directml.software.personality import Personality
+from dmlcts.backends.directml.software.plan import plan
 from dmlcts.backends.directml.software.shader import View, WrongBinding
+from dmlcts.backends.directml.software.translation import translate
 from dmlcts.suites.selftest.dxil_shaders import (
     RAW,
     THREAD,
+    bitcode,
     compiled,
     each,
+    intrinsic,
     load,
     module,
     store,
@@ -308,6 +315,17 @@ def test_no_groups_run_nothing() -> None:
         assert (target == CANARY).all()
     shader.dispatch((1, 1, 1), b"", [view(target, 4)])
     assert target[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["float", "i32"])
+def test_threads_side_by_side_share_a_vector(kind: str) -> None:
+    if "+avx2" not in codegen.processor()[1].split(","):
+        pytest.skip("this processor has no masked stores, which a bounds check in a vector needs")
+    lines = {"float": intrinsic(36, ("float",) * 2, "float"), "i32": intrinsic(38, ("i32",) * 2, "i32")}[kind]
+    text = each((kind, kind), kind, lines)
+    translated = translate(plan(disassemble(bitcode(text))), Personality(), {})
+    assert f" x {kind}>" in str(codegen.optimised(translated, codegen._machine()))
+    assert f" x {kind}>" not in translated
 
 
 @pytest.mark.parametrize("workers", [2, 3, 7])

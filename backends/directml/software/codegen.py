@@ -78,25 +78,30 @@ def _initialised() -> bool:
     return True
 
 
-def _machine(features: str) -> llvm.TargetMachine:
+def _machine() -> llvm.TargetMachine:
     _initialised()
+    name, features = processor()
     target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(cpu=processor()[0], features=features, opt=3, codemodel="jitdefault", jit=True)
+    return target.create_target_machine(cpu=name, features=features, opt=3, codemodel="jitdefault", jit=True)
 
 
-def object_code(text: str, features: str | None = None) -> bytes:
+def object_code(text: str) -> bytes:
     """Compile a module for this processor.
 
     Args:
         text: LLVM IR.
-        features: the processor's features, to compile for a lesser one.
 
     Returns:
         A relocatable object in the system's format.
     """
-    features = processor()[1] if features is None else features
-    machine = _machine(features)
-    if platform.machine() in ("x86_64", "AMD64", "i686") and "+f16c" not in features.split(","):
+    machine = _machine()
+    return bytes(machine.emit_object(optimised(text, machine)))
+
+
+def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    """The module ready for code generation, its loop over the threads put into vectors where LLVM sees how."""
+    features = processor()[1].split(",")
+    if platform.machine() in ("x86_64", "AMD64", "i686") and "+f16c" not in features:
         text += _HALF_CALLS
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = llvm.get_process_triple()
@@ -107,7 +112,7 @@ def object_code(text: str, features: str | None = None) -> bytes:
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return bytes(machine.emit_object(module))
+    return module
 
 
 class Code:
@@ -119,10 +124,10 @@ class Code:
 
     def __init__(self, content: bytes) -> None:
         self._engine = llvm.create_mcjit_compiler(
-            # In LLVM's own context, which is never freed: llvmlite lets go of a module before the engine that
-            # holds it, and an engine whose module's context is gone crashes when it is disposed of.
+            # In LLVM's own context, which is never freed: Python's collector may finalise a context of its own before
+            # the engine with the module in it, and the engine then crashes.
             llvm.parse_assembly(""),
-            _machine(processor()[1]),
+            _machine(),
         )
         self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(content))
         self._engine.finalize_object()
