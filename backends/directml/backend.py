@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, NoReturn, Self
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +100,7 @@ class DirectMLDevice:
         self._make_host = make_host
         self.options = options
         self._closed = False
+        self._kernels: WeakSet[DirectMLKernel] = WeakSet()
         # Before the library, which looks for D3D12 while it is loaded.
         self.host = make_host()
         try:
@@ -157,6 +159,7 @@ class DirectMLDevice:
         except BaseException:
             kernel.close()
             raise
+        self._kernels.add(kernel)
         return kernel
 
     def run(self, work: Callable[[], None], *, creating: bool = False) -> None:
@@ -207,9 +210,11 @@ class DirectMLDevice:
             raise DeviceLost(f"the device was lost, and there is no other: {error}") from error
 
     def close(self) -> None:
-        """Release the device; calling it again does nothing."""
+        """Release the device and what its kernels hold; calling it again does nothing."""
         if not self._closed:
             self._closed = True
+            for kernel in tuple(self._kernels):
+                kernel.close()
             self.session.close()
             self.host.close()
 

@@ -253,6 +253,16 @@ def test_a_closed_kernel_or_device_refuses_work(device: DirectMLDevice) -> None:
     kernel.close()
 
 
+def test_a_device_that_is_closed_takes_its_kernels_along() -> None:
+    before = live_objects()
+    opened = DirectMLBackend().open()
+    kernels = [opened.create(_round()) for _ in range(3)]
+    opened.close()
+    assert live_objects() == before
+    for kernel in kernels:
+        kernel.close()
+
+
 # What goes wrong inside the adapter.
 
 
