@@ -282,7 +282,7 @@ class DirectMLKernel:
         """
         device = self._device
         if self._closed or device.closed:
-            raise ExecutionFailed("the kernel is closed" if self._closed else "the device is closed")
+            raise ExecutionFailed("the device is closed" if device.closed else "the kernel is closed")
         _check_memory(memory)
         regions = self._regions(bindings)
 
