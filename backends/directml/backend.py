@@ -49,6 +49,7 @@ class DirectMLBackend:
         denormals: str = "",
         nan: str = "",
         mad: str = "",
+        half: str = "",
         zeros: str = "",
     ) -> DirectMLDevice:
         """Load the library and open a device.
@@ -63,6 +64,7 @@ class DirectMLBackend:
             denormals: of the software adapter; see ``Personality``.
             nan: of the software adapter.
             mad: of the software adapter.
+            half: of the software adapter.
             zeros: of the software adapter.
 
         Raises:
@@ -70,7 +72,7 @@ class DirectMLBackend:
             BackendUnavailable: the library, its adapter or what these need is not here; the message says what
                 to do.
         """
-        arithmetic = {"denormals": denormals, "nan": nan, "mad": mad, "zeros": zeros}
+        arithmetic = {"denormals": denormals, "nan": nan, "mad": mad, "half": half, "zeros": zeros}
         options = Options.parse(
             {"library": library, "fetch": fetch, "path": path, "flags": flags, "adapter": adapter},
             {name: value for name, value in arithmetic.items() if value},

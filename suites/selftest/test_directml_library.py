@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import platform
 import subprocess
 import sys
@@ -258,6 +259,17 @@ def test_an_option_that_makes_no_sense_is_refused(options: dict[str, str], words
         pytest.skip("here all adapters exist")
     with pytest.raises(UsageError, match=words):
         DirectMLBackend().open(**options)
+
+
+@on_linux
+def test_every_setting_of_the_arithmetic_is_an_option() -> None:
+    pytest.importorskip("llvmlite")
+    from dmlcts.backends.directml.software.personality import settings
+
+    assert set(settings()) <= set(inspect.signature(DirectMLBackend().open).parameters)
+    for name, words in settings().items():
+        with pytest.raises(UsageError, match=f"{name} cannot be 'nonsense'.*{words[0]}"):
+            DirectMLBackend().open(**{"adapter": "software", name: "nonsense"})
 
 
 @on_linux
