@@ -13,10 +13,11 @@ from dataclasses import replace
 
 from dmlcts.backends.directml.software.arithmetic import Arithmetic
 from dmlcts.backends.directml.software.errors import UnsupportedShader
+from dmlcts.backends.directml.software.groups import Phases
 from dmlcts.backends.directml.software.instructions import Contraction, Instructions, without_flags
 from dmlcts.backends.directml.software.intrinsics import INTRINSICS, Call, argument_kinds
 from dmlcts.backends.directml.software.ir import Definitions, split_arguments
-from dmlcts.backends.directml.software.kernel import METADATA, OWN, kernel, shader_function
+from dmlcts.backends.directml.software.kernel import METADATA, OWN, group_kernel, kernel, shader_function
 from dmlcts.backends.directml.software.memory import Memory
 from dmlcts.backends.directml.software.personality import Personality
 from dmlcts.backends.directml.software.plan import Plan
@@ -64,20 +65,23 @@ class _Translation:
         self._body: list[str] = []
         self._lines: list[str] = []
         self._temporaries = 0
+        self._phases = Phases()
 
     def module(self) -> str:
         types, globals_, self._body = self._sections()
         for line in self._body:
             self._line(line)
-        registers = self._shader.registers
-        return "\n\n".join((
-            "\n".join(types),
-            "\n".join(globals_),
-            self._definitions.text(),
-            shader_function(registers, self._lines),
-            kernel(registers, self._shader.rows),
-            METADATA,
-        ))  # fmt: skip
+        registers, rows = self._shader.registers, self._shader.rows
+        phases, arrays = self._phases.split(self._lines), self._phases.arrays
+        if len(phases) == 1:
+            whole = kernel(registers, rows)
+        else:
+            whole = group_kernel(registers, rows, self._shader.interface.threads, arrays, len(phases))
+        functions = (
+            shader_function(f"phase{place}", registers, len(arrays), lines) for place, lines in enumerate(phases)
+        )
+        texts = ("\n".join(types), "\n".join(globals_), self._definitions.text(), *functions, whole, METADATA)
+        return "\n\n".join(texts)
 
     def _sections(self) -> tuple[list[str], list[str], list[str]]:
         """Type definitions, constant tables, and the lines of the entry function."""
@@ -91,11 +95,12 @@ class _Translation:
                 types.append(line)
             elif line.startswith("@"):
                 name, definition = line.split(" = ", 1)
-                if definition.startswith("external"):
-                    continue  # names a resource
-                if "addrspace(" in definition or "constant" not in definition:
-                    raise UnsupportedShader(f"the global variable {name} (memory shared in a group)")
-                globals_.append(_ATTACHMENTS.sub("", line))
+                if definition.startswith("external") or name.startswith("@llvm."):
+                    continue  # names a resource, or tells compilers what to keep
+                if "constant" in definition and "addrspace(" not in definition:
+                    globals_.append(_ATTACHMENTS.sub("", line))
+                else:
+                    self._phases.declare(line)
             elif line.startswith("define"):
                 if f"@{entry}(" not in line:
                     raise UnsupportedShader(f"the function {line.split('@', 1)[1].split('(')[0]} beside the entry")
@@ -114,6 +119,7 @@ class _Translation:
         if not line or line.startswith((";", "#dbg", "call void @llvm.dbg")):
             return
         if _LABEL.match(line):
+            self._phases.label(first=not self._lines)
             self._lines.append(line)
             return
         precise = bool(_PRECISE.search(line))
@@ -123,6 +129,8 @@ class _Translation:
         rest = _TAIL.sub("", rest)
         fused = self._contract.fused(name, rest) if self._contract is not None and not precise else ""
         rest = fused or without_flags(rest)
+        before, rest = self._phases.instruction(name, rest, len(self._lines))
+        self._lines += before
         if "addrspace(" in rest:
             raise UnsupportedShader("memory outside views and constants (an address space)")
         if fused:
@@ -192,6 +200,7 @@ class _Translation:
 
     def _load(self, name: str, result: str, arguments: list[str]) -> None:
         resource, register, view = self._view(arguments[0])
+        self._phases.load(name)
         kind, used = self._member(result), self._components(name)
         if resource.kind == "typed":
             function = self._memory.typed_load(result, kind, self._format(register), used)
@@ -203,6 +212,7 @@ class _Translation:
 
     def _store(self, name: str, result: str, arguments: list[str]) -> None:
         resource, register, view = self._view(arguments[0])
+        self._phases.store()
         values, mask = arguments[3:7], _literal(arguments[7], "write mask")
         kind = values[0].split(" ", 1)[0]
         if resource.kind == "typed":
@@ -237,6 +247,9 @@ class _Translation:
             used |= {int(place[1])} if place else {0, 1, 2, 3}
         return used & {0, 1, 2, 3}
 
+    def _barrier(self, name: str, result: str, arguments: list[str]) -> None:
+        self._phases.barrier(len(self._lines))
+
     def _thread(self, name: str, result: str, arguments: list[str]) -> None:
         self._add(name, f"add i32 {OWN}{_axis(arguments)[0]}, 0")
 
@@ -259,6 +272,7 @@ class _Translation:
         59: _constant_row,
         68: _load,
         69: _store,
+        80: _barrier,
         93: _thread,
         94: _group,
         95: _thread_in_group,
