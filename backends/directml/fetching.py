@@ -13,6 +13,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from dmlcts.backends.contract import BackendUnavailable
@@ -53,37 +54,43 @@ class Fetched:
 
 
 def digest_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """The SHA-256 of a file, in hexadecimal; of a file that has not changed it is computed once."""
+    state = path.stat()
+    return _digest(path, state.st_mtime_ns, state.st_size, state.st_ino)
+
+
+@cache
+def _digest(path: Path, *_: int) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def fetched_library(cache: Path) -> Path:
+def fetched_library(folder: Path) -> Path:
     """Where :func:`fetch` puts the library, whether it is there or not."""
-    return cache / f"{DISTRIBUTION}-{VERSION}" / LIBRARY
+    return folder / f"{DISTRIBUTION}-{VERSION}" / LIBRARY
 
 
-def fetch(cache: Path, say: Callable[[str], object], run: Run | None = None) -> Fetched:
-    """Make sure that the library is in ``cache``, downloading it with pip where it is not.
+def fetch(folder: Path, say: Callable[[str], object], run: Run | None = None) -> Fetched:
+    """Make sure that the library is in ``folder``, downloading it with pip where it is not.
 
-    The folder appears whole or not at all, however the fetching ends.
+    The library's own folder appears whole or not at all, however the fetching ends.
 
     Args:
-        cache: the cache folder; made where it is missing.
+        folder: the cache folder; made where it is missing.
         say: called with each line that tells what is done, and under which licence.
         run: runs a command; for tests.
 
     Raises:
         BackendUnavailable: pip failed, or what it brought is not the library that is meant.
     """
-    library = fetched_library(cache)
+    library = fetched_library(folder)
     if library.is_file():
         if digest_of(library) == DIGEST:
             say(f"{library} is there already (SHA-256 {DIGEST})")
             return Fetched(library, downloaded=False)
         say(f"{library} is damaged and is fetched again")
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as work:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as work:
         say(
             f"downloading {DISTRIBUTION} {VERSION} with pip, without its dependencies (by Microsoft, licence {LICENCE})"
         )
@@ -138,7 +145,7 @@ def _put(made: Path, place: Path) -> None:
     try:
         made.rename(place)
     except OSError:
-        if digest_of(place / LIBRARY) == DIGEST:
+        if (place / LIBRARY).is_file() and digest_of(place / LIBRARY) == DIGEST:
             return
         place.rename(made.parent / "damaged")
         made.rename(place)

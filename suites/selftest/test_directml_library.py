@@ -98,6 +98,12 @@ def test_a_damaged_library_is_fetched_again(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [library_path.parent]
 
 
+def test_a_folder_that_lost_its_library_is_filled_again(tmp_path: Path) -> None:
+    library_path = fetching.fetch(tmp_path, lambda line: None, Pip()).library
+    library_path.unlink()
+    assert fetching.fetch(tmp_path, lambda line: None, Pip()).library.read_bytes() == CONTENT
+
+
 def test_another_library_than_the_pinned_one_is_refused_and_not_kept(tmp_path: Path) -> None:
     files = {**FILES, "torch_directml/libdirectml.so": CONTENT + b"!"}
     with pytest.raises(BackendUnavailable, match=r"has the SHA-256 \w{64}, not .*nothing was kept"):
