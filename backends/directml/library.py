@@ -169,7 +169,7 @@ def check_processor() -> None:
 
 
 def _load(path: Path) -> ctypes.CDLL:
-    if _ON_WINDOWS:
+    if sys.platform == "win32":
         return ctypes.CDLL(str(path))
     # The library brings its own C++ runtime, whose symbols must win over those of others in the process.
     return ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_DEEPBIND)
