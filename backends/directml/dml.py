@@ -11,11 +11,6 @@ from dmlcts.backends.directml.com import HRESULT, PTR, U32, U64, Interface, IUnk
 I32 = ctypes.c_int32
 U8 = ctypes.c_uint8
 
-DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT = 16
-DML_TEMPORARY_BUFFER_ALIGNMENT = 256
-DML_PERSISTENT_BUFFER_ALIGNMENT = 256
-
-
 # Numbers.
 
 

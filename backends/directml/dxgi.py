@@ -10,7 +10,6 @@ from dmlcts.backends.directml.d3d12 import LUID
 
 U16 = ctypes.c_uint16
 
-DXGI_ADAPTER_FLAG_SOFTWARE = 2
 # What CheckInterfaceSupport is asked to learn the driver's version.
 IDXGI_DEVICE = "54ec77fa-1377-44e6-8c32-88fd5f44c84c"
 

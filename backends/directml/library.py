@@ -13,7 +13,7 @@ from pathlib import Path
 from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.backends.directml import fetching
 from dmlcts.backends.directml.com import HRESULT, PTR, U32, Pointer, check, taken
-from dmlcts.backends.directml.dml import DML_FEATURE_LEVEL, IDMLDevice1
+from dmlcts.backends.directml.dml import IDMLDevice1
 from dmlcts.specs import UsageError
 
 WSL_FOLDER = Path("/usr/lib/wsl/lib")
@@ -120,33 +120,20 @@ class Library:
             raise BackendUnavailable(f"{found.path} is no DirectML: it has no DMLCreateDevice", mend) from None
         self._create.argtypes = (PTR, ctypes.c_int32, PTR, PTR)
         self._create.restype = HRESULT
-        self._create1 = getattr(self._handle, "DMLCreateDevice1", None)
-        if self._create1 is not None:
-            self._create1.argtypes = (PTR, ctypes.c_int32, U32, PTR, PTR)
-            self._create1.restype = HRESULT
 
-    def create_device(self, d3d12_device: int, flags: int, level: DML_FEATURE_LEVEL | None = None) -> Pointer:
+    def create_device(self, d3d12_device: int, flags: int) -> Pointer:
         """A DirectML device on a D3D12 device.
 
         Args:
             d3d12_device: the address of an ``ID3D12Device``.
             flags: of ``DML_CREATE_DEVICE_FLAGS``.
-            level: the least feature level to accept.
 
         Raises:
             ComError: the library refuses.
         """
         made = PTR()
-        place = ctypes.byref(made)
-        if level is None:
-            call = "DMLCreateDevice"
-            check(call, self._create(d3d12_device, flags, IDMLDevice1.iid, place))
-        else:
-            call = "DMLCreateDevice1"
-            if self._create1 is None:
-                raise BackendUnavailable(f"{self.path} is too old: it has no {call}")
-            check(call, self._create1(d3d12_device, flags, level, IDMLDevice1.iid, place))
-        return taken(call, IDMLDevice1, made)
+        check("DMLCreateDevice", self._create(d3d12_device, flags, IDMLDevice1.iid, ctypes.byref(made)))
+        return taken("DMLCreateDevice", IDMLDevice1, made)
 
     def version(self, digest: str) -> str:
         """The version, as far as the library says or its digest tells."""

@@ -110,24 +110,27 @@ class Arithmetic:
     def extreme(self, least: bool, kind: str) -> str:
         """FMin or FMax: the other operand where one is NaN, whichever kind of NaN it is.
 
-        Two NaNs give a NaN. Subnormals are flushed for the comparison and in the result, if at all.
+        Two NaNs give the first. Subnormals are flushed for the comparison and in the result, if at all. LLVM's
+        own minimum and maximum are not used: which zero or NaN they give has changed between its versions.
         """
 
-        def ordered(body: Body, a: str, b: str) -> str:
-            within, first = self.wide(body, kind, self.taken(body, kind, a))
-            _, second = self.wide(body, kind, self.taken(body, kind, b))
-            function = f"llvm.{'minimumnum' if least else 'maximumnum'}.{suffix(within)}"
-            chosen = body.call(within, function, (within, first), (within, second))
-            return self.given(body, kind, self.narrow(body, kind, chosen))
-
-        def operands(body: Body, a: str, b: str) -> str:
+        def build(body: Body, a: str, b: str) -> str:
             first, second = self.taken(body, kind, a), self.taken(body, kind, b)
-            wins = body.let(f"fcmp {'olt' if least else 'oge'} {kind} {first}, {second}")
+            ordered = self._personality.zeros == "ordered"
+            condition = "olt" if least else "ogt" if ordered else "oge"
+            wins = body.let(f"fcmp {condition} {kind} {first}, {second}")
             alone = body.let(f"fcmp uno {kind} {second}, {second}")
             either = body.let(f"or i1 {wins}, {alone}")
-            return self.given(body, kind, body.let(f"select i1 {either}, {kind} {first}, {kind} {second}"))
+            chosen = body.let(f"select i1 {either}, {kind} {first}, {kind} {second}")
+            if ordered:
+                # Equal numbers differ in the sign of zero if in anything: one with it, or without it, is chosen.
+                whole = f"i{FLOAT_BITS[kind]}"
+                bits = [body.bits(kind, one) for one in (first, second)]
+                joined = body.floating(kind, body.let(f"{'or' if least else 'and'} {whole} {bits[0]}, {bits[1]}"))
+                equal = body.let(f"fcmp oeq {kind} {first}, {second}")
+                chosen = body.let(f"select i1 {equal}, {kind} {joined}, {kind} {chosen}")
+            return self.given(body, kind, chosen)
 
-        build = ordered if self._personality.zeros == "ordered" else operands
         return self._definitions.function(
             f"d3d.{'fmin' if least else 'fmax'}.{suffix(kind)}", kind, [kind, kind], build
         )

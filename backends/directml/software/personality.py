@@ -24,8 +24,8 @@ class Personality:
             and bit casts never flush, nor do FLOAT16 and FLOAT64 arithmetic. A shader that asks for one of the
             two itself (the attribute ``fp32-denorm-mode`` of shader model 6.2) gets that one.
         nan: which NaN arithmetic returns; the pages promise a NaN, not its bits. ``propagate`` keeps the payload
-            of an operand and makes it quiet, as this processor does (FMin and FMax of two NaNs return either,
-            which may stay signalling); ``canonical`` gives the positive quiet NaN
+            of an operand and makes it quiet, as this processor does (FMin and FMax of two NaNs return the
+            first, which may stay signalling); ``canonical`` gives the positive quiet NaN
             without payload (0x7fc00000), ``ones`` the one with every bit below the sign set (0x7fffffff).
             A NaN that is only moved keeps its bits.
         mad: whether FMad rounds once (``fused``) or after the product too (``separate``). ``contract`` rounds once
