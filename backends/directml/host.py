@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.backends.directml.com import Faults
+from dmlcts.backends.directml.com_object import Faults
 
 
 @dataclass(frozen=True)

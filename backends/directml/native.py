@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.backends.directml.com import PTR, ComError, Faults, Interface, Pointer
+from dmlcts.backends.directml.com import PTR, ComError, Interface, Pointer
+from dmlcts.backends.directml.com_object import Faults
 from dmlcts.backends.directml.d3d12 import (
     D3D12_COMMAND_LIST_TYPE,
     D3D12_COMMAND_QUEUE_DESC,

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dmlcts.backends.directml import d3d12
-from dmlcts.backends.directml.com import PTR, ComObject, implementation
+from dmlcts.backends.directml.com import PTR
+from dmlcts.backends.directml.com_object import ComObject, implementation
 from dmlcts.backends.directml.hresults import DXGI_ERROR_DEVICE_REMOVED, E_FAIL
 from dmlcts.backends.directml.software.buffers import Buffer, DescriptorHeap
 from dmlcts.backends.directml.software.command_list import CommandList

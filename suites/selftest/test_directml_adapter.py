@@ -13,7 +13,8 @@ import pytest
 pytest.importorskip("llvmlite", reason="the software adapter needs llvmlite")
 
 from dmlcts.backends.directml import d3d12, dxcore
-from dmlcts.backends.directml.com import PTR, Faults, Pointer, live_objects
+from dmlcts.backends.directml.com import PTR, Pointer
+from dmlcts.backends.directml.com_object import Faults, live_objects
 from dmlcts.backends.directml.hresults import E_INVALIDARG, unsigned
 from dmlcts.backends.directml.software import root_signature
 from dmlcts.backends.directml.software.buffers import NO_VIEW, Buffer

@@ -17,7 +17,7 @@ import pytest
 
 from dmlcts.backends.contract import DeviceLost, ExecutionFailed, InvalidArgument, describe
 from dmlcts.backends.directml.backend import DirectMLBackend, DirectMLDevice
-from dmlcts.backends.directml.com import live_objects
+from dmlcts.backends.directml.com_object import live_objects
 from dmlcts.backends.directml.descriptions import Description
 from dmlcts.backends.directml.dml import DML_SCALE_BIAS
 from dmlcts.backends.directml.signals import HeldSignals

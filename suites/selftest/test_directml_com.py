@@ -20,17 +20,13 @@ from dmlcts.backends.directml.com import (
     U64,
     Abi,
     ComError,
-    ComObject,
-    Faults,
     Interface,
     IUnknown,
     Method,
     Pointer,
-    UnknownCall,
     guid,
-    implementation,
-    live_objects,
 )
+from dmlcts.backends.directml.com_object import ComObject, Faults, UnknownCall, implementation, live_objects
 
 HERE = Path(__file__).parent
 

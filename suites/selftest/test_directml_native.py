@@ -12,7 +12,8 @@ import pytest
 from dmlcts.backends.contract import BackendUnavailable, DeviceLost
 from dmlcts.backends.directml import adapters, dxcore, dxgi
 from dmlcts.backends.directml.cache import cache_folder
-from dmlcts.backends.directml.com import PTR, ComObject, Faults, Interface, Pointer, live_objects
+from dmlcts.backends.directml.com import PTR, Interface, Pointer
+from dmlcts.backends.directml.com_object import ComObject, Faults, live_objects
 from dmlcts.backends.directml.d3d12 import LUID
 from dmlcts.backends.directml.host import AdapterInfo
 from dmlcts.backends.directml.hresults import DXGI_ERROR_NOT_FOUND, E_NOINTERFACE

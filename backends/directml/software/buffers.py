@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 
-from dmlcts.backends.directml.com import ComObject, implementation
+from dmlcts.backends.directml.com_object import ComObject, implementation
 from dmlcts.backends.directml.d3d12 import (
     D3D12_HEAP_PROPERTIES,
     D3D12_HEAP_TYPE,

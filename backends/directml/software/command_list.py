@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-from dmlcts.backends.directml.com import ComObject, implementation
+from dmlcts.backends.directml.com_object import ComObject, implementation
 from dmlcts.backends.directml.d3d12 import D3D12_COMMAND_LIST_TYPE, ID3D12GraphicsCommandList, ID3D12PipelineState
 from dmlcts.backends.directml.software.buffers import Buffer, DescriptorHeap
 from dmlcts.backends.directml.software.objects import DeviceChild, UnsupportedByAdapter

@@ -6,7 +6,8 @@ import ctypes
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dmlcts.backends.directml.com import PTR, ComObject, Faults, implementation
+from dmlcts.backends.directml.com import PTR
+from dmlcts.backends.directml.com_object import ComObject, Faults, implementation
 from dmlcts.backends.directml.d3d12 import (
     D3D12_COMPUTE_PIPELINE_STATE_DESC,
     D3D12_FEATURE,

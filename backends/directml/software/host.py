@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.backends.directml.com import Faults
+from dmlcts.backends.directml.com_object import Faults
 from dmlcts.backends.directml.host import AdapterInfo
 from dmlcts.backends.directml.hresults import E_FAIL
 from dmlcts.backends.directml.software import shim

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlcts.backends.directml.com import ComObject
+from dmlcts.backends.directml.com_object import ComObject
 from dmlcts.backends.directml.d3d12 import ID3D12DeviceChild
 
 

@@ -11,7 +11,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dmlcts.backends.directml.com import PTR, ComObject, Faults
+from dmlcts.backends.directml.com import PTR
+from dmlcts.backends.directml.com_object import ComObject, Faults
 from dmlcts.backends.directml.d3d12 import (
     D3D12_DESCRIPTOR_RANGE1,
     D3D12_DESCRIPTOR_RANGE_TYPE,
