@@ -6,6 +6,8 @@ import gc
 import os
 import resource
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -261,6 +263,44 @@ def test_a_device_that_is_closed_takes_its_kernels_along() -> None:
     assert live_objects() == before
     for kernel in kernels:
         kernel.close()
+
+
+_LEFT_OPEN = """
+import sys
+import numpy as np
+from dmlcts.backends.directml.backend import DirectMLBackend
+from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
+device = DirectMLBackend().open()
+tensor = TensorDesc(DataType.FLOAT32, (4,))
+tensors = {"InputTensor": tensor, "OutputTensor": tensor}
+kernels = [device.create(OperatorDesc("ELEMENT_WISE_ROUND", tensors, {"RoundingMode": "TOWARD_ZERO"})) for _ in "abc"]
+kernels[0].dispatch(np.zeros(256, np.uint8), {"InputTensor": Region(0, 16), "OutputTensor": Region(64, 16)})
+cycle = [device, kernels]
+cycle.append(cycle)
+sys.exit(7)
+"""
+
+
+def test_a_process_may_end_with_everything_open() -> None:
+    done = subprocess.run([sys.executable, "-c", _LEFT_OPEN], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+def test_threads_with_devices_of_their_own_do_not_meet() -> None:
+    before, wrong = live_objects(), []
+
+    def work(number: int) -> None:
+        with DirectMLBackend().open() as opened:
+            values = np.full(8, number + 0.7, np.float32)
+            wrong.extend(number for _ in range(50) if not (_run(opened, _round(), values) == number).all())
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert live_objects() == before
 
 
 # What goes wrong inside the adapter.
