@@ -96,6 +96,23 @@ def test_memory_goes_to_the_device_and_comes_back_whole(stand_in: Callable[..., 
 
 
 @needs_directml
+def test_a_temporary_resource_is_given_where_the_library_wants_one(stand_in: Callable[..., StandIn]) -> None:
+    """A graph with permuted strides is transposed by way of temporary memory."""
+    under_test = stand_in(path="graph")
+    tensor = TensorDesc(DataType.FLOAT32, (3, 2), (1, 3))
+    attributes = {"RoundingMode": "HALVES_TO_NEAREST_EVEN"}
+    kernel = under_test.device.create(
+        OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    )
+    memory = np.full(256, 0xEE, np.uint8)
+    memory[: X.nbytes] = X.view(np.uint8)
+    kernel.dispatch(memory, {"InputTensor": Region(0, X.nbytes), "OutputTensor": Region(128, X.nbytes)})
+    kernel.close()
+    np.testing.assert_array_equal(memory[128 : 128 + X.nbytes].view(np.float32), np.rint(X))
+    assert sum("DEFAULT" in call for call in under_test.devices[0].calls) > 1
+
+
+@needs_directml
 def test_buffers_are_kept_for_memory_of_the_same_size(stand_in: Callable[..., StandIn]) -> None:
     under_test = stand_in()
     for size in (256, 256, 512, 512):
