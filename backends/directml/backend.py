@@ -23,7 +23,7 @@ from dmlcts.backends.directml import fetching, hosts
 from dmlcts.backends.directml.cache import cache_folder
 from dmlcts.backends.directml.com import ComError, Pointer
 from dmlcts.backends.directml.descriptions import Description
-from dmlcts.backends.directml.dml import DML_TENSOR_DATA_TYPE
+from dmlcts.backends.directml.dml import DML_TENSOR_DATA_TYPE, IDMLDevice1
 from dmlcts.backends.directml.host import Host, Scratch
 from dmlcts.backends.directml.hresults import DEVICE_LOST, E_INVALIDARG, E_OUTOFMEMORY, failed, name_of
 from dmlcts.backends.directml.library import Found, Library, find
@@ -31,6 +31,9 @@ from dmlcts.backends.directml.options import Options, flag_names
 from dmlcts.backends.directml.session import Bindings, Session, properties
 from dmlcts.backends.directml.signals import HeldSignals
 from dmlcts.specs import OperatorDesc, Region
+
+# The calls that judge a description; E_INVALIDARG from any other is a mistake of this backend or of its host.
+_JUDGING = tuple(f"{IDMLDevice1.name}::{method}" for method in ("CreateOperator", "CompileOperator", "CompileGraph"))
 
 
 class DirectMLBackend:
@@ -194,7 +197,7 @@ class DirectMLDevice:
         if failed(reason) or failed(below) or (error and error.hresult in DEVICE_LOST):
             text = f"{said}; GetDeviceRemovedReason: DirectML {name_of(reason)}, D3D12 {name_of(below)}"
             raise DeviceLost(text) from error
-        if error and creating and error.hresult == E_INVALIDARG:
+        if error and creating and error.hresult == E_INVALIDARG and error.call in _JUDGING:
             raise InvalidArgument(said) from None
         if error and error.hresult == E_OUTOFMEMORY:
             raise MemoryError(said) from error

@@ -49,7 +49,7 @@ def find(chosen: str, cache: Path) -> Found:
 
     Raises:
         UsageError: ``chosen`` names no library.
-        BackendUnavailable: there is none on this machine.
+        BackendUnavailable: there is none on this machine, or the fetched one is damaged.
     """
     if chosen:
         path = Path(chosen).expanduser()
@@ -59,6 +59,8 @@ def find(chosen: str, cache: Path) -> Found:
         return Found(path.resolve(), "chosen by the option library")
     fetched = fetching.fetched_library(cache)
     if not _ON_WINDOWS and fetched.is_file():
+        if fetching.digest_of(fetched) != fetching.DIGEST:
+            raise BackendUnavailable(f"{fetched} is damaged", f"run `{fetching.COMMAND}`, which fetches it again")
         return Found(fetched, f"fetched from {fetching.DISTRIBUTION} {fetching.VERSION}")
     for package, inside in _PACKAGES:
         packaged = _in_package(package, inside)

@@ -194,6 +194,14 @@ def test_the_fetched_library_is_found(tmp_path: Path) -> None:
 
 
 @on_linux
+def test_a_damaged_library_is_not_loaded(tmp_path: Path) -> None:
+    fetched = fetching.fetch(tmp_path, lambda line: None, Pip())
+    fetched.library.write_bytes(CONTENT[::-1])
+    with pytest.raises(BackendUnavailable, match="damaged; run `dmlcts directml fetch`"):
+        library.find("", tmp_path)
+
+
+@on_linux
 def test_without_a_library_the_error_names_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "_PACKAGES", ())
     monkeypatch.setattr(library, "WSL_FOLDER", tmp_path)

@@ -76,8 +76,11 @@ class SoftwareHost:
         return HostScratch(self._device, size)
 
     def execute(self) -> None:
-        """Carry out what was recorded."""
-        self._list.execute(self._device.heap)
+        """Carry out what was recorded; views do not outlast it, for the memory that they show may be gone next time."""
+        try:
+            self._list.execute(self._device.heap)
+        finally:
+            self._device.heap.views.clear()
 
     def read_back(self, memory: NDArray[np.uint8]) -> None:
         """Nothing to do where ``memory`` is the resource."""
