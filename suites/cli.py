@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from dmlcts.suites import departure_commands, report_commands
 from dmlcts.suites.compare_commands import compare as compare_backends
+from dmlcts.suites.directml_commands import directml
 
 USAGE, UNAVAILABLE, NOT_CONFORMANT, INCOMPLETE = 2, 3, 1, 4
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
@@ -59,6 +60,7 @@ main.add_command(departure_commands.baseline)
 main.add_command(departure_commands.findings)
 main.add_command(report_commands.report)
 main.add_command(report_commands.diff)
+main.add_command(directml)
 
 
 def _backend_options(command: Command) -> Command:
