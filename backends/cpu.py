@@ -33,6 +33,7 @@ BLOCK_ELEMENTS = 1 << 17
 # From here on a table of every FLOAT16 pattern costs less than it saves.
 TABLE_ELEMENTS = 1 << 18
 _NAMES = ("InputTensor", "OutputTensor")
+_INFINITE_HALF = np.int16(0x7C00)  # the pattern of FLOAT16's infinity
 # The largest FLOAT32 below one half. One half itself would carry 0.49999997 up to 1.
 _BELOW_HALF = np.nextafter(np.float32(0.5), np.float32(0))
 
@@ -69,6 +70,7 @@ class CpuDevice:
             library="numpy",
             version=np.__version__,
             data_types=lacking or None,
+            details={"independent": True},  # a sweep may open one in each process
         )
 
     def create(self, operator: OperatorDesc) -> CpuKernel:
@@ -345,6 +347,31 @@ def _float_clamp(low: np.float32, high: np.float32) -> Program:
     return sign_of_source
 
 
+def _half_clamp(low: np.float16, high: np.float16) -> Program:
+    """The same on FLOAT16, in integers: numpy has no FLOAT16 arithmetic of its own, and converts slowly."""
+    if np.isnan(low) or np.isnan(high):
+        return lambda source, target, scratch: target.fill(np.nan)
+    bottom, top = (_ordinal(np.atleast_1d(bound).view(np.int16))[0] for bound in (low, high))
+    top = max(bottom, top)
+
+    def clamp(source: Array, target: Array, scratch: Array) -> None:
+        ordinals, result = scratch.view(np.int16), target.view(np.int16)
+        _ordinal(source.view(np.int16), out=ordinals)
+        lost = np.flatnonzero((ordinals > _INFINITE_HALF) | (ordinals < ~_INFINITE_HALF))
+        nans = ordinals.flat[lost]
+        np.clip(ordinals, bottom, top, out=ordinals)
+        ordinals.flat[lost] = nans
+        _ordinal(ordinals, out=result)
+
+    return clamp
+
+
+def _ordinal(bits: Array, out: Array | None = None) -> Array:
+    """FLOAT16 patterns as integers that count as the numbers do, -0 next below +0; its own inverse."""
+    flipped = np.bitwise_and(np.right_shift(bits, 15), np.int16(0x7FFF))
+    return np.bitwise_xor(bits, flipped, out=out)
+
+
 def _float_scaled(program: Program, scale_bias: ScaleBias | None) -> Program:
     """``program`` of x * scale + bias, the product and the sum each rounded to FLOAT32."""
     if scale_bias is None:
@@ -371,7 +398,10 @@ def _half_away(source: Array, target: Array, scratch: Array) -> None:
     # trunc(x + copysign(h, x)) with h just below one half. A fraction of exactly one half makes the sum a
     # tie between the next integer and its lower neighbour, and the integer is the even one; any smaller
     # fraction stays below, any integer is kept, and so are the signs of zeros, infinities and NaN.
-    np.copysign(_BELOW_HALF, source, out=scratch)
+    # The copysign is made of bits, which takes numpy a quarter of the time.
+    half = scratch.view(np.int32)
+    np.bitwise_and(source.view(np.int32), np.int32(-1 << 31), out=half)
+    np.bitwise_or(half, _BELOW_HALF.view(np.int32), out=half)
     np.add(scratch, source, out=scratch)
     np.trunc(scratch, out=target)
 
@@ -455,11 +485,11 @@ def _clamp(operator: OperatorDesc, low: np.float32, high: np.float32 | None) -> 
     scale_bias = _scale_bias(operator)
     if data_type.is_floating:
         with np.errstate(all="ignore"):
-            # To FLOAT16 and back: to nearest, ties to even, with infinity from 65520 on.
-            bounds = [
-                np.float32(data_type.numpy.type(bound))
-                for bound in (low, np.float32(np.inf) if high is None else high)
-            ]
+            # To FLOAT16 to nearest, ties to even, with infinity from 65520 on.
+            cast = [data_type.numpy.type(bound) for bound in (low, np.float32(np.inf) if high is None else high)]
+            bounds = [np.float32(bound) for bound in cast]
+        if data_type is DataType.FLOAT16 and scale_bias is None:
+            return _half_clamp(*cast)
         return _floating(_float_scaled(_float_clamp(*bounds), scale_bias), operator.input)
     bottom = _integer_bound(low, data_type)
     top = _limits(data_type)[1] if high is None else _integer_bound(high, data_type)

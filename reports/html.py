@@ -30,6 +30,7 @@ from dmlcts.reports.known import Known, Likeness, known_implementations, likenes
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.overview import Failure, Overview, outcome_of, overview
 from dmlcts.reports.plotting import Bucket, Lane, drawing
+from dmlcts.reports.waivers import accounts
 from dmlcts.reports.wording import many, places, short, type_order, visible
 from dmlcts.specs import DataType
 from dmlcts.specs.tables import Tables
@@ -270,6 +271,8 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
     outcomes = {outcome_of(row) for row in [*results["clauses"], *results["failures"]]}
     sections: list[tuple[str, str, str | None]] = [("matrix", "Matrix", None)]
     sections += [("failures", "Failures", f"{len(view.failures):,}")] if view.failures else []
+    waivers = [(one, places(one.waived, tables)) for one in accounts(results)]
+    sections += [("waivers", "Waivers", f"{len(waivers):,}")] if waivers else []
     sections += [("behaviours", "Where the pages are silent", f"{len(behaviours):,}")] if behaviours else []
     sections += [("clauses", "Clauses", f"{len(view.entries):,}"), ("provenance", "Provenance", None)]
     rendered = (
@@ -291,6 +294,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
             subjects=list(dict.fromkeys(subject for matrix in view.matrices for subject, _ in matrix.lines)),
             plots=_plots(view.failures[:MOST_FAILURES]),
             dispatches=[_dispatch(failure) for failure in view.failures[:MOST_FAILURES]],
+            waivers=waivers,
             behaviours=behaviours,
             likenesses=alike,
             most=MOST_FAILURES,

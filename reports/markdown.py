@@ -17,7 +17,8 @@ from markupsafe import escape
 from dmlcts.reports.known import Known, known_implementations, likenesses
 from dmlcts.reports.outcomes import Outcome, Verdict
 from dmlcts.reports.overview import Cell, Failure, Matrix, Overview, overview
-from dmlcts.reports.wording import many, short, visible
+from dmlcts.reports.waivers import accounts
+from dmlcts.reports.wording import many, places, short, visible
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 
@@ -169,6 +170,21 @@ def _failures(view: Overview) -> Iterator[str]:
         yield f"{many(len(view.failures) - MOST_FAILURES, 'further case')} in `results.html`."
 
 
+def _waivers(results: Mapping[str, Any], tables: Tables) -> Iterator[str]:
+    told = accounts(results)
+    if not told:
+        return
+    yield ""
+    yield "### Waivers"
+    yield ""
+    rows = [
+        [cell(one.clause), cell(places(one.waived, tables) if one.waived else "nothing: it can go"), cell(one.reason),
+         cell(one.issue), one.expires]
+        for one in told
+    ]  # fmt: skip
+    yield from table(["clause", "waives", "because", "issue", "until"], rows)
+
+
 def _silence(view: Overview, known: Sequence[Known]) -> Iterator[str]:
     behaviours = view.results["behaviours"]
     if not behaviours:
@@ -193,7 +209,7 @@ def summary(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] |
     lines = [f"## {_SIGNS[view.verdict]} {view.verdict.words}: {code(name)}", "", view.sentence, "", identity(results)]
     if view.selection:
         lines += ["", f"Only a selection was judged: {code(view.selection)}."]
-    lines += ["", *_matrix(view), *_broken(view), *_failures(view)]
+    lines += ["", *_matrix(view), *_broken(view), *_waivers(results, tables), *_failures(view)]
     lines += _silence(view, known_implementations() if known is None else known)
     text = "\n".join(lines) + "\n"
     return text if len(text.encode()) <= _MOST_BYTES else "\n".join(lines[:5]) + "\n\nToo long to tell here.\n"

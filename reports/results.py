@@ -72,21 +72,31 @@ def _git(*arguments: str) -> str | None:
     return asked.stdout.strip() if asked.returncode == 0 else None
 
 
+def suite_version() -> str:
+    """The suite's version, "unknown" where it is not installed."""
+    try:
+        return importlib.metadata.version("dmlcts")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
 def suite_identity() -> dict[str, Any]:
     """The suite's version, and in a checkout its commit and whether tracked files were modified.
 
     Elsewhere ``commit`` and ``modified`` are ``None``: an installed copy that happens to lie inside another
     project's repository is not that project's commit.
     """
-    try:
-        version = importlib.metadata.version("dmlcts")
-    except importlib.metadata.PackageNotFoundError:
-        version = "unknown"
+    version = suite_version()
     if _git("ls-files", "--error-unmatch", Path(__file__).name) is None:
         return {"version": version, "commit": None, "modified": None}
     commit = _git("rev-parse", "HEAD")
     changes = _git("status", "--porcelain", "--untracked-files=no", ":/")
     return {"version": version, "commit": commit, "modified": None if changes is None else bool(changes)}
+
+
+def suite_tags() -> list[str]:
+    """The tags of the commit that is checked out; none outside a checkout."""
+    return (_git("tag", "--points-at", "HEAD") or "").split()
 
 
 def _jsonable(value: object) -> Any:

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.reports.outcomes import Outcome, Verdict, exit_code
+from dmlcts.reports.waivers import accounts
 from dmlcts.reports.wording import many, places, short, type_order
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
@@ -293,6 +294,20 @@ def _gaps(rows: Rows, tables: Tables, page: _Page) -> None:
         page.line(f"… and {many(len(partly) - GAPS_SHOWN, 'more clause')}, in results.json", indent=2)
 
 
+def _waivers(results: Mapping[str, Any], tables: Tables, page: _Page) -> None:
+    """What somebody answers for, and which waivers have nothing to waive."""
+    for one in accounts(results):
+        page.gap()
+        if one.waived:
+            where = f": {many(one.clauses, 'clause row')} · {places(one.waived, tables)}"
+            page.line(("waived  ", "bold yellow"), (one.clause, "bold"), where)
+            page.line(f"{_shortened(one.reason, 150)} (until {one.expires})", indent=2)
+        else:
+            said = f"{one.clause} holds wherever the waiver is about it: it can go"
+            page.line(("unexpected pass  ", "bold yellow"), said)
+        page.line(one.issue, indent=2, whole=True)
+
+
 def _behaviours(behaviours: Rows, tables: Tables, page: _Page) -> None:
     """What the implementation does where the pages are silent."""
     if not behaviours:
@@ -353,6 +368,7 @@ def summary(
     _tally(rows, results, page)
     _matrix(rows, tables, page)
     _faults(results, rows, tables, page, "" if folder is None else f"{Path(folder).as_posix()}/")
+    _waivers(results, tables, page)
     _gaps(rows, tables, page)
     _behaviours(results.get("behaviours") or [], tables, page)
     page.gap()

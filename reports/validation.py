@@ -177,6 +177,48 @@ def load_results(path: str | Path) -> dict[str, Any]:
     return loaded
 
 
+def _no_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    twice = _repeated(key for key, _ in pairs)
+    if twice is not None:
+        raise ValueError(f"the key {_shown(twice)} stands twice in one object")
+    return dict(pairs)
+
+
+def parse_document(data: bytes, name: str | None, where: str) -> dict[str, Any]:
+    """A stranger's JSON document: no key twice, no NaN, and checked against the schema called ``name``.
+
+    Args:
+        data: the document's bytes.
+        name: its schema, ``None`` for any JSON object.
+        where: what to call it in messages.
+
+    Raises:
+        DocumentError: it is no such document.
+    """
+    try:
+        document = json.loads(data.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_repetition)
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(where, "", f"is no JSON: {error}", "take it as it was written") from None
+    if not isinstance(document, dict):
+        raise DocumentError(where, "", "is no JSON object", "take it as it was written")
+    if name is not None:
+        _check(document, name, where)
+    return document
+
+
+def parse_yaml(data: bytes, name: str, where: str) -> dict[str, Any]:
+    """A YAML document from its bytes, checked against the schema called ``name``.
+
+    Raises:
+        DocumentError: it is no YAML, or does not fit the schema.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentError(where, "", f"is not UTF-8 text (byte {error.start})", "write it in UTF-8") from None
+    return _yaml(text, name, where)
+
+
 def load_document(path: str | Path, name: str, hint: str) -> dict[str, Any]:
     """Read a JSON document and check it against the schema called ``name``.
 
@@ -234,15 +276,17 @@ def load_yaml(path: str | Path, name: str, hint: str) -> dict[str, Any]:
     Raises:
         DocumentError: it cannot be read, is no YAML, or does not fit the schema; ``hint`` is part of the mend.
     """
-    path = Path(path)
-    text = _text(path, hint)
+    return _yaml(_text(Path(path), hint), name, str(path))
+
+
+def _yaml(text: str, name: str, where: str) -> dict[str, Any]:
     try:
-        document = read_yaml(text, str(path)).value
+        document = read_yaml(text, where).value
     except TableError as error:
         fault = error.faults[0]
         place = f"line {fault.line}, column {fault.column}"
         cause = f"is no YAML that can be read: {fault.cause} at {place}"
-        raise DocumentError(str(path), "", cause, fault.mend) from None
-    _check(document, name, str(path))
+        raise DocumentError(where, "", cause, fault.mend) from None
+    _check(document, name, where)
     loaded: dict[str, Any] = document
     return loaded

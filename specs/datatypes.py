@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,32 +24,32 @@ class DataType(enum.Enum):
     UINT64 = 10
     INT64 = 11
 
-    @property
+    @cached_property
     def numpy(self) -> np.dtype[Any]:
         """The numpy dtype of one element, in the machine's byte order."""
         return np.dtype(self.name.lower())
 
-    @property
+    @cached_property
     def itemsize(self) -> int:
         """Bytes of one element."""
         return int(self.numpy.itemsize)
 
-    @property
+    @cached_property
     def dml_value(self) -> int:
         """The enumerator's number in ``DirectML.h``."""
         return self.value
 
-    @property
+    @cached_property
     def is_floating(self) -> bool:
         """Whether the elements are IEEE 754 binary floating-point numbers."""
         return self.numpy.kind == "f"
 
-    @property
+    @cached_property
     def is_signed(self) -> bool:
         """Whether negative values can be represented."""
         return self.numpy.kind != "u"
 
-    @property
+    @cached_property
     def bits_dtype(self) -> np.dtype[Any]:
         """The unsigned numpy dtype of the same width, for looking at bit patterns."""
         return np.dtype(f"u{self.itemsize}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from functools import cached_property
 from typing import Any
 
 from dmlcts.specs.errors import UsageError
@@ -43,7 +44,7 @@ class FeatureLevel(enum.Enum):
             known = ", ".join(level.value for level in cls)
             raise UsageError(f"no feature level {str(text)!r}", f"choose one of {known}") from None
 
-    @property
+    @cached_property
     def dml_value(self) -> int:
         """The enumerator's number in ``DirectML.h``: 0x5000 for level 5.0."""
         major, minor = self.value.split(".")

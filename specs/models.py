@@ -6,6 +6,7 @@ the suites and the reports can rely on without looking again.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -98,17 +99,17 @@ class SupportTable(Model):
     level: LevelName
     rows: tuple[SupportRow, ...] = Field(min_length=1)
 
-    @property
+    @cached_property
     def feature_level(self) -> FeatureLevel:
         """The level as a :class:`FeatureLevel`."""
         return FeatureLevel(self.level)
 
-    @property
+    @cached_property
     def data_types(self) -> tuple[DataType, ...]:
         """The element types of the first tensor, in the page's order."""
         return tuple(DataType[name] for name in self.rows[0].data_types)
 
-    @property
+    @cached_property
     def ranks(self) -> range:
         """The ranks of the first tensor."""
         low, high = self.rows[0].dimension_counts
@@ -168,7 +169,7 @@ class OperatorTable(Model):
         """What the operator's clause ids begin with: ``clip`` for ELEMENT_WISE_CLIP."""
         return self.short_name.lower().replace("_", "-")
 
-    @property
+    @cached_property
     def data_types(self) -> tuple[DataType, ...]:
         """Every element type that any support table lists, in the newest table's order."""
         seen: dict[DataType, None] = {}
@@ -180,7 +181,7 @@ class OperatorTable(Model):
         """The attribute called ``name``, or ``None``."""
         return next((attribute for attribute in self.attributes if attribute.name == name), None)
 
-    @property
+    @cached_property
     def float_attributes(self) -> tuple[str, ...]:
         """The names of the FLOAT attributes (Min, Max), in the struct's order."""
         return tuple(attribute.name for attribute in self.attributes if attribute.type == "FLOAT")
@@ -194,11 +195,21 @@ class OperatorTable(Model):
         """The support tables that hold at ``level``."""
         return tuple(table for table in self.support if table.feature_level <= level)
 
+    @cached_property
+    def lowest_levels(self) -> dict[tuple[DataType, int], FeatureLevel]:
+        """The lowest level that obliges an implementation to take a type at a rank, by type and rank."""
+        found: dict[tuple[DataType, int], FeatureLevel] = {}
+        for table in self.support:
+            for data_type in table.data_types:
+                for rank in table.ranks:
+                    known = found.get((data_type, rank), table.feature_level)
+                    found[data_type, rank] = min(known, table.feature_level)
+        return found
+
     def obliged(self, data_type: DataType, rank: int, level: FeatureLevel) -> bool:
         """Whether ``level`` obliges an implementation to take this type at this rank."""
-        return any(
-            data_type in table.data_types and rank in table.ranks for table in self.support_at(level)
-        )
+        lowest = self.lowest_levels.get((data_type, rank))
+        return lowest is not None and lowest <= level
 
     def listed(self, data_type: DataType, rank: int) -> bool:
         """Whether any level's table lists this type at this rank."""

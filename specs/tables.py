@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import UsageError
 from dmlcts.specs.formula import Expression, parse
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import Clause, Latitude, OperatorTable, RulesTable, Source
+
+
+@lru_cache(maxsize=256)
+def _parsed(
+    text: str, names: tuple[str, ...], enumerations: tuple[tuple[str, tuple[str, ...]], ...]
+) -> Expression:  # fmt: skip
+    return parse(text, names, dict(enumerations))
 
 
 @dataclass(frozen=True)
@@ -113,5 +120,5 @@ class Tables:
 
     def formula(self, operator: OperatorTable) -> Expression:
         """The operator's formula, parsed."""
-        enumerations = {item.name: item.enumerators for item in operator.attributes if item.type == "ENUM"}
-        return parse(operator.formula, ("x", *operator.float_attributes), enumerations)
+        enumerations = tuple((item.name, item.enumerators) for item in operator.attributes if item.type == "ENUM")
+        return _parsed(operator.formula, ("x", *operator.float_attributes), enumerations)

@@ -47,8 +47,8 @@ def aligned_memory(size: int, allocate: Callable[[int], Bytes] = private_memory)
 def elements(memory: Bytes, region: Region, tensor: TensorDesc) -> Array:
     """A view of the tensor's elements in ``memory``, in the tensor's shape."""
     item = tensor.data_type.itemsize
-    usable = memory[region.offset : region.offset + tensor.minimum_size_in_bytes].view(tensor.data_type.numpy)
-    return as_strided(usable, tensor.sizes, tuple(stride * item for stride in tensor.element_strides))
+    strides = tuple(stride * item for stride in tensor.element_strides)
+    return np.ndarray(tensor.sizes, tensor.data_type.numpy, memory, region.offset, strides)
 
 
 def distinct_elements(memory: Bytes, region: Region, tensor: TensorDesc) -> Array:

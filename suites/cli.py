@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from dmlcts.suites import departure_commands, report_commands
+from dmlcts.suites import certify_commands, departure_commands, report_commands, sweep_commands
 from dmlcts.suites.compare_commands import compare as compare_backends
 from dmlcts.suites.directml_commands import directml
 
@@ -61,6 +61,8 @@ main.add_command(departure_commands.findings)
 main.add_command(report_commands.report)
 main.add_command(report_commands.diff)
 main.add_command(directml)
+for _command in (certify_commands.certify, certify_commands.verify, certify_commands.keygen):
+    main.add_command(_command)
 
 
 def _backend_options(command: Command) -> Command:
@@ -118,6 +120,8 @@ def _selection_options(command: Command) -> Command:
 @click.option("--shard", metavar="I/N", help="Only the Ith of N parts of the run; `dmlcts merge` joins them.")
 @click.option("--resume", type=click.Path(), metavar="DIR",
               help="Continue the run that stopped in this results folder, with its options.")
+@click.option("--waivers", type=click.Path(), metavar="FILE",
+              help="Failures that somebody answers for, as reports/CERTIFYING.md shows.")  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="A line for every test.")
 @click.pass_context
 def run(
@@ -138,6 +142,7 @@ def run(
     workers: str,
     shard: str | None,
     resume: str | None,
+    waivers: str | None,
     verbose: bool,
 ) -> None:
     r"""Judge a backend and write the records.
@@ -167,7 +172,7 @@ def run(
     given: dict[str, Any] = {
         "options": options, "results": results, "operators": operators, "data_types": data_types,
         "clauses": clauses, "feature_level": feature_level, "profile": profile, "seed": seed, "strict": strict,
-        "extra_tables": tables, "isolation": isolation, "timeout": timeout, "shard": shard,
+        "extra_tables": tables, "isolation": isolation, "timeout": timeout, "shard": shard, "waivers": waivers,
     }  # fmt: skip
     if resume is not None:
         from dmlcts.suites.resuming import resumed_settings
@@ -183,6 +188,8 @@ def run(
     finished = running.execute(settings, workers=workers, verbose=verbose, resume=resume is not None)
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
     report_commands.tell_github(settings.results, settings.tables)
+    if finished.complaint is not None:
+        sys.exit(USAGE)  # the plugin has said it, below the summary
     sys.exit(exit_code(finished.verdict))
 
 
@@ -210,15 +217,17 @@ def backends(verbose: bool) -> None:
 @click.argument("parts", nargs=-1, required=True, type=click.Path(), metavar="DIR…")
 @click.option("-o", "--results", "results", required=True, type=click.Path(), metavar="DIR",
               help="Where the joined results.json, junit.xml, records.jsonl and failures/*.yaml go.")
-def merge(parts: tuple[str, ...], results: str) -> None:
+@click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that somebody answers for.")
+def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
     """Join the results folders of all shards of a run into what the whole run would have written.
 
     Refused where a shard is missing, stands twice, did not end, or is of another run: other options, tables, seed,
     device or version of the suite.
     """
     from dmlcts.suites.merging import merge as join
+    from dmlcts.suites.settings import valid_waivers
 
-    join(parts, results, click.echo)
+    join(parts, results, click.echo, valid_waivers(waivers))
 
 
 @main.command()
@@ -427,6 +436,8 @@ def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
 
 
 main.add_command(compare_backends)
+sweep_commands.register(main, _backend_options, EXIT_CODES)
+
 
 if __name__ == "__main__":
     main()

@@ -14,6 +14,7 @@ from dmlcts.reports.journal import NAME, Collection, Journal, JournalContent, re
 from dmlcts.reports.locking import FolderLock
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, suite_identity
+from dmlcts.reports.waivers import Waivers
 from dmlcts.reports.writing import prepare_folder, write_run
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.suites.runs import difference, key_of
@@ -104,13 +105,16 @@ def _unsupported(device: dict[str, Any]) -> set[tuple[str, str]]:
     }
 
 
-def merge(parts: Sequence[str], results: str, told: Callable[[str], None]) -> dict[str, Any]:
+def merge(
+    parts: Sequence[str], results: str, told: Callable[[str], None], waivers: Waivers | None = None
+) -> dict[str, Any]:
     """Join the shards whose results folders are given.
 
     Args:
         parts: the folders, in any order.
         results: the folder that is written.
         told: is given the lines that a user reads.
+        waivers: which failures somebody answers for; those of the shards are not taken over.
 
     Returns:
         The joined results document.
@@ -119,6 +123,7 @@ def merge(parts: Sequence[str], results: str, told: Callable[[str], None]) -> di
         DocumentError: a folder holds no journal, or a broken one.
         UsageError: the parts do not make up one run, or the folder cannot be written; the message names file and
             reason.
+        WaiverError: a waiver is for another device, or about nothing.
         TableError: the run's further tables are broken.
     """
     contents = [read_journal(part) for part in parts]
@@ -140,16 +145,21 @@ def merge(parts: Sequence[str], results: str, told: Callable[[str], None]) -> di
     )  # fmt: skip
     records = sorted((record for content in contents for record in content.records), key=lambda record: record.test)
     records = [_moved(record, folder) for record in records]
+    given = waivers or Waivers()
+    given.check_device(header["device"])
+    applied = given.apply(records)
     document = build_results(
-        records, settings.obliged(level), info, settings.tables, unsupported=_unsupported(dict(header["device"]))
+        applied, settings.obliged(level), info, settings.tables, unsupported=_unsupported(dict(header["device"]))
     )
+    document |= given.told(document)
+    given.check_matched(document)
     with contextlib.suppress(OSError, ValueError):  # prepare_folder says what is wrong
         folder.mkdir(parents=True, exist_ok=True)
     lock = FolderLock(folder) if folder.is_dir() else None
     try:
         prepare_folder(folder)
         _write_journal(folder, header | {"shard": None}, records)
-        written = write_run(folder, document, records)
+        written = write_run(folder, document, applied)
     finally:
         if lock is not None:
             lock.release()

@@ -17,6 +17,7 @@ import pytest
 
 from dmlcts.backends import BackendUnavailable
 from dmlcts.reports.journal import Collection
+from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ItemRecord
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.suites.bench import Bench, DeviceGone
@@ -73,6 +74,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--shard", metavar="I/N", help="only every Nth test, beginning with the Ith; see `dmlcts merge`")
     group.addoption("--resume", dest="dmlcts_resume", action="store_true",
                     help="continue the run whose journal the results folder holds")  # fmt: skip
+    group.addoption("--waivers", metavar="FILE", help="failures that somebody answers for, see reports/CERTIFYING.md")
     group.addoption("--tables", action="append", default=[], metavar="PATH",
                     help="a folder or file of further operator tables; repeatable")  # fmt: skip
 
@@ -94,6 +96,7 @@ def _read(config: pytest.Config) -> Settings:
         isolation=option("--isolation"),
         timeout=option("dmlcts_timeout"),
         shard=option("--shard"),
+        waivers=option("--waivers"),
     )
 
 
@@ -264,6 +267,8 @@ def pytest_runtest_makereport(
     report.user_properties.append((_RECORD, json.dumps(record.to_json())))
     if isinstance(error, ConformanceFailure):
         report.longrepr = "\n\n".join(failure.text for failure in record.failures)
+        if settings.waivers.apply([record])[0].outcome is Outcome.WAIVED:
+            report.outcome, report.wasxfail = "skipped", f"waived: {record.failures[0].title}"
     if isinstance(error, DeviceGone):
         item.session.shouldstop = str(error)
     return report
@@ -332,10 +337,14 @@ class _Collector:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
             self.show = functools.partial(print, f"dmlcts: {error}", file=sys.stderr)
         self.run.close()
+        if self.run.complaint is not None:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_unconfigure(self) -> None:
         if self.show is not None:
             self.show()
+        if self.run.complaint is not None:
+            sys.stderr.write(f"dmlcts: {self.run.complaint}\n")
 
 
 class _Worker:

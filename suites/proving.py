@@ -23,6 +23,7 @@ from dmlcts.suites.bench import Bench, DeviceGone
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judge import Judge, account, smallest
 from dmlcts.suites.probes import Probe, probes
+from dmlcts.suites.sweeping.proving import sweep_mutant
 
 _HEAVY = ("test_more_workgroups_than_one_dispatch_takes",)
 _EXAMPLES = 12
@@ -129,7 +130,7 @@ def _ordered(everything: Sequence[Probe], clause: str) -> list[Probe]:
 
 
 def judge_mutant(mutant: type[Any], seed: int) -> Kill:
-    """Run the suite on a mutant until the clause it breaks is reported."""
+    """Run the suite on a mutant, and a sweep where it needs one, until the clause it breaks is reported."""
     load_hypothesis_profile()
     tables = load_tables()
     clauses: dict[str, None] = {}
@@ -160,6 +161,11 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
             rightly |= least.clause == mutant.clause
         if rightly:
             break
+    if mutant.needs == "sweep" and not clauses:
+        for failure in sweep_mutant(mutant, bench, seed):
+            said, test = said or failure.text, test or failure.test
+            clauses[failure.clause] = None
+            rightly |= failure.clause == mutant.clause
     bench.close()
     return Kill(
         mutant.__name__, _first_line(mutant.__doc__), mutant.clause, mutant.modelled_on,

@@ -17,6 +17,7 @@ from dmlcts.reports.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, describe_device
 from dmlcts.reports.terminal import summary
+from dmlcts.reports.waivers import WaiverError
 from dmlcts.reports.writing import named, write_run
 from dmlcts.suites.bench import DeviceGone
 from dmlcts.suites.expectations import Finding
@@ -157,17 +158,23 @@ def publish(run: Run) -> Callable[[], None]:
         run.clock(),
         shard=settings.shard_text,
     )
+    records = settings.waivers.apply(run.records)
     results = build_results(
-        run.records,
+        records,
         settings.obliged(run.level),
         info,
         settings.tables,
         unsupported=settings.unsupported(run.info),
         interrupted=run.interrupted,
     )
+    results |= settings.waivers.told(results)
+    try:
+        settings.waivers.check_matched(results)
+    except WaiverError as error:
+        run.complaint = error
     run.prepare()
     folder = settings.results
-    written = write_run(folder, results, run.records, page(results, settings.tables))
+    written = write_run(folder, results, records, page(results, settings.tables))
     run.verdict = Verdict(results["verdict"])
 
     def show() -> None:

@@ -96,6 +96,27 @@ def _silenced(quiet: bool) -> Iterator[None]:
         yield
 
 
+def collected_tests() -> list[str]:
+    """The node ids of all tests that judge a backend; found by collecting, without running anything."""
+    found: list[str] = []
+
+    class Collector:
+        def pytest_collection_finish(self, session: pytest.Session) -> None:
+            found.extend(item.nodeid for item in session.items if item.get_closest_marker("checks") is not None)
+
+    settings = Settings.read(profile="certification")
+    _collect(settings, Collector())
+    return found
+
+
+def _collect(settings: Settings, collector: object) -> None:
+    arguments = [*pytest_arguments(settings), "--collect-only"]
+    with _silenced(True):
+        status = pytest.main(arguments, plugins=[collector, Named(Run(settings))])
+    if status != pytest.ExitCode.OK:
+        raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")
+
+
 def collected_clauses(extra_tables: Sequence[str] = ()) -> dict[str, list[str]]:
     """The tests that check each clause, by clause id; found by collecting, without running anything."""
     settings = Settings.read(extra_tables=extra_tables)
@@ -113,9 +134,5 @@ def collected_clauses(extra_tables: Sequence[str] = ()) -> dict[str, list[str]]:
                 for clause in Checked.of(marker).clauses(table):
                     found.setdefault(clause, set()).add(item.nodeid.split("[")[0])
 
-    arguments = [*pytest_arguments(settings), "--collect-only"]
-    with _silenced(True):
-        status = pytest.main(arguments, plugins=[Collector(), Named(Run(settings))])
-    if status != pytest.ExitCode.OK:
-        raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")
+    _collect(settings, Collector())
     return {clause: sorted(tests) for clause, tests in found.items()}

@@ -13,6 +13,7 @@ from dmlcts.reports.locking import FolderLock
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.results import describe_device, suite_identity
+from dmlcts.reports.waivers import WaiverError
 from dmlcts.reports.writing import prepare_folder
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
 from dmlcts.suites.bench import Bench
@@ -66,6 +67,7 @@ class Run:
         level: the level that is judged, once the device was opened.
         interrupted: whether it was stopped before its end.
         error: what kept the run from being recorded, or ``None``.
+        complaint: what is wrong with its waivers, now that it has run, or ``None``.
         collection: how many tests there are.
     """
 
@@ -86,6 +88,7 @@ class Run:
         self.info: DeviceInfo | None = None
         self.level: FeatureLevel | None = None
         self.error: DmlctsError | None = None
+        self.complaint: WaiverError | None = None
         self.collection: Collection | None = None
         self._resume = resume
         self._earlier: JournalContent | None = None

@@ -6,15 +6,18 @@ import fnmatch
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from dmlcts.backends import DeviceInfo
 from dmlcts.backends.registry import parse_options, resolve
+from dmlcts.reports import waivers as waiving
+from dmlcts.reports.results import describe_device, suite_version
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
-from dmlcts.specs.models import Clause, OperatorTable
+from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT, IsolatedBackend
@@ -26,6 +29,28 @@ DEFAULT_SEED = 0
 ISOLATIONS = ("process", "none")
 _LARGEST_SEED = (1 << 32) - 1
 _LEAST_TIMEOUT, _MOST_TIMEOUT = 0.1, 86400
+
+
+def owed_rows(tables: Tables, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
+    """The rows that a whole run owes at ``level``: clause, operator, data type, obligation."""
+    for table in tables.operators.values():
+        for clause in tables.clauses_of(table):
+            if clause.obligation != "unspecified":
+                for data_type in tables.obliged(clause, table, level):
+                    yield clause.id, table.operator, data_type.name, clause.obligation
+
+
+def valid_waivers(path: str | None, tables: Tables | None = None) -> waiving.Waivers:
+    """The waivers in a file, all of which hold today for this suite; without a file, none.
+
+    Raises:
+        DocumentError: the file is broken.
+        WaiverError: a waiver has expired, is for another version of the suite, or is about nothing.
+    """
+    found = waiving.Waivers() if path is None else waiving.load(path)
+    if found.entries:
+        found.check_run(tables or load_tables(), suite_version(), datetime.now(UTC).date())
+    return found
 
 
 def split(values: Iterable[str]) -> tuple[str, ...]:
@@ -81,6 +106,7 @@ class Settings:
         isolation: "process" where the implementation runs in a process of its own, or "none".
         timeout: seconds that one call of the implementation may take; only a process of its own can be stopped.
         shard: which part of the run this is, and of how many; ``None`` for all of it.
+        waivers: which failures somebody answers for.
     """
 
     backend: str
@@ -98,6 +124,7 @@ class Settings:
     isolation: str = "none"
     timeout: float = DEFAULT_TIMEOUT
     shard: tuple[int, int] | None = None
+    waivers: waiving.Waivers = field(default_factory=waiving.Waivers)
 
     @classmethod
     def read(
@@ -117,12 +144,15 @@ class Settings:
         isolation: str | None = None,
         timeout: str | float = DEFAULT_TIMEOUT,
         shard: str | None = None,
+        waivers: str | None = None,
     ) -> Settings:
         """Check the options and load the tables.
 
         Raises:
             UsageError: an option has a value that means nothing.
             TableError: an extra table is broken.
+            DocumentError: the waivers file is broken.
+            WaiverError: a waiver has expired, is for another version of the suite, or is about nothing.
         """
         tables = load_tables(*(Path(path) for path in extra_tables))
         names = []
@@ -160,6 +190,7 @@ class Settings:
             _isolation(isolation, backend),
             _seconds(timeout),
             None if shard is None else _shard(shard),
+            waivers=valid_waivers(waivers, tables),
         )
 
     def described(self) -> dict[str, Any]:
@@ -221,12 +252,19 @@ class Settings:
             UsageError: no such backend, or an option it does not take.
             BackendUnavailable: it cannot run here.
             ContractError: it breaks the backend contract.
+            WaiverError: a waiver is for another device.
         """
         if self.isolation == "process":
             name, backend = self.backend, IsolatedBackend(self.backend, self.timeout)
         else:
             name, backend = resolve(self.backend)
-        return Bench(name, backend, dict(self.options), self.tables, self.level, strict=self.strict)
+        bench = Bench(name, backend, dict(self.options), self.tables, self.level, strict=self.strict)
+        try:
+            self.waivers.check_device(describe_device(bench.info))
+        except waiving.WaiverError:
+            bench.close()
+            raise
+        return bench
 
     @property
     def thorough(self) -> bool:
@@ -255,18 +293,13 @@ class Settings:
 
     def obliged(self, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
         """The rows that an implementation of ``level`` owes: clause, operator, data type, obligation."""
-        for table in self.tables.operators.values():
-            if not self.selects_operator(table):
-                continue
-            for clause in self.tables.clauses_of(table):
-                yield from self._rows(clause, table, level)
-
-    def _rows(self, clause: Clause, table: OperatorTable, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
-        if clause.obligation == "unspecified" or not self.selects_clause(clause.id):
-            return
-        for data_type in self.tables.obliged(clause, table, level):
-            if self.selects_data_type(data_type):
-                yield clause.id, table.operator, data_type.name, clause.obligation
+        for clause, operator, data_type, obligation in owed_rows(self.tables, level):
+            if (
+                self.selects_operator(self.tables.operators[operator])
+                and self.selects_clause(clause)
+                and self.selects_data_type(DataType[data_type])
+            ):
+                yield clause, operator, data_type, obligation
 
     def unsupported(self, info: DeviceInfo) -> set[tuple[str, str]]:
         """Operators with the element types that the device says it does not take."""
@@ -290,6 +323,8 @@ class Settings:
         found += [f"--isolation={self.isolation}", f"--dispatch-timeout={self.timeout:g}"]
         if self.shard is not None:
             found.append(f"--shard={self.shard_text}")
+        if self.waivers.source:
+            found.append(f"--waivers={self.waivers.source}")
         if self.level is not None:
             found.append(f"--feature-level={self.level}")
         return [*found, "--strict-ieee"] if self.strict else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,13 +21,15 @@ class Values:
 
     Attributes:
         data_type: the element type.
-        data: the little-endian bytes of an explicit stream, or ``None`` for a bulk recipe.
-        seed: the recipe's seed.
+        data: the little-endian bytes of an explicit stream, or ``None`` for a recipe.
+        seed: the bulk recipe's seed.
+        first: for the recipe of consecutive bit patterns, the first of them; ``None`` for bulk values.
     """
 
     data_type: DataType
     data: bytes | None
     seed: int = 0
+    first: int | None = None
 
     @classmethod
     def of(cls, array: Sequence[Any] | Array, data_type: DataType) -> Values:
@@ -41,12 +44,21 @@ class Values:
         """Seeded values over the whole range of the type: normal numbers, of every exponent, for floats."""
         return cls(data_type, None, seed)
 
+    @classmethod
+    def patterns(cls, data_type: DataType, first: int) -> Values:
+        """Consecutive bit patterns from ``first`` on, wrapping around after the last: what a sweep asks for."""
+        return cls(data_type, None, 0, first)
+
     def __len__(self) -> int:
         """The length of an explicit stream; a recipe has as many values as asked for."""
         return 0 if self.data is None else len(self.data) // self.data_type.itemsize
 
     def array(self, count: int) -> Array:
         """The first ``count`` elements of the stream, in native byte order."""
+        if self.first is not None:
+            width = 8 * self.data_type.itemsize
+            bits = np.arange(count, dtype=np.uint64) + np.uint64(self.first)
+            return (bits & np.uint64((1 << width) - 1)).astype(self.data_type.bits_dtype).view(self.data_type.numpy)
         if self.data is None:
             return _bulk(self.data_type, self.seed, count)
         stream = np.frombuffer(self.data, self.data_type.numpy.newbyteorder("<")).astype(self.data_type.numpy)
@@ -54,10 +66,12 @@ class Values:
 
     def to_json(self, count: int) -> dict[str, Any]:
         """What a failure file says; an explicit stream is written up to ``count`` elements."""
+        width = 2 * self.data_type.itemsize
+        if self.first is not None:
+            return {"patterns": {"first": f"0x{self.first:0{width}x}"}}
         if self.data is None:
             return {"bulk": {"seed": self.seed}}
         bits = self.array(min(count, len(self))).view(self.data_type.bits_dtype)
-        width = 2 * self.data_type.itemsize
         return {"bits": [f"0x{int(pattern):0{width}x}" for pattern in bits]}
 
     @classmethod
@@ -70,6 +84,10 @@ class Values:
         match written:
             case {"bulk": {"seed": int() as seed}} if 0 <= seed < 1 << 64 and not isinstance(seed, bool):
                 return cls.bulk(data_type, seed)
+            case {"patterns": {"first": str() as first}} if re.fullmatch(
+                f"0x[0-9a-f]{{{2 * data_type.itemsize}}}", first
+            ):
+                return cls.patterns(data_type, int(first, 16))
             case {"bits": [*patterns]} if patterns:
                 try:
                     bits = [int(str(pattern), 16) for pattern in patterns]
@@ -77,13 +95,15 @@ class Values:
                 except (ValueError, OverflowError):
                     raise UsageError(f"values.bits holds what is not a {data_type.name} bit pattern",
                                      'write each as "0x…"') from None  # fmt: skip
-        raise UsageError("values hold neither bits nor a bulk seed", 'write {bits: ["0x…"]} or {bulk: {seed: N}}')
+        raise UsageError("values hold neither bits nor a bulk seed nor a first pattern",
+                         'write {bits: ["0x…"]}, {bulk: {seed: N}} or {patterns: {first: "0x…"}}')  # fmt: skip
 
 
 def _bulk(data_type: DataType, seed: int, count: int) -> Array:
     generator = np.random.Generator(np.random.PCG64(seed))
-    size = count * data_type.itemsize
-    bits = np.frombuffer(generator.bytes(-(-size // 8) * 8), data_type.bits_dtype)[:count].copy()
+    words = -(-count * data_type.itemsize // 8) * 2
+    drawn = generator.integers(0, 1 << 32, words, np.uint32)  # as Generator.bytes does, without its copies
+    bits = drawn.astype("<u4", copy=False).view(data_type.bits_dtype)[:count]
     if data_type.is_floating:
         information = np.finfo(data_type.numpy)
         mask = data_type.bits_dtype.type(((1 << information.nexp) - 1) << information.nmant)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 from weakref import WeakSet
@@ -34,6 +35,12 @@ from dmlcts.specs import OperatorDesc, Region
 
 # The calls that judge a description; E_INVALIDARG from any other is a mistake of this backend or of its host.
 _JUDGING = tuple(f"{IDMLDevice1.name}::{method}" for method in ("CreateOperator", "CompileOperator", "CompileGraph"))
+
+
+def _shown(path: Path) -> str:
+    """The path as a report may tell it: without the name of the user whose home it lies in."""
+    home = Path.home()
+    return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)
 
 
 class DirectMLBackend:
@@ -137,7 +144,7 @@ class DirectMLDevice:
             library=self._library.path.name,
             version=self._library.version(digest),
             details={
-                "library path": str(self._library.path),
+                "library path": _shown(self._library.path),
                 "library origin": self._library.origin,
                 "library sha256": digest,
                 "path": self.options.path,

@@ -1,0 +1,386 @@
+"""What can be checked of a submission without judging anything again: one function a check.
+
+Every check is given the submission and what it is compared with, believes nothing that the submission says,
+and yields each fault it finds, or one PASS.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from dmlcts.reports.certification import archive, signing
+from dmlcts.reports.certification.identity import Reference, unreleased
+from dmlcts.reports.certification.submission import Submission, digest
+from dmlcts.reports.certification.verdict import Said, Status
+from dmlcts.reports.outcomes import Outcome, Verdict
+from dmlcts.reports.results import verdict_of
+from dmlcts.reports.waivers import WaiverError, Waivers
+from dmlcts.specs import DataType, FeatureLevel
+from dmlcts.specs.tables import Tables
+
+_EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)
+_SKEW = timedelta(days=1)
+_TOLERANCE = timedelta(seconds=2)
+SWEPT_OPERATOR = "ELEMENT_WISE_ROUND"
+_ISOLATED, _PROFILE = "process", "certification"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a check is given.
+
+    Attributes:
+        submission: the submission.
+        reference: the verifier's own suite and tables.
+        now: the verifier's clock.
+        trusted: the public keys that the verifier trusts, 32 bytes each.
+    """
+
+    submission: Submission
+    reference: Reference
+    now: datetime
+    trusted: tuple[bytes, ...] = ()
+
+    @property
+    def statement(self) -> dict[str, Any]:
+        """The submission's statement."""
+        return self.submission.statement
+
+    @property
+    def draft(self) -> bool:
+        """Whether the submission calls itself a draft."""
+        return bool(self.statement["draft"])
+
+
+Check = Callable[[Context], Said]
+
+
+def _wrong(context: Context, because: str) -> tuple[Status, str]:
+    """A fault that a draft may have, if it says so; that it says so is checked under ``draft``."""
+    return (Status.OPEN if context.draft else Status.FAIL), because
+
+
+def check_digests(context: Context) -> Said:
+    """Every member is listed with its digest, and nothing else is."""
+    listed, members = context.statement["files"], context.submission.members
+    held = {name for name in members if name not in (archive.STATEMENT, archive.SIGNATURE)}
+    faults = [f"{name} is in the archive and not in the statement" for name in sorted(held - set(listed))]
+    faults += [f"{name} is in the statement and not in the archive" for name in sorted(set(listed) - held)]
+    faults += [
+        f"{name} is not the file that the statement lists"
+        for name in sorted(held & set(listed)) if digest(members[name]) != listed[name]
+    ]  # fmt: skip
+    yield from ((Status.FAIL, fault) for fault in faults)
+    if not faults:
+        yield Status.PASS, f"{len(held)} files, as the statement lists them"
+
+
+def check_signature(context: Context) -> Said:
+    """The statement is signed by the key it names, and that key is one that the verifier trusts."""
+    signature, key = context.submission.members.get(archive.SIGNATURE), context.statement["key"]
+    if signature is None and key is None:
+        yield _wrong(context, "the statement is not signed")
+        return
+    if signature is None or key is None:
+        yield Status.FAIL, "the statement has a key without a signature, or a signature without a key"
+        return
+    public = bytes.fromhex(key)
+    if not signing.holds(public, context.submission.members[archive.STATEMENT], signature):
+        yield Status.FAIL, "the signature is not the named key's over this statement"
+    elif not context.trusted:
+        said = f"nobody said whether key {signing.fingerprint(public)} is the vendor's"
+        yield Status.OPEN, f"{said}; give it with --trust"
+    elif public not in context.trusted:
+        yield Status.FAIL, f"signed by key {signing.fingerprint(public)}, which is not trusted"
+    else:
+        yield Status.PASS, f"signed by trusted key {signing.fingerprint(public)}"
+
+
+def check_suite(context: Context) -> Said:
+    """The suite that judged is the one that verifies, file by file."""
+    theirs, ours = context.statement["suite"], context.reference
+    if theirs["version"] != ours.version:
+        yield Status.FAIL, f"judged by suite {theirs['version']}, this is {ours.version}: verify with the same version"
+    elif theirs["digest"] != ours.digest:
+        yield Status.FAIL, f"judged by another suite that calls itself {ours.version}: the digests of its files differ"
+    elif theirs["commit"] is not None and ours.commit is not None and theirs["commit"] != ours.commit:
+        yield Status.FAIL, f"judged by commit {theirs['commit'][:12]}, this is {ours.commit[:12]}"
+    elif context.submission.results["suite"] != {name: theirs[name] for name in ("version", "commit", "modified")}:
+        yield Status.FAIL, "the results name another suite than the statement"
+    else:
+        yield Status.PASS, f"suite {ours.version}, the same files as here"
+
+
+def check_tables(context: Context) -> Said:
+    """The tables are the verifier's own, in the statement and in the results."""
+    ours = dict(context.reference.tables.digests)
+    named = {"the statement": context.statement["tables"], "the run": context.submission.results["specs"]}
+    faults = [
+        f"{who} rests on other tables: {', '.join(_differing(theirs, ours))}"
+        for who, theirs in named.items() if theirs != ours
+    ]  # fmt: skip
+    yield from ((Status.FAIL, fault) for fault in faults)
+    if not faults:
+        yield Status.PASS, f"{len(ours)} tables, the same as here"
+
+
+def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
+    return sorted(name for name in {*theirs, *ours} if theirs.get(name) != ours.get(name))[:3]
+
+
+def check_release(context: Context) -> Said:
+    """The suite is a release, by its own account and by the verifier's."""
+    reasons = unreleased(context.statement["suite"])
+    for reason in reasons:
+        yield _wrong(context, f"not made with a release: {reason}")
+    for reason in context.reference.unreleased:
+        yield Status.OPEN, f"this dmlcts is itself no release and cannot accept anything: {reason}"
+    if not reasons and not context.reference.unreleased:
+        yield Status.PASS, f"release {context.reference.version}"
+
+
+def check_options(context: Context) -> Said:
+    """The options are those of a certification, in the statement and in the results."""
+    statement, results = context.statement, context.submission.results
+    wanted = {"profile": _PROFILE, "isolation": _ISOLATED}
+    faults = [
+        f"{name} is {statement[name]}, a certification needs {value}"
+        for name, value in wanted.items() if statement[name] != value
+    ]  # fmt: skip
+    if results["strict"]:
+        faults.append("the run was strict: it judged by other rules")
+    if results["selection"]:
+        faults.append(f"only a part was run: {', '.join(sorted(results['selection']))} selected")
+    if results.get("shard") is not None:
+        faults.append(f"only shard {results['shard']} was run")
+    if results["interrupted"]:
+        faults.append("the run was interrupted")
+    yield from (_wrong(context, fault) for fault in faults)
+    contradicting = [
+        name for name in ("profile", "seed", "backend", "feature_level") if statement[name] != results[name]
+    ]  # fmt: skip
+    yield from ((Status.FAIL, f"{name} is {statement[name]} in the statement, {results[name]} in the results")
+                for name in contradicting)  # fmt: skip
+    if not faults and not contradicting:
+        yield Status.PASS, "the options of a certification, everything selected"
+
+
+def check_level(context: Context) -> Said:
+    """The device claims the level, and the level obliges something."""
+    level = FeatureLevel.parse(context.statement["feature_level"])
+    claimed = str(context.statement["device"].get("feature_level", ""))
+    tables = context.reference.tables
+    if claimed not in {known.value for known in FeatureLevel} or FeatureLevel.parse(claimed) < level:
+        yield Status.FAIL, f"level {level} is submitted, the device claims {claimed or 'none'}"
+    elif not any(table.support_at(level) for table in tables.operators.values()):
+        yield Status.FAIL, f"level {level} obliges nothing"
+    else:
+        yield Status.PASS, f"level {level}, the device claims {claimed}"
+
+
+def check_device(context: Context) -> Said:
+    """Statement, results and environment describe one device on one machine."""
+    submission = context.submission
+    faults = []
+    if submission.results["device"] != context.statement["device"]:
+        faults.append("the results are another device's than the statement's")
+    if submission.environment["device"] != context.statement["device"]:
+        faults.append("the environment is another device's than the statement's")
+    if submission.environment["environment"] != submission.results["environment"]:
+        faults.append("the environment is not the one that the results name")
+    yield from ((Status.FAIL, fault) for fault in faults)
+    if not faults:
+        yield Status.PASS, f"{context.statement['device'].get('name') or 'one device'} throughout"
+
+
+def moment(text: str) -> datetime | None:
+    """The moment that a stranger wrote; ``None`` where there is none, or its time zone is missing."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
+
+
+def check_clock(context: Context) -> Said:
+    """The run began, ended and was submitted in this order, in our time, and no test outlasted it."""
+    names = ("started", "finished", "made")
+    moments = [moment(context.statement[name]) for name in names]
+    if None in moments:
+        yield Status.FAIL, "a time in the statement does not exist"
+        return
+    started, finished, made = (found for found in moments if found is not None)
+    faults = []
+    if not started <= finished <= made:
+        faults.append("it ended before it began, or was submitted before it ended")
+    if started < _EARLIEST:
+        faults.append(f"it began {started:%Y-%m-%d}, before there was a suite")
+    if made > context.now + _SKEW:
+        faults.append(f"it was submitted {made:%Y-%m-%d}, which is yet to come")
+    timings = context.submission.results["timings"]
+    if (moment(timings["started"]), moment(timings["finished"])) != (started, finished):
+        faults.append("the results name other times than the statement")
+    slowest = max((record.seconds for record in context.submission.records), default=0.0)
+    if slowest > (finished - started + _TOLERANCE).total_seconds():
+        faults.append(f"a test took {slowest:.0f} s, longer than the run")
+    yield from ((Status.FAIL, fault) for fault in faults)
+    if not faults:
+        yield Status.PASS, f"{(finished - started).total_seconds():.0f} s, begun {started:%Y-%m-%d}"
+
+
+def check_shards(context: Context) -> Said:
+    """Every part of the run is there exactly once, with as many records as the statement says."""
+    parts, files = context.statement["shards"], context.submission.record_files
+    counts = sorted({part["count"] for part in parts})
+    faults = []
+    if len(counts) != 1:
+        faults.append(f"the parts disagree on how many there are: {', '.join(map(str, counts))}")
+    missing = sorted(set(range(1, max(counts) + 1)) - {part["index"] for part in parts})
+    faults += [f"part {index} of {max(counts)} is missing" for index in missing]
+    faults += [
+        f"part {index} is there {times} times"
+        for index, times in sorted(Counter(part["index"] for part in parts).items()) if times > 1
+    ]  # fmt: skip
+    for part in parts:
+        name = archive.records_name(part["index"], part["count"])
+        if part["file"] != name:
+            faults.append(f"part {part['index']} names {part['file']} for its records, not {name}")
+        elif name not in files:
+            faults.append(f"the records of part {part['index']} are missing")
+        elif context.submission.lines(name) != part["records"]:
+            faults.append(f"{name} has {context.submission.lines(name)} records, not {part['records']}")
+    faults += [f"{name} belongs to no part" for name in files if name not in {part["file"] for part in parts}]
+    yield from ((Status.FAIL, fault) for fault in faults)
+    if not faults:
+        yield Status.PASS, f"{len(parts)} of {len(parts)} parts"
+
+
+def check_waivers(context: Context) -> Said:
+    """The waivers held when the run began, fit the device, and are those that the results name."""
+    given, results = context.submission.waivers, context.submission.results
+    named = results.get("waivers", [])
+    if not given.entries:
+        waived = any(row["outcome"] == Outcome.WAIVED.value for row in results["clauses"])
+        if named or waived:
+            yield Status.FAIL, "the results name waivers that are not in the submission"
+        else:
+            yield Status.PASS, "none"
+        return
+    if given.used(results["clauses"]) != named:
+        yield Status.FAIL, "the results name other waivers than those in the submission"
+        return
+    started = moment(context.statement["started"])
+    try:
+        given.check_run(context.reference.tables, context.reference.version, (started or context.now).date())
+        given.check_device(results["device"])
+        given.check_matched(results)
+    except WaiverError as error:
+        yield Status.FAIL, str(error)
+        return
+    used = sum(len(waiver["waived"]) for waiver in named)
+    yield Status.PASS, f"{len(named)} waivers cover {used} rows; a person has to agree with their reasons"
+
+
+def check_draft(context: Context) -> Said:
+    """A submission proper is CONFORMANT; a draft says every reason why it is one."""
+    statement = context.statement
+    verdict = statement["verdict"]
+    owed = owes_sweep(context.reference.tables, statement["feature_level"])
+    due = draft_reasons(
+        suite=statement["suite"], profile=statement["profile"], isolation=statement["isolation"], verdict=verdict,
+        signed=statement["key"] is not None,
+        sweep=sweep_fault(context.submission) if owed else "",
+    )  # fmt: skip
+    if context.draft:
+        silent = [reason for reason in due if reason not in statement["draft"]]
+        yield from ((Status.FAIL, f"the draft does not say that {reason}") for reason in silent)
+        if not silent:
+            yield Status.OPEN, f"a draft: {'; '.join(statement['draft'])}"
+        return
+    if verdict != Verdict.CONFORMANT.value:
+        yield Status.FAIL, f"the verdict is {verdict}; only CONFORMANT can be certified"
+    elif due:
+        yield Status.FAIL, f"it should call itself a draft: {due[0]}"
+    else:
+        yield Status.PASS, "a submission proper, CONFORMANT"
+
+
+def owes_sweep(tables: Tables, level: FeatureLevel | str) -> bool:
+    """Whether a certification at ``level`` owes the sweep of ROUND over every FLOAT32."""
+    table = tables.operators.get(SWEPT_OPERATOR)
+    supported = () if table is None else table.support_at(FeatureLevel.parse(str(level)))
+    return any(DataType.FLOAT32 in support.data_types for support in supported)
+
+
+def sweep_standing(submission: Submission) -> Verdict | None:
+    """The verdict that the sweep's rows amount to, waivers applied; ``None`` where there is no sweep."""
+    told = submission.sweep
+    return None if told is None else waived_verdict(told, submission.waivers)
+
+
+def waived_verdict(document: Mapping[str, Any], waivers: Waivers) -> Verdict:
+    """The verdict of a document with clause rows and failures, its waived failures left out of account."""
+
+    def applied(part: Mapping[str, Any], clause: str) -> dict[str, Any]:
+        covered = waivers.covering(clause, part["operator"], part["data_type"]) is not None
+        held = covered and part["outcome"] == Outcome.FAIL.value
+        return {**part, "outcome": Outcome.WAIVED.value if held else part["outcome"]}
+
+    return verdict_of({
+        **document,
+        "clauses": [applied(row, row["id"]) for row in document["clauses"]],
+        "failures": [applied(failure, failure["clause"]) for failure in document["failures"]],
+    })  # fmt: skip
+
+
+def sweep_fault(submission: Submission) -> str:
+    """What keeps a sweep from being in order, in one word; "" where nothing does."""
+    standing = sweep_standing(submission)
+    return "missing" if standing is None else "" if standing is Verdict.CONFORMANT else standing.value
+
+
+def draft_reasons(
+    *, suite: Mapping[str, Any], profile: str, isolation: str, verdict: str | None, signed: bool, sweep: str
+) -> list[str]:
+    """Why a submission can only be a draft; empty where it need not be one.
+
+    Args:
+        suite: what the statement says of the suite.
+        profile: the profile that was run.
+        isolation: "process" or "none".
+        verdict: the run's verdict, ``None`` where it is not known yet.
+        signed: whether the statement is signed.
+        sweep: what is wrong with the sweep, in one word, "" where it is in order or not owed.
+    """
+    reasons = list(unreleased(suite))
+    if profile != _PROFILE:
+        reasons.append(f"the profile was {profile}, and only certification runs certify")
+    if isolation != _ISOLATED:
+        reasons.append("the implementation did not run in a process of its own")
+    if verdict not in (None, Verdict.CONFORMANT.value):
+        reasons.append(f"the verdict is {verdict}")
+    if not signed:
+        reasons.append("it is not signed")
+    if sweep:
+        reasons.append(f"the sweep of FLOAT32 ROUND is {sweep}")
+    return reasons
+
+
+CHECKS: Mapping[str, Check] = {
+    "digests": check_digests,
+    "signature": check_signature,
+    "suite": check_suite,
+    "tables": check_tables,
+    "release": check_release,
+    "options": check_options,
+    "level": check_level,
+    "device": check_device,
+    "clock": check_clock,
+    "shards": check_shards,
+    "waivers": check_waivers,
+    "draft": check_draft,
+}

@@ -1,0 +1,158 @@
+"""What a verification comes to: one line a check, a verdict, and a page for people."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class Status(enum.StrEnum):
+    """How one check ended."""
+
+    PASS = "PASS"  # noqa: S105 - a status, no password
+    FAIL = "FAIL"
+    OPEN = "OPEN"
+
+
+_MEANING = {
+    Status.PASS: "checked, and in order",
+    Status.FAIL: "checked, and wrong: the submission is refused",
+    Status.OPEN: "could not be decided here, or wants a person's eye: the submission is not yet accepted",
+}
+
+
+class Standing(enum.StrEnum):
+    """What a submission is worth."""
+
+    PASS = "PASS"  # noqa: S105 - a standing, no password
+    FAIL = "FAIL"
+    DRAFT = "DRAFT"
+    INCOMPLETE = "INCOMPLETE"
+
+
+_EXIT_CODES = {Standing.PASS: 0, Standing.FAIL: 1, Standing.DRAFT: 4, Standing.INCOMPLETE: 4}
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one check says.
+
+    Attributes:
+        check: the check's name.
+        status: how it ended.
+        said: one sentence.
+    """
+
+    check: str
+    status: Status
+    said: str
+
+
+Said = Iterator[tuple[Status, str]]
+"""What a check yields: every fault it finds, or one pass."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All lines of a verification.
+
+    Attributes:
+        lines: in the order of the checks.
+        draft: whether the submission calls itself a draft.
+        about: what the submission says of itself, by label; empty where it cannot be read.
+    """
+
+    lines: tuple[Line, ...]
+    draft: bool
+    about: Mapping[str, str]
+
+    @property
+    def standing(self) -> Standing:
+        """FAIL with any failed check; else DRAFT for a draft; else INCOMPLETE with any open one; else PASS."""
+        found = {line.status for line in self.lines}
+        if Status.FAIL in found or not self.lines:
+            return Standing.FAIL
+        if self.draft:
+            return Standing.DRAFT
+        return Standing.INCOMPLETE if Status.OPEN in found else Standing.PASS
+
+    @property
+    def exit_code(self) -> int:
+        """0 for a PASS, 1 for a FAIL, 4 for a DRAFT or what is INCOMPLETE."""
+        return _EXIT_CODES[self.standing]
+
+    def text(self) -> Iterator[str]:
+        """The lines for a terminal, the standing last."""
+        for line in self.lines:
+            yield f"{line.status}  {line.check:<10} {line.said}"
+        yield ""
+        yield f"{self.standing}: {self.summary()} (exit code {self.exit_code})"
+
+    def summary(self) -> str:
+        """The standing in half a sentence."""
+        failed = [line for line in self.lines if line.status is Status.FAIL]
+        opened = [line for line in self.lines if line.status is Status.OPEN]
+        match self.standing:
+            case Standing.FAIL:
+                return f"{len(failed)} faults, the first: {failed[0].said}" if failed else "nothing was checked"
+            case Standing.DRAFT:
+                return "it is what it says, and it says that it certifies nothing"
+            case Standing.INCOMPLETE:
+                return f"no fault was found, but {opened[0].said}"
+        return f"{self.about.get('product', 'it')} is what it says"
+
+    def markdown(self, name: str) -> str:
+        """The verification as a page, with a legend.
+
+        Args:
+            name: what to call the submission.
+        """
+        lines = [f"# Submission {_cell(name)}: {self.standing}", "", f"{_cell(self.summary()).capitalize()}.", ""]
+        lines += ["| | |", "|---|---|", *(f"| {label} | {_cell(said)} |" for label, said in self.about.items()), ""]
+        lines += ["| check | | |", "|---|---|---|"]
+        lines += [f"| {line.check} | **{line.status}** | {_cell(line.said)} |" for line in self.lines]
+        used = sorted({line.status for line in self.lines})
+        lines += ["", *(f"- **{status}**: {_MEANING[status]}" for status in used), ""]
+        return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """A stranger's text inside Markdown: no markup, no HTML, one line."""
+    plain = " ".join(text.split())
+    for character in "\\`*_[]|#":
+        plain = plain.replace(character, f"\\{character}")
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def about(statement: Mapping[str, Any]) -> dict[str, str]:
+    """What a statement says of itself, by label."""
+    device = statement["device"]
+    named = [str(device.get(name) or "") for name in ("name", "adapter", "driver", "library", "version")]
+    return {
+        "product": statement["product"],
+        "vendor": statement["vendor"],
+        "backend": statement["backend"],
+        "device": ", ".join(dict.fromkeys(name for name in named if name)),
+        "feature level": statement["feature_level"],
+        "verdict claimed": statement["verdict"],
+        "run": f"{statement['started']} to {statement['finished']}, seed {statement['seed']}",
+        "suite": f"{statement['suite']['version']} {statement['suite']['commit'] or '(installed)'}",
+    } | ({"draft because": "; ".join(statement["draft"])} if statement["draft"] else {})
+
+
+def collect(name: str, check: Callable[[], Said], expected: tuple[type[Exception], ...]) -> Iterable[Line]:
+    """The lines of one check; an error of the stranger's making is a fault that it found.
+
+    Args:
+        name: the check's name.
+        check: yields what it says.
+        expected: the errors that reading a stranger's documents may raise.
+    """
+    lines = []
+    try:
+        lines = [Line(name, status, said) for status, said in check()]
+    except expected as error:
+        lines.append(Line(name, Status.FAIL, " ".join(str(error).split())))
+    return lines

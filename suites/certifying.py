@@ -1,0 +1,313 @@
+"""Making a submission: the certification run, its evidence, and the archive that carries both."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from dmlcts.reports.certification import archive, signing
+from dmlcts.reports.certification.identity import Reference
+from dmlcts.reports.certification.structure import draft_reasons, owes_sweep, waived_verdict
+from dmlcts.reports.certification.submission import (
+    ENVIRONMENT_FORMAT,
+    EVIDENCE_FORMAT,
+    FORMAT,
+    seal,
+    timestamp,
+    written,
+    written_records,
+)
+from dmlcts.reports.journal import read_journal
+from dmlcts.reports.outcomes import Verdict
+from dmlcts.reports.records import ItemRecord
+from dmlcts.reports.validation import load_results
+from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
+from dmlcts.specs.tables import Tables
+from dmlcts.suites import certified_sweep, evidence, merging, reverifying, running
+from dmlcts.suites.bench import Bench
+from dmlcts.suites.runs import difference
+from dmlcts.suites.settings import Settings
+
+_MOST_LOG = 32 << 20
+
+
+class NotCertifiable(DmlctsError):  # noqa: N818  # it says what is so
+    """A submission that could only be a draft, and was not asked for as one.
+
+    Args:
+        reasons: why.
+    """
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__(f"this cannot be certified: {'; '.join(reasons)}; mend that, or make a draft with --draft")
+        self.reasons = tuple(reasons)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What `dmlcts certify` was asked for.
+
+    Attributes:
+        settings: the settings of the run.
+        product: what is submitted.
+        vendor: who submits it.
+        contact: how to reach them; may be empty.
+        output: where the archive goes.
+        key: the private key's file, or ``None``.
+        waivers: the waivers' file, or ``None``.
+        draft: whether a draft was asked for.
+        command: the words of the command.
+        parts: the results folders of the run, where it has been run already.
+        workers: how many processes pytest-xdist starts, "" for none.
+    """
+
+    settings: Settings
+    product: str
+    vendor: str
+    contact: str
+    output: Path
+    key: str | None
+    waivers: str | None
+    draft: bool
+    command: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    workers: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], command: Sequence[str]) -> Order:
+        """The order that the options of the command line make.
+
+        Raises:
+            UsageError, DocumentError, WaiverError: as :meth:`Settings.read`.
+        """
+        settings = Settings.read(
+            backend=given["backend"], options=given["options"], results=given["results"],
+            feature_level=given["feature_level"], profile=given["profile"], seed=given["seed"],
+            waivers=given["waivers"], isolation=given["isolation"], timeout=given["timeout"],
+        )  # fmt: skip
+        return cls(
+            settings, given["product"], given["vendor"], given["contact"], Path(given["output"]), given["key"],
+            given["waivers"], given["draft"], tuple(command), tuple(given["parts"]), given["workers"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished run.
+
+    Attributes:
+        results: its results document.
+        shards: the records of its parts, in their order; of a run in one piece, one.
+        log: what it said.
+    """
+
+    results: dict[str, Any]
+    shards: tuple[tuple[ItemRecord, ...], ...]
+    log: str
+
+
+def _run_now(order: Order) -> Ran:
+    log = io.StringIO()
+    with _copied(log):
+        run = running.execute(order.settings, workers=order.workers)
+    if run.complaint is not None:
+        raise run.complaint
+    return Ran(load_results(order.settings.results), (tuple(run.records),), log.getvalue())
+
+
+def _run_before(order: Order, say: Callable[[str], None]) -> Ran:
+    """What the results folders of an earlier run hold; shards are joined into the order's own folder."""
+    settings = order.settings
+    journals = [read_journal(part) for part in order.parts]
+    wanted = settings.described() | {"feature_level": journals[0].header.get("feature_level")}
+    for journal in journals:
+        named = {name: journal.header.get(name) for name in wanted}
+        differs = difference(named, wanted, ignored=("shard",))
+        if differs:
+            raise UsageError(f"{journal.path} is of a run that differs in {differs}", "certify it with its own options")
+    log = io.StringIO()
+
+    def told(line: str) -> None:
+        log.write(f"{line}\n")
+        say(line)
+
+    if len(journals) == 1 and journals[0].header.get("shard") is None:
+        told(f"the run in {order.parts[0]}, ended: {journals[0].ended}")
+        return Ran(load_results(order.parts[0]), (journals[0].records,), log.getvalue())
+    results = merging.merge(order.parts, str(settings.results), told, settings.waivers)
+    journals.sort(key=lambda journal: int(str(journal.header["shard"]).partition("/")[0]))
+    return Ran(results, tuple(journal.records for journal in journals), log.getvalue())
+
+
+def certify(order: Order, say: Callable[[str], None]) -> Verdict:
+    """Run the suite, gather the evidence, write the archive.
+
+    Args:
+        order: what was asked for.
+        say: is told what happens, line by line.
+
+    Returns:
+        The run's verdict; where it is not CONFORMANT and no draft was asked for, nothing was written.
+
+    Raises:
+        NotCertifiable: it is known before the run that this can only be a draft.
+        KeyProblem: the key cannot be used.
+        BackendUnavailable, UsageError, RunStopped: as :func:`~dmlcts.suites.running.execute`.
+    """
+    settings = order.settings
+    reference = Reference.here(settings.tables)
+    key = None if order.key is None else signing.load_private(order.key)
+
+    def reasons(verdict: str | None, sweep: str) -> list[str]:
+        return draft_reasons(
+            suite=reference.to_json(), profile=settings.profile, isolation=settings.isolation, verdict=verdict,
+            signed=key is not None, sweep=sweep,
+        )  # fmt: skip
+
+    _allow(reasons(None, ""), order)
+    ran = _run_before(order, say) if order.parts else _run_now(order)
+    results = ran.results
+    verdict = Verdict(results["verdict"])
+    if verdict is not Verdict.CONFORMANT and not order.draft:
+        say(f"dmlcts: nothing to certify: the verdict is {verdict}; --draft makes a draft of it")
+        return verdict
+    bench = settings.open()
+    try:
+        members = run_members(ran)
+        say("dmlcts: gathering evidence")
+        carried, told = evidence_members(bench, settings.tables, settings.seed)
+        level = bench.level
+    finally:
+        bench.close()
+    members |= carried
+    standing = ""
+    if owes_sweep(settings.tables, level):
+        standing = _swept(order, level, members, say)
+    if order.waivers is not None:
+        members[archive.WAIVERS] = Path(order.waivers).read_bytes()
+    due = reasons(verdict.value, standing)
+    if due and not order.draft:
+        say(f"dmlcts: nothing to certify: {'; '.join(due)}; --draft makes a draft of it")
+        return _worse(verdict, standing)
+    statement = {
+        **statement_of(order, results, reference), "evidence": told, "draft": due or _wanted(order),
+        "shards": [
+            {"file": archive.records_name(index, len(ran.shards)), "index": index, "count": len(ran.shards),
+             "records": len(records)}
+            for index, records in enumerate(ran.shards, 1)
+        ],
+    }  # fmt: skip
+    sealed = seal(members, statement, key)
+    archive.write(order.output, sealed)
+    say(f"written: {order.output} ({order.output.stat().st_size / 2**20:.1f} MiB)")
+    trusted = () if key is None else (signing.raw(key),)
+    for line in reverifying.verify(order.output, reference, trusted=trusted).text():
+        say(line)
+    return _worse(verdict, standing)
+
+
+def _worse(verdict: Verdict, standing: str) -> Verdict:
+    """The verdict of the run and its sweep together; ``standing`` is the sweep's where it is not CONFORMANT."""
+    found = {verdict.value, standing}
+    known = (Verdict.NOT_CONFORMANT, Verdict.INCOMPLETE)
+    return next((worst for worst in known if worst.value in found), Verdict.CONFORMANT)
+
+
+def _swept(order: Order, level: FeatureLevel, members: dict[str, bytes], say: Callable[[str], None]) -> str:
+    """Add the sweep to the members; what is wrong with it, in one word."""
+    if order.settings.profile != "certification":
+        return "missing"
+    record = certified_sweep.sweep(order.settings, level, say)
+    members[archive.SWEEP] = written(record)
+    verdict = waived_verdict(record, order.settings.waivers)
+    return "" if verdict is Verdict.CONFORMANT else verdict.value
+
+
+def _allow(reasons: Sequence[str], order: Order) -> None:
+    if reasons and not order.draft:
+        raise NotCertifiable(reasons)
+
+
+def _wanted(order: Order) -> list[str]:
+    return ["a draft was asked for"] if order.draft else []
+
+
+class _Copy(io.TextIOBase):
+    """Standard output, with everything written to it kept as well."""
+
+    def __init__(self, out: TextIO, kept: TextIO) -> None:
+        self._out, self._kept, self._left = out, kept, _MOST_LOG
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._out.encoding
+
+    def write(self, text: str) -> int:
+        self._kept.write(text[: self._left])
+        self._left = max(0, self._left - len(text))
+        return self._out.write(text)
+
+    def flush(self) -> None:
+        self._out.flush()
+
+
+@contextlib.contextmanager
+def _copied(kept: TextIO) -> Iterator[None]:
+    with contextlib.redirect_stdout(_Copy(sys.stdout, kept)):
+        yield
+
+
+def run_members(ran: Ran) -> dict[str, bytes]:
+    """The members of a submission that tell the run."""
+    results, count = ran.results, len(ran.shards)
+    environment = {
+        "format": ENVIRONMENT_FORMAT, "environment": results["environment"], "device": results["device"],
+    }  # fmt: skip
+    return {
+        archive.RESULTS: written(results),
+        archive.ENVIRONMENT: written(environment),
+        archive.LOG: ran.log.encode("utf-8", "replace"),
+    } | {archive.records_name(index, count): written_records(records) for index, records in enumerate(ran.shards, 1)}
+
+
+def evidence_members(bench: Bench, tables: Tables, seed: int) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """The members of a submission that hold its evidence, and what its statement says of them."""
+    planned = evidence.plan(tables, bench.level, seed)
+    outputs, absent = evidence.gather(bench, planned)
+    told = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
+    named = [{"case": item.case, "outcome": item.outcome, "said": item.said} for item in absent]
+    document = {"format": EVIDENCE_FORMAT, **told, "absent": named}
+    return {archive.EVIDENCE: written(document), archive.OUTPUTS: outputs}, told
+
+
+def statement_of(order: Order, results: Mapping[str, Any], reference: Reference) -> dict[str, Any]:
+    """What a submission states of itself, without its files."""
+    settings = order.settings
+    contact = {"contact": order.contact} if order.contact else {}
+    return {
+        "format": FORMAT,
+        "draft": [],
+        "product": order.product,
+        "vendor": order.vendor,
+        **contact,
+        "suite": reference.to_json(),
+        "tables": dict(reference.tables.digests),
+        "backend": settings.backend,
+        "options": dict(settings.options),
+        "device": results["device"],
+        "feature_level": results["feature_level"],
+        "profile": settings.profile,
+        "seed": settings.seed,
+        "isolation": settings.isolation,
+        "verdict": results["verdict"],
+        "started": results["timings"]["started"],
+        "finished": results["timings"]["finished"],
+        "made": timestamp(datetime.now(UTC)),
+        "command": list(order.command),
+    }

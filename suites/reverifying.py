@@ -1,0 +1,242 @@
+"""Verification of a submission: what `dmlcts.reports.certification` checks, and everything judged again.
+
+Nothing in the archive is believed. The tests that had to run are collected here, the results are rebuilt from
+the records, the inputs of the carried outputs are planned here, and the outputs are judged by this suite's
+oracle with this suite's tables. No device is needed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dmlcts.reports.certification import archive, structure, verdict
+from dmlcts.reports.certification.identity import Reference
+from dmlcts.reports.certification.structure import Context
+from dmlcts.reports.certification.submission import Submission
+from dmlcts.reports.certification.verdict import Line, Said, Status, Verification
+from dmlcts.reports.outcomes import Outcome
+from dmlcts.reports.results import RunInfo, build_results, stable
+from dmlcts.specs import DataType, DmlctsError, FeatureLevel
+from dmlcts.suites import evidence
+from dmlcts.suites.certified_sweep import check_sweep
+from dmlcts.suites.certify_commands import certify_words
+from dmlcts.suites.settings import owed_rows
+
+_MOST_SAID = 3
+
+
+def check_command(context: Context) -> Said:
+    """The command is `dmlcts certify` with its closed list of options, and asks for what was done."""
+    said = certify_words(context.statement["command"])
+    statement = context.statement
+    names = ("product", "vendor", "backend", "options", "seed", "profile", "isolation")
+    wanted = {name: statement[name] for name in names}
+    wanted["waived"] = archive.WAIVERS in context.submission.members
+    wanted["draft"] = context.draft
+    wanted["signed"] = statement["key"] is not None
+    faults = [f"{name}: the command says {said[name]!r}, the statement {wanted[name]!r}" for name in wanted
+              if said[name] != wanted[name]]  # fmt: skip
+    if said["feature_level"] not in (None, statement["feature_level"]):
+        faults.append(f"the command asks for level {said['feature_level']}, not {statement['feature_level']}")
+    yield from ((Status.FAIL, fault) for fault in faults)
+    if not faults:
+        yield Status.PASS, "the command asks for this"
+
+
+def check_records(context: Context, expected: Sequence[str]) -> Said:
+    """Every test of the certification profile has exactly one record, and there is no other."""
+    held = Counter(record.test for record in context.submission.records)
+    owed = Counter(expected)
+    faults = [f"{test} has {times} records" for test, times in sorted(held.items()) if times > 1]
+    missing = sorted(set(owed) - set(held))
+    unknown = sorted(set(held) - set(owed))
+    faults += [f"{test} has no record" for test in missing]
+    faults += [f"{test} is no test of this suite" for test in unknown]
+    yield from ((Status.FAIL, fault) for fault in faults[:_MOST_SAID])
+    if len(faults) > _MOST_SAID:
+        yield Status.FAIL, f"and {len(faults) - _MOST_SAID} more records are missing, unknown or repeated"
+    for record in context.submission.records:
+        worst = min((part.outcome for part in (*record.tallies, *record.failures)), default=record.outcome)
+        if worst.breaks_conformance and not record.outcome.breaks_conformance:
+            yield Status.FAIL, f"{record.test} is {record.outcome.value} with a {worst.value} in it"
+            return
+        if Outcome.WAIVED in (record.outcome, worst):
+            yield Status.FAIL, f"{record.test} is waived in its record, where a run never writes that"
+            return
+    if not faults:
+        yield Status.PASS, f"{len(owed)} tests, each once"
+
+
+def check_results(context: Context) -> Said:
+    """The results, and with them the verdict, follow from the records, the tables and the waivers."""
+    submission, statement = context.submission, context.statement
+    told = submission.results
+    tables = context.reference.tables
+    given = submission.waivers
+    rebuilt = build_results(
+        given.apply(submission.records),
+        owed_rows(tables, FeatureLevel.parse(statement["feature_level"])),
+        _run(told, context.now),
+        tables,
+        unsupported=_unsupported(told["device"]),
+        interrupted=told["interrupted"],
+    )
+    rebuilt |= given.told(rebuilt)
+    faults = list(_differences(stable(rebuilt), stable(told)))
+    if rebuilt["verdict"] != statement["verdict"]:
+        faults.append(f"the records amount to {rebuilt['verdict']}, the statement says {statement['verdict']}")
+    yield from ((Status.FAIL, fault) for fault in faults[:_MOST_SAID])
+    idle = [row for row in rebuilt["clauses"] if Outcome(row["outcome"]).did_not_run]
+    for row in idle[:_MOST_SAID]:
+        name = f"{row['id']} on {row['operator']} {row['data_type']}"
+        status = Status.OPEN if context.draft else Status.FAIL
+        yield status, f"{name} is owed and was not run: {row['outcome']}"
+    if not faults and not idle:
+        yield Status.PASS, f"{len(rebuilt['clauses'])} rows follow from the records: {rebuilt['verdict']}"
+
+
+def _run(told: Mapping[str, Any], now: datetime) -> RunInfo:
+    """What the results say of their run, for what does not follow from records."""
+    started, finished = (structure.moment(told["timings"][name]) or now for name in ("started", "finished"))
+    return RunInfo(
+        told["backend"], told["device"], told["feature_level"], told["profile"], told["seed"], told["strict"],
+        told["selection"], started, finished, told["suite"], told["environment"], told.get("shard"),
+    )  # fmt: skip
+
+
+def _unsupported(device: Mapping[str, Any]) -> set[tuple[str, str]]:
+    claimed = device["data_types"] or {}
+    return {(operator, item.name) for operator, names in claimed.items() for item in DataType if item.name not in names}
+
+
+def _differences(rebuilt: Mapping[str, Any], told: Mapping[str, Any]) -> Iterable[str]:
+    """Where the results differ from those that the records amount to, rows one by one."""
+    mine, theirs = ({_key(row): row for row in results["clauses"]} for results in (rebuilt, told))
+    for key in sorted({*mine, *theirs}):
+        if key not in theirs:
+            yield f"the results lack the row {' '.join(key)}"
+        elif key not in mine:
+            yield f"the results have the row {' '.join(key)}, which no record supports"
+        elif mine[key] != theirs[key]:
+            named = [f"{name} {theirs[key][name]}, not {mine[key][name]}" for name in mine[key]
+                     if mine[key][name] != theirs[key][name]]  # fmt: skip
+            yield f"{' '.join(key)}: the results say {'; '.join(named)}"
+    for name in sorted({*rebuilt, *told} - {"clauses"}):
+        if rebuilt.get(name) != told.get(name):
+            yield f"{name} of the results does not follow from the records"
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["id"], row["operator"], row["data_type"]
+
+
+def check_evidence(context: Context) -> Said:
+    """The carried outputs are those of the verifier's own plan, and right."""
+    statement, told, tables = context.statement, context.submission.evidence, context.reference.tables
+    planned = evidence.plan(tables, FeatureLevel.parse(statement["feature_level"]), statement["seed"])
+    size = sum(item.size for item in planned)
+    outputs = context.submission.outputs
+    here = {"cases": len(planned), "bytes": size, "plan": evidence.digest(planned)}
+    for who, said in (("the statement", statement["evidence"]), ("the evidence", told)):
+        differing = [name for name in here if said[name] != here[name]]
+        if differing:
+            name = differing[0]
+            yield Status.FAIL, f"{who} is of another plan: {name} is {said[name]}, not {here[name]}"
+            return
+    if len(outputs) != size:
+        yield Status.FAIL, f"evidence.bin has {len(outputs):,} bytes, the plan asks for {size:,}"
+        return
+    absent = {item["case"] for item in told["absent"]}
+    if len(absent) != len(told["absent"]) or any(index >= len(planned) for index in absent):
+        yield Status.FAIL, "the evidence names absent cases twice, or some that are not planned"
+        return
+    status = Status.OPEN if context.draft else Status.FAIL
+    for item in told["absent"][:_MOST_SAID]:
+        yield status, f"{planned[item['case']].identity} has no output: {item['outcome']}"
+    wrong = evidence.judge(planned, outputs, frozenset(absent), tables)
+    conforming = statement["verdict"] == "CONFORMANT"
+    for found in wrong[:_MOST_SAID]:
+        more = f" ({found.elements} elements)" if found.elements > 1 else ""
+        excused = not conforming or _waived(found, context)
+        yield Status.OPEN if excused else Status.FAIL, f"wrong output in {found.planned.identity}: {found.said}{more}"
+    if not wrong and not absent:
+        yield Status.PASS, f"{len(planned)} cases, {size:,} bytes of outputs judged again, all right"
+    elif wrong and not conforming:
+        yield Status.PASS, f"{len(wrong)} of {len(planned)} cases are wrong, as the verdict has it"
+
+
+def _waived(found: evidence.Wrong, context: Context) -> bool:
+    case = found.planned.case
+    return context.submission.waivers.covering(case.clause, case.operator.name, case.data_type.name) is not None
+
+
+def expected_tests() -> list[str]:
+    """The node ids of the certification profile's tests, collected here."""
+    from dmlcts.suites.running import collected_tests
+
+    return collected_tests()
+
+
+def verify_members(
+    members: Mapping[str, bytes],
+    reference: Reference,
+    expected: Sequence[str],
+    *,
+    trusted: Sequence[bytes] = (),
+    now: datetime | None = None,
+) -> Verification:
+    """Verify the members of an archive that was read.
+
+    Args:
+        members: as :func:`~dmlcts.reports.certification.archive.read` gives them.
+        reference: the verifier's suite and tables.
+        expected: the node ids of the tests that had to run.
+        trusted: public keys, 32 bytes each.
+        now: the verifier's clock; ``None`` for the machine's.
+    """
+    try:
+        submission = Submission(members)
+        statement = submission.statement
+    except DmlctsError as error:
+        return Verification((Line("statement", Status.FAIL, str(error)),), draft=False, about={})
+    malformed = [Line("form", Status.FAIL, " ".join(fault.split())) for fault in submission.faults()]
+    if malformed:
+        return Verification(tuple(malformed), draft=bool(statement["draft"]), about=verdict.about(statement))
+    context = Context(submission, reference, now or datetime.now(UTC), tuple(trusted))
+    checks: dict[str, structure.Check] = {
+        **structure.CHECKS,
+        "command": check_command,
+        "records": partial(check_records, expected=expected),
+        "results": check_results,
+        "evidence": check_evidence,
+        "sweep": check_sweep,
+    }
+    lines = [
+        line for name, check in checks.items()
+        for line in verdict.collect(name, partial(_said, check, context), (DmlctsError,))
+    ]  # fmt: skip
+    return Verification(tuple(lines), draft=bool(statement["draft"]), about=verdict.about(statement))
+
+
+def _said(check: structure.Check, context: Context) -> Said:
+    return check(context)
+
+
+def verify(path: str | Path, reference: Reference, *, trusted: Sequence[bytes] = ()) -> Verification:
+    """Verify a submission's file.
+
+    Args:
+        path: the archive.
+        reference: the verifier's suite and tables.
+        trusted: public keys, 32 bytes each.
+    """
+    try:
+        members = archive.read(path)
+    except DmlctsError as error:
+        return Verification((Line("archive", Status.FAIL, str(error)),), draft=False, about={})
+    return verify_members(members, reference, expected_tests(), trusted=trusted)

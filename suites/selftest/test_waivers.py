@@ -1,0 +1,312 @@
+"""Waivers: what they cover, what they never cover, and when they are refused."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from dmlcts.reports.html import page as html
+from dmlcts.reports.junit import junit_xml
+from dmlcts.reports.markdown import summary as markdown
+from dmlcts.reports.outcomes import Outcome
+from dmlcts.reports.records import ClauseTally, FailureRecord, ItemRecord
+from dmlcts.reports.results import build_results, describe_device
+from dmlcts.reports.terminal import summary
+from dmlcts.reports.validation import DocumentError, validate_results
+from dmlcts.reports.waivers import FORMAT, WaiverError, Waivers, load, read, unexpected_passes, unmatched
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.selftest.conftest import Ran
+from dmlcts.suites.selftest.test_results import RUN
+
+CLIP = "ELEMENT_WISE_CLIP"
+ROW = ("clip.formula", CLIP, "FLOAT32")
+TODAY = date(2026, 11, 21)
+TABLES = load_tables()
+GOOD = {
+    "clause": "clip.*",
+    "operator": "CLIP",
+    "data_type": "FLOAT*",
+    "vendor": "acme*",
+    "device": "*",
+    "reason": "The driver is wrong.",
+    "issue": "https://example.org/issues/7",
+    "expires": "2027-01-31",
+    "suite": "0.1.*",
+}
+DEVICE = {"name": "wgpu", "adapter": "RX 1", "details": {"vendor": "ACME Inc."}}
+
+
+def waivers(**changed: Any) -> Waivers:
+    return read({"format": FORMAT, "waivers": [{**GOOD, **changed}]}, "w.yaml")
+
+
+def failing(*outcomes: Outcome, row: tuple[str, str, str] = ROW) -> ItemRecord:
+    worst = min(outcomes)
+    return ItemRecord(
+        "test_a.py::test_a", worst, 0.5,
+        tuple(ClauseTally(*row, outcome, 1, 10, 1) for outcome in outcomes),
+        (),
+        tuple(FailureRecord(*row, outcome, "test_a.py::test_a", "wrong", "all of it", {}) for outcome in outcomes),
+    )  # fmt: skip
+
+
+def results(items: list[ItemRecord], given: Waivers, **more: Any) -> dict[str, Any]:
+    run = replace(RUN, selection=more.pop("selection", {}))
+    owed = [(*row, "required") for row in (ROW, ("clip.cast.integer", CLIP, "INT32"))]
+    passed = ItemRecord("test_b.py::test_b", Outcome.PASS, 0.1, (ClauseTally(*owed[1][:3], Outcome.PASS, 1, 1, 0),))
+    found = build_results(given.apply([*items, passed]), owed, run, TABLES)
+    found |= given.told(found)
+    validate_results(found)
+    return found
+
+
+def test_a_waived_failure_leaves_the_verdict_alone_and_stays_visible() -> None:
+    given = waivers()
+    found = results([failing(Outcome.FAIL)], given)
+    assert found["verdict"] == "CONFORMANT"
+    assert {row["id"]: row["outcome"] for row in found["clauses"]} == {
+        "clip.formula": "waived", "clip.cast.integer": "pass",
+    }  # fmt: skip
+    assert [failure["outcome"] for failure in found["failures"]] == ["waived"]
+    assert found["waivers"] == [
+        {**GOOD, "rows": 1, "waived": [{"id": "clip.formula", "operator": CLIP, "data_type": "FLOAT32"}]}
+    ]
+    assert unexpected_passes(found) == []
+    assert b"skipped" in junit_xml(given.apply([failing(Outcome.FAIL)]), found)
+    page = io.StringIO()
+    summary(found, TABLES, Console(file=page, width=80))
+    for told in (page.getvalue(), markdown(found, TABLES), html(found, TABLES)):
+        for said in ("waived", "clip.*", "The driver is wrong.", GOOD["issue"], "2027-01-31"):
+            assert said in told.replace("\\", "")
+
+
+def test_without_the_waiver_the_same_failure_is_one() -> None:
+    found = results([failing(Outcome.FAIL)], Waivers())
+    assert found["verdict"] == "NOT_CONFORMANT"
+    assert "waivers" not in found
+
+
+@pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if outcome is not Outcome.FAIL])
+def test_nothing_but_a_failure_can_be_waived(outcome: Outcome) -> None:
+    item = failing(outcome)
+    assert waivers().apply([item]) == [item]
+    assert waivers().apply([failing(Outcome.FAIL)])[0].outcome is Outcome.WAIVED
+
+
+def test_a_crash_beside_a_waived_failure_still_counts() -> None:
+    item = waivers().apply([failing(Outcome.FAIL, Outcome.CRASH)])[0]
+    assert item.outcome is Outcome.CRASH
+    assert [tally.outcome for tally in item.tallies] == [Outcome.WAIVED, Outcome.CRASH]
+
+
+def test_a_test_with_another_failure_is_not_waived() -> None:
+    other = failing(Outcome.FAIL, row=("clip.formula", CLIP, "INT8"))
+    both = ItemRecord("t", Outcome.FAIL, 0.0, (*failing(Outcome.FAIL).tallies, *other.tallies))
+    assert waivers().apply([both])[0].outcome is Outcome.FAIL
+    assert waivers(data_type="*").apply([both])[0].outcome is Outcome.WAIVED
+
+
+@pytest.mark.parametrize(
+    "changed, covered",
+    [
+        ({}, True),
+        ({"clause": "clip.formula"}, True),
+        ({"clause": "clip.cast.*"}, False),
+        ({"operator": CLIP}, True),
+        ({"operator": "clip"}, True),
+        ({"operator": "ROUND"}, False),
+        ({"data_type": "float32"}, True),
+        ({"data_type": "INT*"}, False),
+    ],
+)
+def test_globs_say_what_is_covered(changed: dict[str, str], covered: bool) -> None:
+    assert (waivers(**changed).covering(*ROW) is not None) == covered
+
+
+@pytest.mark.parametrize(
+    "changed, fits",
+    [
+        ({}, True),
+        ({"vendor": "0x1002"}, False),
+        ({"device": "rx 1"}, True),
+        ({"device": "WGPU"}, True),
+        ({"device": "RX 2"}, False),
+        ({"vendor": "rx*"}, True),
+    ],
+)
+def test_a_waiver_is_for_its_device_only(changed: dict[str, str], fits: bool) -> None:
+    if fits:
+        waivers(**changed).check_device(DEVICE)
+    else:
+        with pytest.raises(WaiverError, match=r"^w.yaml: waiver 1 \(clip.\*\): is for vendor .*; this is RX 1; keep"):
+            waivers(**changed).check_device(DEVICE)
+
+
+def test_a_device_that_says_nothing_fits_a_star_only() -> None:
+    nameless = describe_device(object())
+    waivers(vendor="*", device="*").check_device(nameless)
+    with pytest.raises(WaiverError, match="an unnamed device"):
+        waivers(device="*").check_device(nameless)
+
+
+def test_a_waiver_holds_through_its_last_day_and_not_longer() -> None:
+    last = date(2027, 1, 31)
+    waivers().check_run(TABLES, "0.1.0", last)
+    with pytest.raises(WaiverError, match=r"expired on 2027-01-31; see whether https://\S+ is mended"):
+        waivers().check_run(TABLES, "0.1.0", last + timedelta(days=1))
+
+
+def test_a_waiver_is_for_one_version_of_the_suite() -> None:
+    waivers(suite="0.1.0").check_run(TABLES, "0.1.0", TODAY)
+    with pytest.raises(WaiverError, match=r"is for suite 0\.1\.0, this is 0\.2\.0"):
+        waivers(suite="0.1.0").check_run(TABLES, "0.2.0", TODAY)
+
+
+@pytest.mark.parametrize("changed", [{"clause": "clop.*"}, {"operator": "ROUND"}, {"data_type": "BFLOAT16"}])
+def test_a_waiver_about_nothing_in_the_tables_is_refused_before_the_run(changed: dict[str, str]) -> None:
+    with pytest.raises(WaiverError, match="matches no clause, operator and data type of the tables"):
+        waivers(**changed).check_run(TABLES, "0.1.0", TODAY)
+
+
+def test_a_waiver_about_no_row_of_a_whole_run_is_refused_after_it() -> None:
+    idle = waivers(clause="clip.cast.float16")
+    found = results([failing(Outcome.FAIL)], idle)
+    assert len(unmatched(found)) == 1
+    with pytest.raises(WaiverError, match="matches nothing that ran or was owed"):
+        idle.check_matched(found)
+    idle.check_matched(results([failing(Outcome.FAIL)], idle, selection={"operators": [CLIP]}))  # only a part ran
+
+
+def test_an_unexpected_pass_is_reported() -> None:
+    found = results([failing(Outcome.PASS)], waivers())
+    assert [waiver["clause"] for waiver in unexpected_passes(found)] == ["clip.*"]
+    page = io.StringIO()
+    summary(found, TABLES, Console(file=page, width=80))
+    assert "unexpected pass  clip.*" in page.getvalue()
+    assert "it can go" in markdown(found, TABLES)
+    assert "it can go" in html(found, TABLES)
+    assert unexpected_passes(results([failing(Outcome.CRASH)], waivers())) == []
+
+
+WRITTEN = """format: dmlcts/waivers/1
+waivers:
+  - clause: round.toward-zero
+    operator: ROUND
+    data_type: FLOAT32
+    vendor: "*"
+    device: "*"
+    reason: The driver rounds 1 to 2.
+    issue: https://example.org/issues/7
+    expires: "2999-01-31"
+    suite: "*"
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ("expires: \"2999-01-31\"", "expires: \"2999-02-31\"", "2999-02-31 is no date; write it as 2027-01-31"),
+        ("expires: \"2999-01-31\"", "expires: 2999-01-31", "as a date"),
+        ("expires: \"2999-01-31\"", "expires: \"soon\"", "expires"),
+        ("    issue: https://example.org/issues/7\n", "", "lacks issue"),
+        ("issue: https://", "issue: javascript:", "issue"),
+        ("    suite: \"*\"\n", "", "lacks suite"),
+        ("reason:", "because:", "lacks reason"),
+        ("waivers/1", "waivers/2", "/format"),
+        ("vendor: \"*\"", "vendor: \"\"", "/waivers/0/vendor: is empty"),
+        ("vendor: \"*\"", "vendor: !!python/object/apply:os.getcwd []", "no YAML"),
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_refused_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(WRITTEN, encoding="utf-8")
+    assert load(path).entries[0].data_type == "FLOAT32"
+    assert old in WRITTEN
+    path.write_text(WRITTEN.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises((DocumentError, WaiverError)) as caught:
+        load(path)
+    text = str(caught.value)
+    assert said in text
+    assert "\n" not in text
+
+
+WRONG = """
+import numpy as np
+from dmlcts.backends.cpu import CpuBackend
+
+
+class Backend:
+    name = "wrong"
+
+    def open(self):
+        device = CpuBackend().open()
+        made = device.create
+
+        def create(operator):
+            kernel = made(operator)
+            dispatch = kernel.dispatch
+
+            def wrong(memory, bindings):
+                dispatch(memory, bindings)
+                tensor, region = operator.output, bindings["OutputTensor"]
+                if operator.attributes["RoundingMode"] == "TOWARD_ZERO":
+                    steps = [4 * stride for stride in tensor.element_strides]
+                    view = np.ndarray(tensor.sizes, np.float32, memory, region.offset, steps)
+                    view[view == 1] = 2
+
+            kernel.dispatch = wrong
+            return kernel
+
+        device.create = create
+        return device
+"""
+SELECTED = ("--operator=ROUND", "--data-type=FLOAT32", "--clause=round.toward-zero")
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
+    (tmp_path / "w.yaml").write_text(WRITTEN, encoding="utf-8")
+    return "--backend=wrong.py:Backend"
+
+
+def test_a_run_takes_waivers(wrong: str, dmlcts: Any) -> None:
+    plain: Ran = dmlcts("run", wrong, *SELECTED)
+    assert plain.code == 1
+    assert plain.outcomes("round.toward-zero") == {"fail"}
+    held: Ran = dmlcts("run", wrong, *SELECTED, "--waivers", "w.yaml")
+    assert held.code == 0, held.out + held.err
+    assert held.outcomes("round.toward-zero") == {"waived"}
+    assert "https://example.org/issues/7" in held.out
+
+
+def test_an_expired_waiver_stops_the_run(wrong: str, dmlcts: Any, tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text(WRITTEN.replace("2999", "2020"), encoding="utf-8")
+    ran: Ran = dmlcts("run", wrong, *SELECTED, "--waivers", "w.yaml")
+    assert ran.code == 2
+    assert ran.results is None
+    assert "expired on 2020-01-31" in ran.err
+
+
+def test_pytest_takes_them_too(wrong: str, pytester_like: Any) -> None:
+    assert pytester_like(wrong, *SELECTED) == 1
+    assert pytester_like(wrong, *SELECTED, "--waivers=w.yaml") == 0
+
+
+@pytest.fixture
+def pytester_like(tmp_path: Path) -> Any:
+    import subprocess
+    import sys
+
+    def run(*arguments: str) -> int:
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "dmlcts.suites.plugin", "-p", "no:cacheprovider",
+                   "--pyargs", "dmlcts.suites.test_rounding", *arguments]  # fmt: skip
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300, check=False).returncode
+
+    return run

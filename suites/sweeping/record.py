@@ -1,0 +1,201 @@
+"""The sweep's record, ``sweep.json`` (``dmlcts-sweep/1``): clauses as in ``results.json``, and a row a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dmlcts.reports.outcomes import Outcome, Verdict, worst
+from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
+from dmlcts.reports.results import RunInfo, build_results, suite_identity
+from dmlcts.reports.sweeps import SCHEMA, page
+from dmlcts.reports.writing import dump_yaml, failure_document, write_json, write_text
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.sweeping.conducting import Sweep
+from dmlcts.suites.sweeping.explaining import class_clauses
+from dmlcts.suites.sweeping.targets import Target
+from dmlcts.suites.sweeping.totals import STAGES, Totals
+from dmlcts.suites.values import text_with_bits
+
+_MEMORY = {
+    "tensor.output.complete": "unwritten",
+    "tensor.output.bounds": "strays",
+    "tensor.input.unchanged": "altered",
+}
+
+
+def _value_tallies(
+    sweep: Sweep, table: OperatorTable, target: Target, totals: Totals, failures: list[FailureRecord]
+) -> Iterator[ClauseTally]:
+    """The clauses that the values speak about: the target's own, and those of infinite and NaN inputs."""
+    special = class_clauses(table.prefix, {clause.id for clause in table.clauses}, target.clause)
+    rows: dict[str, list[int]] = {target.clause: [totals.elements, totals.wrong]}
+    for name, clause in special.items():
+        judged, wrong = totals.classes.get(name, 0), totals.wrong_classes.get(name, 0)
+        rows[target.clause][0] -= judged
+        rows[target.clause][1] -= wrong
+        row = rows.setdefault(clause, [0, 0])
+        row[0] += judged
+        row[1] += wrong
+    blamed = {failure.clause: failure.outcome for failure in failures}
+    elsewhere = bool(blamed) and not set(blamed) & set(rows)  # a value that is right by itself: its clause holds
+    for clause, (judged, wrong) in rows.items():
+        if not judged and not wrong and not totals.stopped:
+            continue
+        unspecified = sweep.settings.tables.clause(clause).obligation == "unspecified"
+        outcome = Outcome.CHARACTERISED if unspecified else Outcome.PASS
+        if wrong and not elsewhere:
+            outcome = Outcome.FAIL
+        if clause in blamed:
+            outcome = worst([blamed[clause], outcome])
+        failed = totals.failing if outcome.breaks_conformance else 0
+        yield ClauseTally(clause, target.operator, target.data_type.name, outcome, totals.blocks, judged, failed)
+    for clause, outcome in blamed.items():
+        if clause not in rows and clause not in _MEMORY:
+            yield ClauseTally(
+                clause, target.operator, target.data_type.name, outcome, totals.failing, 0, totals.failing
+            )
+
+
+def _memory_tallies(target: Target, totals: Totals, failures: list[FailureRecord]) -> Iterator[ClauseTally]:
+    blamed = {failure.clause for failure in failures}
+    for clause, counter in _MEMORY.items():
+        broken = getattr(totals, counter)
+        failed = (totals.failing or 1) if broken or clause in blamed else 0
+        outcome = Outcome.FAIL if failed else Outcome.PASS
+        yield ClauseTally(
+            clause, target.operator, target.data_type.name, outcome, totals.blocks, totals.elements, failed
+        )  # fmt: skip
+
+
+def _behaviours(sweep: Sweep, target: Target, totals: Totals) -> Iterator[Behaviour]:
+    if sweep.settings.tables.clause(target.clause).obligation != "unspecified" or not totals.clean:
+        return
+    strictly = totals.exact + totals.equal
+    if not totals.other:
+        seen = "every output is what IEEE 754-2019 gives, NaN propagating"
+    elif not strictly:
+        seen = "no output is what IEEE 754-2019 gives, NaN propagating; all are permitted otherwise"
+    else:
+        seen = "some outputs are what IEEE 754-2019 gives, NaN propagating, others permitted otherwise"
+    yield Behaviour(target.clause, target.operator, target.data_type.name, f"{seen} (sweep)", target.key)
+
+
+def _items(sweep: Sweep) -> Iterator[ItemRecord]:
+    for number, totals in sorted(sweep.totals.items()):
+        target = sweep.plan.targets[number]
+        table = sweep.settings.tables.operator(target.operator)
+        failures = sweep.failures.get(number, [])
+        tallies = [
+            *_value_tallies(sweep, table, target, totals, failures), *_memory_tallies(target, totals, failures)
+        ]  # fmt: skip
+        outcomes = [tally.outcome for tally in tallies]
+        yield ItemRecord(
+            f"sweep::{target.key}", worst(outcomes), sum(totals.seconds.values()), tuple(tallies),
+            tuple(_behaviours(sweep, target, totals)), tuple(failures),
+        )  # fmt: skip
+
+
+def _obliged(sweep: Sweep) -> Iterator[tuple[str, str, str, str]]:
+    for target in sweep.plan.targets:
+        clause = sweep.settings.tables.clause(target.clause)
+        if clause.obligation != "unspecified":
+            yield clause.id, target.operator, target.data_type.name, clause.obligation
+
+
+def _suspects(target: Target, totals: Totals) -> list[dict[str, str]]:
+    found = []
+    for suspect in totals.suspects:
+        both = np.array([suspect.bits, suspect.got], target.data_type.bits_dtype).view(target.data_type.numpy)
+        found.append({"input": text_with_bits(both[0]), "got": text_with_bits(both[1])})
+    return found
+
+
+def _row(sweep: Sweep, number: int) -> dict[str, Any]:
+    target = sweep.plan.targets[number]
+    totals = sweep.totals.get(number, Totals())
+    return {
+        "target": target.key,
+        "operator": target.operator,
+        "data_type": target.data_type.name,
+        "clause": target.clause,
+        "kind": target.kind,
+        "elements_planned": target.elements,
+        "elements": totals.elements,
+        "exact": totals.exact,
+        "equal": totals.equal,
+        "other": totals.other,
+        "wrong": totals.wrong,
+        "unwritten": totals.unwritten,
+        "strays": totals.strays,
+        "altered": totals.altered,
+        "stopped": totals.stopped,
+        "wrong_by_exponent": {str(key): totals.exponents[key] for key in sorted(totals.exponents)},
+        "wrong_by_fraction": dict(sorted(totals.fractions.items())),
+        "wrong_by_class": dict(sorted(totals.wrong_classes.items())),
+        "simplest_wrong": _suspects(target, totals),
+        "seconds": {stage: round(totals.seconds.get(stage, 0.0), 3) for stage in STAGES},
+    }
+
+
+def _moved(sweep: Sweep) -> int:
+    """Bytes of all inputs and outputs: what a device that stands apart must at least have transferred."""
+    return sum(
+        2 * totals.elements * sweep.plan.targets[number].data_type.itemsize for number, totals in sweep.totals.items()
+    )
+
+
+def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
+    """The record of a sweep; sets its verdict."""
+    settings, description = sweep.settings, sweep.description
+    assert sweep.finished is not None  # noqa: S101  # conduct sets it
+    info = RunInfo(
+        settings.backend, description.device, description.level, sweep.profile, settings.seed, settings.strict,
+        settings.selection, sweep.started, sweep.finished, environment=description.environment,
+    )  # fmt: skip
+    whole = all(block.id in sweep.done for block in sweep.plan.blocks())
+    base = build_results(
+        _items(sweep), _obliged(sweep), info, settings.tables, interrupted=sweep.interrupted or not whole
+    )  # fmt: skip
+    judged = sweep.elements - sweep.resumed
+    stages = {
+        stage: round(sum(totals.seconds.get(stage, 0.0) for totals in sweep.totals.values()), 3) for stage in STAGES
+    }
+    timings = {
+        "started": base["timings"]["started"],
+        "finished": base["timings"]["finished"],
+        "seconds": round(sweep.seconds, 3),
+        "elements": judged,
+        "elements_per_second": round(judged / sweep.seconds) if sweep.seconds else 0,
+        "dispatches": sum(totals.dispatches for totals in sweep.totals.values()),
+        "device_bytes_per_second": round(_moved(sweep) * crew_size / stages["device"]) if stages["device"] else 0,
+        "workers": crew_size,
+        "stages": stages,
+    }
+    sweep.verdict = Verdict(base["verdict"])
+    kept = ("verdict", "backend", "device", "feature_level", "profile", "seed", "strict", "selection", "interrupted",
+            "suite", "specs", "clauses", "behaviours", "failures")  # fmt: skip
+    return {
+        "schema": SCHEMA,
+        **{name: base[name] for name in kept},
+        "sweeps": [_row(sweep, number) for number in range(len(sweep.plan.targets))],
+        "timings": timings,
+        "environment": base["environment"],
+    }
+
+
+def publish(sweep: Sweep, crew_size: int) -> tuple[dict[str, Any], list[Path]]:
+    """Write failures, the page and ``sweep.json``, the last one last; gives the record and the paths."""
+    folder = sweep.settings.results
+    record = document(sweep, crew_size)
+    version = suite_identity()["version"]
+    files = {failure.file: failure for failures in sweep.failures.values() for failure in failures}
+    for name, failure in sorted(files.items()):
+        write_text(folder / "failures" / name, dump_yaml(failure_document(failure, version)))
+    write_text(folder / "sweep.html", page(record))
+    write_json(folder / "sweep.json", record)
+    written = [folder / "sweep.json", folder / "sweep.html"]
+    return record, [*written, folder / "failures"] if files else written

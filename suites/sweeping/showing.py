@@ -1,0 +1,164 @@
+"""What a sweep shows while it runs and at its end."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
+from rich.text import Text
+
+from dmlcts.suites.sweeping.conducting import Sweep, Told
+from dmlcts.suites.sweeping.targets import Block
+from dmlcts.suites.sweeping.totals import Totals
+
+_EVERY_SECONDS = 10.0
+_FAILURES_SHOWN = 8
+
+
+def rate_text(rate: float) -> str:
+    """Elements a second, in the unit that fits."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if rate >= size:
+            return f"{rate / size:.2f} {unit}/s"
+    return f"{rate:.0f} /s"
+
+
+class _Rate(ProgressColumn):
+    """Elements judged a second, over the last seconds."""
+
+    def render(self, task: Task) -> Text:
+        """The rate, or nothing yet."""
+        return Text("" if task.speed is None else rate_text(task.speed))
+
+
+@contextlib.contextmanager
+def progress(sweep: Sweep, workers: int) -> Iterator[Told]:
+    """Shows progress: a bar on a terminal, elsewhere a line now and then.
+
+    Yields:
+        What is to be told each finished block.
+    """
+    console = Console(file=sys.stderr)
+    targets, elements = len(sweep.plan.targets), sweep.plan.elements
+    console.print(
+        f"dmlcts: sweeping {targets} target{'s' * (targets != 1)}, {elements:,} elements, "
+        f"{workers} worker{'s' * (workers != 1)}, feature level {sweep.description.level}",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    if console.is_terminal:
+        with _bar(sweep, console) as told:
+            yield told
+        return
+    began = last = time.monotonic()
+
+    def told_plainly(block: Block, totals: Totals) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < _EVERY_SECONDS:
+            return
+        last = now
+        done = sweep.elements
+        rate = (done - sweep.resumed) / (now - began)
+        left = (elements - done) / rate if rate else 0.0
+        wrong = sum(one.wrong for one in sweep.totals.values())
+        text = f"{100 * done / elements:.1f} %  {rate_text(rate)}  {left:.0f} s left  {wrong:,} wrong"
+        console.print(text, highlight=False, soft_wrap=True)
+
+    yield told_plainly
+
+
+@contextlib.contextmanager
+def _bar(sweep: Sweep, console: Console) -> Iterator[Told]:
+    columns = (TextColumn("{task.percentage:>5.1f} %"), BarColumn(), _Rate(), TimeRemainingColumn(),
+               TextColumn("{task.fields[wrong]} wrong  {task.fields[target]}"))  # fmt: skip
+    with Progress(*columns, console=console, refresh_per_second=4, transient=True, speed_estimate_period=10) as bar:
+        task = bar.add_task("", total=sweep.plan.elements, wrong="0", target="")
+
+        def told(block: Block, totals: Totals) -> None:
+            wrong = sum(one.wrong for one in sweep.totals.values())
+            target = sweep.plan.targets[block.target].key
+            bar.update(task, completed=sweep.elements, wrong=f"{wrong:,}", target=target)
+
+        yield told
+
+
+def summary(record: Mapping[str, Any], written: list[Path]) -> None:
+    """Print what came of a sweep."""
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    timings = record["timings"]
+    judged = sum(row["elements"] for row in record["sweeps"])
+    console.print(
+        f"{judged:,} elements judged; this sitting {timings['elements']:,} in {timings['seconds']:.1f} s, "
+        f"{rate_text(timings['elements_per_second'])} on {timings['workers']} worker{'s' * (timings['workers'] != 1)}"
+    )
+    stages = timings["stages"]
+    spent = sum(stages.values())
+    if spent:
+        parts = ", ".join(f"{stage} {100 * seconds / spent:.0f} %" for stage, seconds in stages.items())
+        console.print(
+            f"time of all lanes: {parts} (device: with all transfers); "
+            f"tensors through the device at {timings['device_bytes_per_second'] / 1e9:.1f} GB/s"
+        )
+    for row in record["sweeps"]:
+        faults = [
+            f"{row[name]:,} {name}" for name in ("wrong", "unwritten", "strays", "altered", "stopped") if row[name]
+        ]
+        if faults:
+            console.print(f"  {row['target']}: {', '.join(faults)}", markup=False)
+    for failure in record["failures"][:_FAILURES_SHOWN]:
+        console.print(f"  {failure['clause']}: {failure['title']}  ({failure['file']})", markup=False)
+    if record["interrupted"]:
+        folder = written[0].parent
+        console.print(f"stopped before its end; go on with --resume {folder}", markup=False)
+    console.print(record["verdict"].replace("_", " "))
+    console.print("written: " + ", ".join(str(path) for path in written), markup=False)
+
+
+def _beside(figure: Mapping[str, Any]) -> list[str]:
+    reached = {None: "", True: "reached", False: "MISSED"}[figure["reached"]]
+    bar = f"{figure['bar'] / 1e6:.0f} M/s {reached}" if figure["bar"] else ""
+    ratios = [f"{figure[name]:.2f}" for name in ("of_rint", "of_compare", "of_copy")]
+    return [figure["what"], str(figure["threads"]), rate_text(figure["elements_per_second"]), *ratios, bar]
+
+
+def print_benchmark(found: Mapping[str, Any], *, markdown: bool = False) -> None:
+    """Print the benchmark's figures, each beside the yardsticks, as a table for a terminal or in Markdown."""
+    heads = ["what", "threads", "elements", "of np.rint", "of bit compare", "of copy", "bar"]
+    rows = [_beside(figure) for figure in found["figures"]]
+    lines = []
+    for figure in found["figures"]:
+        stages = figure["details"].get("stages")
+        if stages:
+            spent = sum(stages.values()) or 1.0
+            parts = ", ".join(f"{name} {100 * seconds / spent:.0f} %" for name, seconds in stages.items())
+            lines.append(f"{figure['what']}: {figure['details']['seconds']:.1f} s; of its time {parts}.")
+    run = found["ordinary_run"]
+    if run is not None:
+        lines.append(
+            f"An ordinary quick run: {run['seconds']:.1f} s, collection {run['collection_seconds']:.1f} s, hypothesis "
+            f"{100 * run['hypothesis_share']:.0f} %; slowest test {run['slowest_test_seconds']:.1f} s "
+            f"({run['slowest_test']})."
+        )
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    if markdown:
+        console.print("| " + " | ".join(heads) + " |", markup=False)
+        console.print("|---|" + "---:|" * 5 + "---|", markup=False)
+        for row in rows:
+            console.print("| " + " | ".join(row) + " |", markup=False)
+        console.print()
+    else:
+        table = Table(
+            *(Column(head, justify="left" if index in (0, 6) else "right") for index, head in enumerate(heads))
+        )
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        console.print(table)
+    for line in lines:
+        console.print(line, markup=False)
