@@ -27,6 +27,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 class _Group(click.Group):
     """Turns the project's own errors into one line and an exit code, whichever command raises them."""
 
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        # click keeps a paragraph's lines where a backspace stands above it; in a raw docstring that is two characters
+        if cmd.help is not None:
+            cmd.help = cmd.help.replace("\\b\n", "\b\n")
+        super().add_command(cmd, name)
+
     def invoke(self, context: click.Context) -> Any:
         from dmlcts.specs.errors import DmlctsError
 
