@@ -148,7 +148,7 @@ def baseline_of(results: Mapping[str, Any], known: Baseline | None = None) -> Ba
         Entry(group.clause, group.operator, group.outcome, _in_order(names), group.because)
         for group, names in found.items()
     ]
-    entries.sort(key=lambda entry: (entry.clause, entry.operator, entry.outcome, entry.data_types))
+    entries.sort(key=_order)
     device = {name: str(results["device"][name]) for name in ("name", "adapter", "library", "version")}
     return Baseline({name: results[name] for name in _CONDITIONS}, device, tuple(entries))
 
@@ -177,25 +177,25 @@ def compare(results: Mapping[str, Any], baseline: Baseline) -> Comparison:
 
 
 def write(baseline: Baseline, path: Path) -> None:
-    """Write a baseline as YAML, whole or not at all.
+    """Write a baseline as YAML, each reason once, whole or not at all.
 
     Raises:
         UsageError: it cannot be written.
     """
+    reasons: dict[str, list[dict[str, Any]]] = {}
+    for entry in baseline.entries:
+        row = {
+            "clause": entry.clause,
+            "operator": entry.operator,
+            "outcome": entry.outcome,
+            "data_types": list(entry.data_types),
+        }
+        reasons.setdefault(entry.because, []).append(row)
     document = {
         "format": FORMAT,
         **baseline.conditions,
         "device": dict(baseline.device),
-        "departures": [
-            {
-                "clause": entry.clause,
-                "operator": entry.operator,
-                "outcome": entry.outcome,
-                "data_types": list(entry.data_types),
-                "because": entry.because,
-            }
-            for entry in baseline.entries
-        ],
+        "departures": [{"because": because, "rows": rows} for because, rows in reasons.items()],
     }
     write_text(path, dump_yaml(document))
 
@@ -207,15 +207,23 @@ def load(path: Path) -> Baseline:
         DocumentError: it cannot be read, does not fit its schema, or names one departure twice.
     """
     document = load_yaml(path, "baseline-1", _HINT)
-    entries = tuple(
-        Entry(item["clause"], item["operator"], item["outcome"], tuple(item["data_types"]), item["because"].strip("\n"))
-        for item in document["departures"]
+    entries = sorted(
+        (
+            Entry(
+                row["clause"], row["operator"], row["outcome"], tuple(row["data_types"]), group["because"].strip("\n")
+            )
+            for group in document["departures"]
+            for row in group["rows"]
+        ),
+        key=_order,
     )
-    baseline = Baseline(
-        {name: document[name] for name in _CONDITIONS}, dict(document["device"]), entries
-    )  # fmt: skip
+    baseline = Baseline({name: document[name] for name in _CONDITIONS}, dict(document["device"]), tuple(entries))
     every = [departure for entry in entries for departure in entry.departures]
     for departure in every:
         if every.count(departure) > 1:
             raise DocumentError(str(path), "/departures", f"{departure} stands twice", "keep one of them")
     return baseline
+
+
+def _order(entry: Entry) -> tuple[str, str, str, tuple[str, ...]]:
+    return entry.clause, entry.operator, entry.outcome, entry.data_types

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from dmlcts.suites import certify_commands, departure_commands, report_commands, sweep_commands
 from dmlcts.suites.compare_commands import compare as compare_backends
+from dmlcts.suites.directml_commands import directml
 
 USAGE, UNAVAILABLE, NOT_CONFORMANT, INCOMPLETE = 2, 3, 1, 4
 EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
@@ -25,6 +26,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 class _Group(click.Group):
     """Turns the project's own errors into one line and an exit code, whichever command raises them."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        # click keeps a paragraph's lines where a backspace stands above it; in a raw docstring that is two characters
+        if cmd.help is not None:
+            cmd.help = cmd.help.replace("\\b\n", "\b\n")
+        super().add_command(cmd, name)
 
     def invoke(self, context: click.Context) -> Any:
         from dmlcts.specs.errors import DmlctsError
@@ -59,6 +66,7 @@ main.add_command(departure_commands.baseline)
 main.add_command(departure_commands.findings)
 main.add_command(report_commands.report)
 main.add_command(report_commands.diff)
+main.add_command(directml)
 for _command in (certify_commands.certify, certify_commands.verify, certify_commands.keygen):
     main.add_command(_command)
 

@@ -630,8 +630,11 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     cases = [replace(case, operator=operator, expectation="oracle") for operator in _neighbours(bench, case)]
     cases.insert(len(cases) // 2, case)
     kernels = [bench.create(other.operator) for other in cases]
-    expressed = [not isinstance(kernel, Unsupported) for kernel in kernels]  # a runtime may lack some neighbours
-    kernels, cases = list(compress(kernels, expressed)), list(compress(cases, expressed))
+    wanted = [
+        other is case or not isinstance(kernel, (Refusal, Mishap)) or not _stops_by_itself(bench, other)
+        for kernel, other in zip(kernels, cases, strict=True)
+    ]
+    kernels, cases = list(compress(kernels, wanted)), list(compress(cases, wanted))
     for kernel, other in zip(kernels, cases, strict=True):
         if isinstance(kernel, (Refusal, Mishap)):
             made = [one for one in kernels if not isinstance(one, (Refusal, Mishap))]
@@ -654,6 +657,15 @@ def _wrong_by_itself(bench: Bench, case: Case) -> bool:
     fresh = bench.fresh()
     try:
         return bool(judge_oracle(fresh, case).findings)
+    finally:
+        fresh.close()
+
+
+def _stops_by_itself(bench: Bench, case: Case) -> bool:
+    """Whether there is no kernel for a case also where nothing ran before it: that is another clause's business."""
+    fresh = bench.fresh()
+    try:
+        return _attempt(fresh, case.operator) is not None
     finally:
         fresh.close()
 

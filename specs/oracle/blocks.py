@@ -63,13 +63,14 @@ class FastFormula:
         oracle: whose formula, attributes and strictness count.
         size: the most elements of a piece.
         number: ``min`` and ``max`` prefer a number to NaN.
+        flushed: subnormal inputs, bounds and results are zero; for floating-point types without ``strict``.
 
     Raises:
         Unsupported: use :meth:`VectorOracle.expected`.
         Unconstrained: a bound that no integer of the type follows from.
     """
 
-    def __init__(self, oracle: VectorOracle, size: int, *, number: bool = False) -> None:
+    def __init__(self, oracle: VectorOracle, size: int, *, number: bool = False, flushed: bool = False) -> None:
         if oracle.scale_bias is not None:
             raise Unsupported("ScaleBias")
         self._data_type = oracle.data_type
@@ -83,7 +84,12 @@ class FastFormula:
         self._attributes = {
             name: np.asarray(values[0]).astype(self._work)[()] for name, values in primary.attributes.items()
         }
-        self.has_nan_bound = any(value != value for value in self._attributes.values())
+        self._tiny: np.floating[Any] | None = None
+        if flushed:
+            self._tiny = self._work.type(np.finfo(self._data_type.numpy).smallest_normal)
+            self._attributes = {
+                name: value * 0 if abs(value) < self._tiny else value for name, value in self._attributes.items()
+            }
         self.selects = False
         self._input = np.empty(size, self._work)
         self._result = np.empty(size, self._data_type.numpy)
@@ -93,12 +99,20 @@ class FastFormula:
         """The outputs for ``x`` (1-D, of the tensor's type); valid until the next call."""
         count = x.size
         with np.errstate(all="ignore"):
+            given = np.take(_widened(), x.view(np.uint16), out=self._input[:count]) if self._narrow else x
+            if self._tiny is not None:
+                given = self._flush(given)
+            found = self._run(given)
+            if self._tiny is not None:
+                found = self._flush(found)
             if not self._narrow:
-                return np.broadcast_to(self._run(x), x.shape)
-            wide = np.take(_widened(), x.view(np.uint16), out=self._input[:count])
+                return np.broadcast_to(found, x.shape)
             result = self._result[:count]
-            np.copyto(result, self._run(wide), casting="same_kind")
+            np.copyto(result, found, casting="same_kind")
             return result
+
+    def _flush(self, values: Array) -> Array:
+        return np.where(np.abs(values) < self._tiny, self._work.type(0), values)
 
     def _scratch(self, dtype: np.dtype[Any] | None = None) -> Array:
         return np.empty(self._size, dtype or self._work)
@@ -239,6 +253,12 @@ class BlockJudge:
         """Whether the first comparison is a compiled one."""
         return self._certifier is not None
 
+    @cached_property
+    def _flushed(self) -> FastFormula | None:
+        """What flushing every subnormal gives."""
+        useful = self._fast is not None and self._data_type.is_floating and not self.oracle.strict
+        return FastFormula(self.oracle, PIECE, flushed=True) if useful else None
+
     def certifies(self, first: int, x: Array, output: Array, poison: int) -> bool:
         """Whether a compiled comparison finds everything in order; where there is none it never does.
 
@@ -305,13 +325,19 @@ class BlockJudge:
             mask &= output != expected
         equal = count - exact - int(np.count_nonzero(mask))
         if mask.any() and self._number is not None:
-            expected = self._number(x)
-            mask &= (output != expected) & ~(np.isnan(output) & np.isnan(expected))
+            _strike(mask, output, self._number(x))
+        if mask.any() and self._flushed is not None:
+            _strike(mask, output, self._flushed(x))
         left = np.flatnonzero(mask)
         if left.size:
             with np.errstate(all="ignore"):
                 left = left[self.oracle.judge(np.ascontiguousarray(x[left]), np.ascontiguousarray(output[left]))]
         return Judged(count, exact, equal, count - exact - equal - left.size, left, _NONE)
+
+
+def _strike(mask: NDArray[np.bool_], output: Array, permitted: Array) -> None:
+    """Strike from ``mask`` what equals a permitted output, either zero and any NaN being the same."""
+    mask &= (output != permitted) & ~(np.isnan(output) & np.isnan(permitted))
 
 
 def _as_bits(array: Array, dtype: np.dtype[Any]) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends import BackendUnavailable, DeviceInfo
-from dmlcts.backends.contract import ContractError, DeviceLost, ExecutionFailed, InvalidArgument
+from dmlcts.backends.contract import ContractError, DeviceLost, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.specs import OperatorDesc, Region, UsageError
 from dmlcts.suites.isolation.descriptions import read_info, write_operator
 from dmlcts.suites.isolation.losses import WorkerLost
@@ -41,6 +41,10 @@ class _RemoteInvalidArgumentError(RemoteError, InvalidArgument):
     pass
 
 
+class _RemoteNotSupportedError(RemoteError, NotSupported):
+    pass
+
+
 class _RemoteDeviceLostError(RemoteError, DeviceLost):
     pass
 
@@ -55,6 +59,7 @@ class _RemoteMemoryError(RemoteError, MemoryError):
 
 _RAISED: Mapping[str, type[RemoteError]] = {
     "invalid_argument": _RemoteInvalidArgumentError,
+    "not_supported": _RemoteNotSupportedError,
     "device_lost": _RemoteDeviceLostError,
     "execution_failed": _RemoteExecutionFailedError,
     "memory": _RemoteMemoryError,
@@ -237,7 +242,7 @@ class IsolatedKernel:
         """Make the kernel in the process that took the place of a lost one."""
         try:
             self._create()
-        except InvalidArgument as error:
+        except (InvalidArgument, NotSupported) as error:
             said = f"refused when it was made again in a fresh process, where it had been accepted: {error}"
             raise _RemoteExecutionFailedError(said, said) from error
 

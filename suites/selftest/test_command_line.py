@@ -184,3 +184,10 @@ def test_help_does_not_import_the_heavy_modules() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_examples_in_the_help_keep_their_lines(dmlcts: Callable[..., Any]) -> None:
+    for command in ("run", "compare", "certify"):
+        said = dmlcts(command, "--help").out
+        assert f"\n  dmlcts {command} " in said
+        assert "\\b" not in said

@@ -677,3 +677,17 @@ def test_a_neighbour_that_is_refused_beside_others_is_told() -> None:
     finding = only(judged(OneOfAKind(), case(expectation="beside others")))
     assert finding.outcome == "fail"
     assert details(finding) == {"said": "one kernel at a time"}
+
+
+def test_a_neighbour_that_is_refused_on_its_own_too_is_another_clauses_business() -> None:
+    class WithoutScaleBias(Device):
+        """Refuses ScaleBias, which a neighbour has, always."""
+
+        def create(self, operator: OperatorDesc) -> Kernel:
+            if operator.attributes.get("ScaleBias") is not None:
+                raise InvalidArgument("no ScaleBias")
+            return super().create(operator)
+
+    assert judged(WithoutScaleBias(), case(expectation="beside others")).findings == ()
+    without = judged(WithoutScaleBias(), case(expectation="beside others")).executions
+    assert len(without) < len(judged(Device(), case(expectation="beside others")).executions)

@@ -44,12 +44,22 @@ def test_marks_that_do_not_stand_there_once_are_refused(text: str) -> None:
 
 
 def test_the_command_writes_and_then_finds_nothing_to_change(tmp_path: Path) -> None:
-    begin, end = judged.marks("judged")
     path = tmp_path / "page.md"
-    path.write_text(f"{begin}\n{end}\n", encoding="utf-8")
+    path.write_text("\n".join([*judged.marks("judged"), *judged.marks("compared")]), encoding="utf-8")
     assert judged.main([str(path), "--check"]) == 1
     assert judged.main([str(path)]) == 0
     assert judged.main([str(path), "--check"]) == 0
+
+
+def test_the_matrix_is_the_comparison_without_its_examples(tmp_path: Path) -> None:
+    (tmp_path / "comparison.md").write_text("| a |\n\nWhere they differ from the pages, x\n\n| b |\n", encoding="utf-8")
+    assert judged.matrix(tmp_path) == "| a |"
+    (tmp_path / "comparison.md").write_text("| a |\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="is no comparison"):
+        judged.matrix(tmp_path)
+    (tmp_path / "comparison.md").unlink()
+    with pytest.raises(UsageError, match=r"no comparison\.md"):
+        judged.matrix(tmp_path)
 
 
 def test_the_readme_is_up_to_date() -> None:

@@ -19,6 +19,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
 from dmlcts.suites.replaying import load_case, replay
+from dmlcts.suites.selftest.mutants import permitted
 from dmlcts.suites.selftest.mutants.rare import Index65536, OneRoundedValueOfFloat16, OneRoundedValueOfFloat32
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.mutants.rounding import AwayIsHalvesUp
@@ -181,6 +182,31 @@ def test_a_right_implementation_has_nothing_wrong(lanes: int) -> None:
             assert totals.clean, target.key
             assert totals.elements == 1 << 16
             assert totals.dispatches == 2
+    station.close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["FlushEverything", "FlushBoundsKeepingSign", "NanInputGivesMin", "NumbersWin", "NanBoundGivesTheOtherBound",
+     "ZerosAreNegative", "FirstZeroWins", "Float16OverflowSaturates", "ThresholdMinRoundedUp"],
+)  # fmt: skip
+def test_what_is_permitted_raises_no_alarm(name: str) -> None:
+    station = Station(bench_of(getattr(permitted, name)), compiled=False)
+    accepted = 0
+    for number, target in enumerate(everything().targets):
+        if not target.data_type.is_floating:
+            continue
+        if target.kind == "bounds":
+            blocks = [Block(number, start, 1) for start in (700, 31_744)]
+        elif target.data_type is DataType.FLOAT32:  # around zero, the greatest numbers, infinity, NaN
+            blocks = [Block(number, start, 1 << 13) for start in (0, 0x7F7F_F000, 0x7FFF_F000, 0xFF7F_F000)]
+        else:
+            blocks = [Block(number, 0, target.size)] if number % 6 == 0 else []
+        for block in blocks:
+            totals = station.judge(target, block)
+            assert totals.clean, (target.key, block, totals.suspects, totals.troubles)
+            accepted += totals.equal + totals.other
+    assert accepted or name in ("Float16OverflowSaturates", "ThresholdMinRoundedUp")
     station.close()
 
 

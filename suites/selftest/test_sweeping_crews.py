@@ -33,7 +33,8 @@ class Deadly(Reference):
         time.sleep(self.slow)
         deadly = (x.reshape(-1).view("u2") == 0x4000).any()
         if deadly and not self.slow and not (self.once and Path(self.once).exists()):
-            Path(self.once or "no-such-file").touch()
+            if self.once:
+                Path(self.once).touch()
             os._exit(9)
         return super().compute(operator, x)
 '''

@@ -171,7 +171,7 @@ def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
         "elements": judged,
         "elements_per_second": round(judged / sweep.seconds) if sweep.seconds else 0,
         "dispatches": sum(totals.dispatches for totals in sweep.totals.values()),
-        "device_bytes_per_second": round(_moved(sweep) * crew_size / stages["device"]) if stages["device"] else 0,
+        "device_bytes_per_second": round(_moved(sweep) / stages["device"]) if stages["device"] else 0,
         "workers": crew_size,
         "stages": stages,
     }

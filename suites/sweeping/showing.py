@@ -104,7 +104,7 @@ def summary(record: Mapping[str, Any], written: list[Path]) -> None:
         parts = ", ".join(f"{stage} {100 * seconds / spent:.0f} %" for stage, seconds in stages.items())
         console.print(
             f"time of all lanes: {parts} (device: with all transfers); "
-            f"tensors through the device at {timings['device_bytes_per_second'] / 1e9:.1f} GB/s"
+            f"tensors through a device at {timings['device_bytes_per_second'] / 1e9:.1f} GB/s"
         )
     for row in record["sweeps"]:
         faults = [

@@ -1,0 +1,1 @@
+"""The ``directml`` backend: Microsoft's own library, driven through its API with nothing in between."""

@@ -1,0 +1,151 @@
+"""Fetching Microsoft's DirectML for Linux out of the wheel in which it is published on PyPI.
+
+pip does the downloading, so its indexes, proxies and certificates apply; only the library and its licence are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dmlcts.backends.contract import BackendUnavailable
+
+DISTRIBUTION = "torch-directml"
+VERSION = "0.2.5.dev240914"
+LICENCE = "MIT"
+LIBRARY = "libdirectml.so"
+# Of libdirectml.so inside the wheel; the same in the wheels for all Python versions.
+DIGEST = "fd54a8c578630f62a31d6d971d1f7e758e8497df8afccefe5efb1517d791692c"
+COMMAND = "dmlcts directml fetch"
+
+_INFO = f"torch_directml-{VERSION}.dist-info"
+_MEMBERS = {
+    LIBRARY: f"torch_directml/{LIBRARY}",
+    "LICENSE": f"{_INFO}/LICENSE",
+    "NOTICE": f"{_INFO}/NOTICE",
+}
+_PIP = (
+    "download", "--no-deps", "--only-binary=:all:", "--python-version", "3.11", "--implementation", "cp",
+    "--platform", "manylinux2010_x86_64", "--disable-pip-version-check", "--quiet",
+)  # fmt: skip
+
+Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """The fetched library.
+
+    Args:
+        library: its path.
+        downloaded: whether it was downloaded now, or was there already.
+    """
+
+    library: Path
+    downloaded: bool
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal; of a file that has not changed it is computed once."""
+    state = path.stat()
+    return _digest(path, state.st_mtime_ns, state.st_size, state.st_ino)
+
+
+@cache
+def _digest(path: Path, *_: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def fetched_library(folder: Path) -> Path:
+    """Where :func:`fetch` puts the library, whether it is there or not."""
+    return folder / f"{DISTRIBUTION}-{VERSION}" / LIBRARY
+
+
+def fetch(folder: Path, say: Callable[[str], object], run: Run | None = None) -> Fetched:
+    """Make sure that the library is in ``folder``, downloading it with pip where it is not.
+
+    The library's own folder appears whole or not at all, however the fetching ends.
+
+    Args:
+        folder: the cache folder; made where it is missing.
+        say: called with each line that tells what is done, and under which licence.
+        run: runs a command; for tests.
+
+    Raises:
+        BackendUnavailable: pip failed, or what it brought is not the library that is meant.
+    """
+    library = fetched_library(folder)
+    if library.is_file():
+        if digest_of(library) == DIGEST:
+            say(f"{library} is there already (SHA-256 {DIGEST})")
+            return Fetched(library, downloaded=False)
+        say(f"{library} is damaged and is fetched again")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="fetch-", dir=folder) as work:
+        say(
+            f"downloading {DISTRIBUTION} {VERSION} with pip, without its dependencies (by Microsoft, licence {LICENCE})"
+        )
+        wheel = _downloaded(Path(work), run or _run)
+        made = Path(work) / "made"
+        made.mkdir()
+        _extract(wheel, made)
+        _put(made, library.parent)
+    say(f"{LIBRARY} is in {library.parent}, with its LICENSE and NOTICE (SHA-256 {DIGEST})")
+    return Fetched(library, downloaded=True)
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own pip command
+
+
+def _downloaded(work: Path, run: Run) -> Path:
+    folder = work / "wheel"
+    command = [sys.executable, "-m", "pip", *_PIP, "--dest", str(folder), f"{DISTRIBUTION}=={VERSION}"]
+    mend = "see that pip works and reaches PyPI (or a mirror of it), then run it again"
+    try:
+        done = run(command)
+    except OSError as error:
+        raise BackendUnavailable(f"pip cannot be run: {error}", mend) from error
+    if done.returncode:
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        errors = [line for line in said if line.startswith("ERROR")]
+        cause = (errors or said or ["no message"])[-1].removeprefix("ERROR:").strip()
+        raise BackendUnavailable(f"pip could not download {DISTRIBUTION} {VERSION}: {cause}", mend)
+    wheels = sorted(folder.glob("*.whl"))
+    if len(wheels) != 1:
+        raise BackendUnavailable(f"pip left {len(wheels)} wheels where one was asked for", mend)
+    return wheels[0]
+
+
+def _extract(wheel: Path, target: Path) -> None:
+    mend = f"the wheel is not the one that Microsoft published as {DISTRIBUTION} {VERSION}; nothing was kept of it"
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for name, member in _MEMBERS.items():
+                with archive.open(member) as source, (target / name).open("wb") as made:
+                    shutil.copyfileobj(source, made, 1 << 20)
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise BackendUnavailable(f"{wheel.name} cannot be used: {error.args[0]}", mend) from error
+    found = digest_of(target / LIBRARY)
+    if found != DIGEST:
+        raise BackendUnavailable(f"{LIBRARY} in {wheel.name} has the SHA-256 {found}, not {DIGEST}", mend)
+
+
+def _put(made: Path, place: Path) -> None:
+    """Move ``made`` to ``place``, in whose stead a damaged folder may lie, or one just put there by another process."""
+    try:
+        made.rename(place)
+    except OSError:
+        if (place / LIBRARY).is_file() and digest_of(place / LIBRARY) == DIGEST:
+            return
+        place.rename(made.parent / "damaged")
+        made.rename(place)

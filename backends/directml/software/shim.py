@@ -1,0 +1,110 @@
+"""The two small native libraries that Microsoft's library for Linux needs beside it.
+
+``libdirectml.so`` links ``libd3d12.so``, of which it uses one function, and opens ``libdxcore.so``. Under WSL2 the
+system has both. Elsewhere two libraries of these names are compiled once: each forwards its one function to
+a pointer that is set from Python. They are plain C, for another C++ runtime in the process would break the
+exceptions of the one inside DirectML.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from dmlcts.backends.contract import BackendUnavailable
+
+_SOURCE = r"""
+#include <stdint.h>
+
+typedef int32_t (*forward)(const void *, void **, void **);
+static forward target;
+
+__attribute__((visibility("default"))) void dmlcts_set_target(forward function) { target = function; }
+
+__attribute__((visibility("default")))
+int32_t FUNCTION(const void *first, void **second, void **third)
+{
+    return target ? target(first, second, third) : (int32_t)0x8000ffff;
+}
+"""
+_LIBRARIES = {
+    "libd3d12.so": "D3D12SerializeVersionedRootSignature",
+    "libdxcore.so": "DXCoreCreateAdapterFactory",
+}
+_VERSIONS = "VER_1 { global: *; };\n"
+_FLAGS = ("-shared", "-fPIC", "-O1", "-fvisibility=hidden", "-nostartfiles")
+
+Forward = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def compiled(cache: Path) -> Path:
+    """The folder with the two libraries, compiled now if they are not there yet.
+
+    Raises:
+        BackendUnavailable: there is no C compiler, or it failed.
+    """
+    text = "\0".join((_SOURCE, _VERSIONS, *_FLAGS, *_LIBRARIES))
+    folder = cache / f"shim-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    if folder.is_dir():
+        return folder
+    compiler = os.environ.get("CC") or next(
+        (found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), ""
+    )
+    if not compiler:
+        raise BackendUnavailable(
+            "DirectML on Linux needs two small libraries compiled, and there is no C compiler",
+            "install one (for example: apt-get install gcc), or name it in the environment variable CC",
+        )
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="shim-", dir=cache) as work:
+        place = Path(work) / "made"
+        place.mkdir()
+        (Path(work) / "shim.c").write_text(_SOURCE)
+        (Path(work) / "versions").write_text(_VERSIONS)
+        for name, function in _LIBRARIES.items():
+            _compile(compiler, Path(work), place / name, function)
+        try:
+            place.rename(folder)
+        except OSError:
+            # Another process was faster; its libraries are as good.
+            if not folder.is_dir():
+                raise
+    return folder
+
+
+def _compile(compiler: str, work: Path, target: Path, function: str) -> None:
+    command = [
+        *compiler.split(),
+        *_FLAGS,
+        f"-DFUNCTION={function}",
+        f"-Wl,-soname,{target.name}",
+        f"-Wl,--version-script={work / 'versions'}",
+        "-o",
+        str(target),
+        str(work / "shim.c"),
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - see below
+    except OSError as error:
+        raise BackendUnavailable(f"the C compiler {compiler!r} cannot be run: {error}", "name another in CC") from error
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        cause = f"the C compiler {compiler!r} failed on a small library: {said[0] if said else 'no message'}"
+        raise BackendUnavailable(cause, "name another compiler in the environment variable CC")
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """Load one of the two, so that DirectML finds its function, which it does by the library's name.
+
+    Raises:
+        BackendUnavailable: it cannot be loaded.
+    """
+    try:
+        return ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise BackendUnavailable(f"{path} cannot be loaded: {error}", f"remove {path.parent} and try again") from error
