@@ -126,7 +126,7 @@ def items_of(results: Mapping[str, Any]) -> list[ItemRecord]:
     for row in results["clauses"]:
         key = (row["id"], row["operator"], row["data_type"])
         members = {name: row[name] for name in ("operator", "data_type", "outcome", "cases", "elements", "failures")}
-        tally = ClauseTally.from_json({"clause": row["id"], **members})
+        tally = ClauseTally(row["id"], **members)
         group, _, rest = row["id"].partition(".")
         name = f"{group}::{rest}[{row['operator'].removeprefix('ELEMENT_WISE_')}-{row['data_type']}]"
         items.append(ItemRecord(name, tally.outcome, 0.0, (tally,), (), tuple(told.pop(key, ()))))

@@ -81,6 +81,13 @@ def _backend_options(command: Command) -> Command:
         click.option("--strict", "--strict-ieee", is_flag=True, help="Leave no latitude: IEEE 754 behaviour only."),
         click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
                      help="A file or folder of further operator tables; repeatable."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _process_options(command: Command) -> Command:
+    for option in (
         click.option("--isolation", type=click.Choice(["process", "none"]),
                      help="Run the implementation in a process of its own, or in this one for debugging "
                      "(default: process for every backend but cpu)."),
@@ -105,6 +112,7 @@ def _selection_options(command: Command) -> Command:
 
 @main.command(epilog=EXIT_CODES)
 @_selection_options
+@_process_options
 @_backend_options
 @click.option(
     "--profile",
@@ -238,6 +246,7 @@ def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
 
 @main.command()
 @click.argument("failure", type=click.Path())
+@_process_options
 @_backend_options
 def replay(
     failure: str,
@@ -273,6 +282,7 @@ def replay(
 
 @main.command()
 @_selection_options
+@_process_options
 @_backend_options
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the fingerprint as JSON.")

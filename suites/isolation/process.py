@@ -106,13 +106,18 @@ class _LastWords:
         self._thread.join(_GRACE_SECONDS)
         said = b"".join(list(self._kept)).decode("utf-8", "replace")
         printable = "".join(char if char.isprintable() or char == "\n" else "?" for char in said)
-        return "\n".join(_telling(printable.strip().splitlines()))[-_MOST_SAID:]
+        return _telling(printable.strip().splitlines())
 
 
-def _telling(lines: list[str]) -> list[str]:
+def _telling(lines: list[str]) -> str:
     """The lines that say most: around Python's note of a fatal signal where there is one, else the last."""
     fatal = next((index for index, line in enumerate(lines) if line.startswith(_FATAL)), None)
-    return lines[-_MOST_LINES:] if fatal is None else lines[max(0, fatal - _MOST_LINES // 2) : fatal + _MOST_LINES // 2]
+    if fatal is None:
+        return "\n".join(lines[-_MOST_LINES:])[-_MOST_SAID:]
+    # what the implementation said stands before the note, the stack that grows with the program after it
+    before = "\n".join(lines[max(0, fatal - _MOST_LINES // 2) : fatal])[-_MOST_SAID // 2 :]
+    after = "\n".join(lines[fatal : fatal + _MOST_LINES // 2])
+    return f"{before}\n{after}".strip()[:_MOST_SAID]
 
 
 class WorkerProcess:

@@ -342,6 +342,15 @@ def test_a_shader_that_cannot_be_compiled_is_an_execution_failure(
 # Signals.
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises, also where the tests were started in the background, in which a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_under_native_code_is_raised_after_it(
     device: DirectMLDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,6 +376,7 @@ def test_an_interrupt_under_native_code_is_raised_after_it(
     np.testing.assert_array_equal(_run(device, _round(), FLOATS), np.trunc(FLOATS))
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_interrupts_from_outside_are_never_lost(device: DirectMLDevice) -> None:
     operator, interrupts = _round(), 0
     for _ in range(20):

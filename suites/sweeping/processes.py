@@ -33,7 +33,7 @@ def _serve(pipe: Connection, orders: Orders) -> None:
     """What a worker process runs: one answer to each request, until it is told to stop."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that conducts
     worker: Worker | None = None
-    while (request := pipe.recv()) is not None:
+    while (request := _asked(pipe)) is not None:
         verb, arguments = request
         try:
             worker = worker or Worker(orders)
@@ -44,6 +44,14 @@ def _serve(pipe: Connection, orders: Orders) -> None:
             pipe.send((kind, text))
     if worker is not None:
         worker.close()
+
+
+def _asked(pipe: Connection) -> Any:
+    """The next request; ``None``, which ends the worker, also where the conductor is gone."""
+    try:
+        return pipe.recv()
+    except (EOFError, ConnectionError):
+        return None
 
 
 @dataclass

@@ -47,10 +47,10 @@ class Orders:
     compiled: bool = True
 
     def settings(self) -> Settings:
-        """The same as a run's options."""
+        """The same as a run's options; the worker is a process of the implementation's own already."""
         return Settings.read(
             backend=self.backend, options=self.options, results=self.results, feature_level=self.level or None,
-            strict=self.strict, extra_tables=self.extra_tables,
+            strict=self.strict, extra_tables=self.extra_tables, isolation="none",
         )  # fmt: skip
 
 
