@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from dmlcts.reports import judged
 from dmlcts.reports.outcomes import Outcome
+from dmlcts.reports.validation import schema
 from dmlcts.specs import UsageError
 from dmlcts.suites.selftest.test_baseline import CLIP, FORMULA, HELD, TRUNCATION, TRUNCATION_32, results
 
@@ -60,6 +63,13 @@ def test_the_matrix_is_the_comparison_without_its_examples(tmp_path: Path) -> No
     (tmp_path / "comparison.md").unlink()
     with pytest.raises(UsageError, match=r"no comparison\.md"):
         judged.matrix(tmp_path)
+
+
+def test_the_sweeps_among_the_examples_are_what_their_schema_says() -> None:
+    sweeps = sorted(judged.EXAMPLES.glob("*.sweep.json"))
+    assert sweeps
+    for path in sweeps:
+        jsonschema.Draft202012Validator(schema("sweep-1")).validate(json.loads(path.read_text("utf-8")))
 
 
 def test_the_readme_is_up_to_date() -> None:
