@@ -58,6 +58,17 @@ def test_conftest_only_loads_the_plugin() -> None:
     assert [type(node) for node in body] == [ast.Expr, ast.Assign]
 
 
+IMPORTING = """
+import importlib
+for name in {names!r}:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != "llvmlite":  # of the extra `directml`; the backend says so itself where it is wanted
+            raise
+"""
+
+
 def test_importing_prints_and_writes_nothing(tmp_path: Path) -> None:
     names = [
         "dmlcts." + ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
@@ -65,7 +76,7 @@ def test_importing_prints_and_writes_nothing(tmp_path: Path) -> None:
         for path in modules(room)
         if path.name != "__main__.py"
     ]
-    program = "import importlib\n" + "".join(f"importlib.import_module({name!r})\n" for name in names)
+    program = IMPORTING.format(names=names)
     done = subprocess.run(
         [sys.executable, "-B", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
     )
