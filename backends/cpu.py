@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.backends.bindings import NAMES, check_bindings, check_memory
 from dmlcts.backends.contract import DeviceInfo, ExecutionFailed, InvalidArgument
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables
@@ -32,7 +33,6 @@ Layout = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 BLOCK_ELEMENTS = 1 << 17
 # From here on a table of every FLOAT16 pattern costs less than it saves.
 TABLE_ELEMENTS = 1 << 18
-_NAMES = ("InputTensor", "OutputTensor")
 _INFINITE_HALF = np.int16(0x7C00)  # the pattern of FLOAT16's infinity
 # The largest FLOAT32 below one half. One half itself would carry 0.49999997 up to 1.
 _BELOW_HALF = np.nextafter(np.float32(0.5), np.float32(0))
@@ -82,8 +82,8 @@ class CpuDevice:
         """
         if self._closed:
             raise ExecutionFailed("the device is closed")
-        if sorted(operator.tensors) != sorted(_NAMES):
-            raise InvalidArgument(f"the tensors are {sorted(operator.tensors)}, not {sorted(_NAMES)}")
+        if sorted(operator.tensors) != sorted(NAMES):
+            raise InvalidArgument(f"the tensors are {sorted(operator.tensors)}, not {sorted(NAMES)}")
         try:
             table = self._tables.operator(operator.name)
         except UsageError as error:
@@ -138,11 +138,13 @@ class CpuKernel:
         """
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
-        self._check_memory(memory)
-        self._check_bindings(memory, bindings)
-        source = self._view(memory, bindings["InputTensor"], self._input_strides)
-        target = self._view(memory, bindings["OutputTensor"], self._output_strides)
-        if bindings["InputTensor"] == bindings["OutputTensor"] and not self._elementwise_in_place:
+        check_memory(memory)
+        if memory.ctypes.data % self._alignment:
+            raise ExecutionFailed(f"the memory does not begin at a multiple of {self._alignment} bytes")
+        read, written_to = check_bindings(memory, bindings, self._tensors, self._alignment, in_place=self._in_place)
+        source = self._view(memory, read, self._input_strides)
+        target = self._view(memory, written_to, self._output_strides)
+        if read == written_to and not self._elementwise_in_place:
             source = source.copy()
         scratch = np.empty(min(target.size, BLOCK_ELEMENTS), self._data_type.numpy)
         with np.errstate(all="ignore"):
@@ -158,33 +160,6 @@ class CpuKernel:
         dtype = self._data_type.numpy
         steps = tuple(stride * dtype.itemsize for stride in strides)
         return np.ndarray(self._shape, dtype, buffer=memory, offset=region.offset, strides=steps)
-
-    def _check_memory(self, memory: NDArray[np.uint8]) -> None:
-        if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
-            raise ExecutionFailed("the memory is not a numpy array of uint8 with one dimension")
-        if not memory.flags.c_contiguous or not memory.flags.writeable:
-            raise ExecutionFailed("the memory is not contiguous and writable")
-        if memory.ctypes.data % self._alignment:
-            raise ExecutionFailed(f"the memory does not begin at a multiple of {self._alignment} bytes")
-
-    def _check_bindings(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
-        if sorted(bindings) != sorted(_NAMES):
-            raise ExecutionFailed(f"the bindings are {sorted(bindings)}, not {sorted(_NAMES)}")
-        for name in _NAMES:
-            region, needed = bindings[name], self._tensors[name].total_size_in_bytes
-            place = f"{name} is bound at byte {region.offset}, {region.size} bytes long"
-            if region.offset < 0 or region.offset % self._alignment:
-                raise ExecutionFailed(f"{place}: the offset is no multiple of {self._alignment} from 0 up")
-            if region.size < needed:
-                raise ExecutionFailed(f"{place}: the tensor needs {needed} bytes")
-            if region.end > memory.size:
-                raise ExecutionFailed(f"{place}: the memory has only {memory.size} bytes")
-        read, written = (bindings[name] for name in _NAMES)
-        if read.offset < written.end and written.offset < read.end:
-            if read != written:
-                raise ExecutionFailed(f"the bindings overlap without being the same: {read} and {written}")
-            if not self._in_place:
-                raise ExecutionFailed("the operator does not support in-place execution")
 
 
 # Descriptions.

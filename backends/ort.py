@@ -13,9 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.onnx_models import Node, build, version_at
 from dmlcts.backends.runtimes import (
+    ALIGNMENT,
     CLIP,
     DESCRIPTIONS,
     LEVEL,
@@ -25,7 +27,6 @@ from dmlcts.backends.runtimes import (
     Mapped,
     bound,
     cast_bound,
-    check_bindings,
     check_description,
     choice,
     is_packed,
@@ -298,7 +299,8 @@ class OnnxRuntimeKernel:
         """
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
-        read, written = check_bindings(self._operator, memory, bindings)
+        check_memory(memory)
+        read, written = check_bindings(memory, bindings, self._operator.tensors, ALIGNMENT, in_place=True)
         source, target = self._view(memory, read), self._view(memory, written)
         try:
             session = self._session

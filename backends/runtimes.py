@@ -10,22 +10,21 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dmlcts.backends.contract import BackendUnavailable, ExecutionFailed, InvalidArgument, NotSupported
-from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, TensorDesc, UsageError
+from dmlcts.backends.bindings import NAMES
+from dmlcts.backends.contract import BackendUnavailable, InvalidArgument, NotSupported
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc, UsageError
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
 
 LEVEL = "5.0"
-NAMES = ("InputTensor", "OutputTensor")
 CLIP, ROUND, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD"
-_ALIGNMENT = 16
+ALIGNMENT = 16
 # From here on FLOAT16 has no finite value to the nearest, and the pages do not say what a FLOAT becomes.
 _FLOAT16_OVERFLOW = 65520.0
 
@@ -171,31 +170,6 @@ def cast_bound(operator: OperatorDesc, name: str, documented: bool = True) -> An
     if not exact and not documented:
         raise NotSupported(f"the runtime wants {name} as {data_type.name}, and the page documents no cast of {value}")
     return half
-
-
-def check_bindings(
-    operator: OperatorDesc, memory: NDArray[np.uint8], bindings: Mapping[str, Region]
-) -> tuple[Region, Region]:
-    """The input's and the output's region, once they have been found usable.
-
-    Raises:
-        ExecutionFailed: memory or bindings cannot be used.
-    """
-    if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
-        raise ExecutionFailed("the memory is not a numpy array of uint8 with one dimension")
-    if not memory.flags.c_contiguous or not memory.flags.writeable:
-        raise ExecutionFailed("the memory is not contiguous and writable")
-    if sorted(bindings) != sorted(NAMES):
-        raise ExecutionFailed(f"the bindings are {sorted(bindings)}, not {sorted(NAMES)}")
-    for name in NAMES:
-        region, needed = bindings[name], operator.tensors[name].total_size_in_bytes
-        if region.offset < 0 or region.offset % _ALIGNMENT or region.size < needed or region.end > memory.size:
-            place = f"{name} is bound at byte {region.offset}, {region.size} bytes long"
-            raise ExecutionFailed(f"{place}, of {memory.size}; it needs {needed}, from a multiple of {_ALIGNMENT} on")
-    read, written = (bindings[name] for name in NAMES)
-    if read != written and read.offset < written.end and written.offset < read.end:
-        raise ExecutionFailed(f"the bindings overlap without being the same: {read} and {written}")
-    return read, written
 
 
 def types_text(types: Iterable[DataType]) -> str:

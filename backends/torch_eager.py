@@ -14,19 +14,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.backends.bindings import NAMES, check_bindings, check_memory
 from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.runtimes import (
+    ALIGNMENT,
     CLIP,
     DESCRIPTIONS,
     LEVEL,
-    NAMES,
     NO_SCALE_BIAS,
     ROUND,
     THRESHOLD,
     Mapped,
     bound,
     cast_bound,
-    check_bindings,
     check_description,
     choice,
     element_count,
@@ -344,7 +344,8 @@ class TorchKernel:
         """
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
-        read, written = check_bindings(self._operator, memory, bindings)
+        check_memory(memory)
+        read, written = check_bindings(memory, bindings, self._operator.tensors, ALIGNMENT, in_place=True)
         torch, on = self._device.torch, self._device.device
         host = self._device.options["device"] == "cpu"
         try:

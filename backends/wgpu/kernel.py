@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import DeviceLost, ExecutionFailed
 from dmlcts.backends.wgpu.faults import faults_translated
 from dmlcts.backends.wgpu.layout import Chunk, chunks, coalesced, reads_what_it_writes
@@ -20,7 +21,6 @@ from dmlcts.specs import OperatorDesc, Region
 if TYPE_CHECKING:
     from dmlcts.backends.wgpu.device import WgpuDevice
 
-_NAMES = ("InputTensor", "OutputTensor")
 _PLANS = 4
 
 
@@ -68,11 +68,11 @@ class WgpuKernel:
         self._device.check_open()
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
-        _check_memory(memory)
-        self._check_bindings(memory, bindings)
+        check_memory(memory)
+        regions = check_bindings(memory, bindings, self._tensors, self._alignment, in_place=self._in_place)
         try:
             with self._device.turn, faults_translated("running the shader"):
-                self._run(memory, bindings["InputTensor"], bindings["OutputTensor"])
+                self._run(memory, *regions)
         except DeviceLost as lost:
             self._device.lose(str(lost))
             raise
@@ -132,29 +132,3 @@ class WgpuKernel:
         compute.dispatch_workgroups(dispatch.columns, dispatch.rows)
         compute.end()
         return encoder
-
-    def _check_bindings(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
-        if sorted(bindings) != sorted(_NAMES):
-            raise ExecutionFailed(f"the bindings are {sorted(bindings)}, not {sorted(_NAMES)}")
-        for name in _NAMES:
-            region, needed = bindings[name], self._tensors[name].total_size_in_bytes
-            place = f"{name} is bound at byte {region.offset}, {region.size} bytes long"
-            if region.offset < 0 or region.offset % self._alignment:
-                raise ExecutionFailed(f"{place}: the offset is no multiple of {self._alignment} from 0 up")
-            if region.size < needed:
-                raise ExecutionFailed(f"{place}: the tensor needs {needed} bytes")
-            if region.end > memory.size:
-                raise ExecutionFailed(f"{place}: the memory has only {memory.size} bytes")
-        read, written = (bindings[name] for name in _NAMES)
-        if read.offset < written.end and written.offset < read.end:
-            if read != written:
-                raise ExecutionFailed(f"the bindings overlap without being the same: {read} and {written}")
-            if not self._in_place:
-                raise ExecutionFailed("the operator does not support in-place execution")
-
-
-def _check_memory(memory: NDArray[np.uint8]) -> None:
-    if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
-        raise ExecutionFailed("the memory is not a numpy array of uint8 with one dimension")
-    if not memory.flags.c_contiguous or not memory.flags.writeable:
-        raise ExecutionFailed("the memory is not contiguous and writable")

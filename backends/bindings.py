@@ -1,0 +1,69 @@
+"""The memory and the bindings of a dispatch, found usable before anything runs: what backends without validation share.
+
+The rules are DirectML's own for ``DML_BUFFER_BINDING``: offsets are multiples of 16, the range lies inside the
+buffer and holds the tensor's total size, and two bindings of which one is written are disjoint or the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.backends.contract import ExecutionFailed
+from dmlcts.specs import Region, TensorDesc
+
+NAMES = ("InputTensor", "OutputTensor")
+
+
+def check_memory(memory: NDArray[np.uint8]) -> None:
+    """Refuse what is no memory of the contract.
+
+    Raises:
+        ExecutionFailed: it is not one contiguous, writable, 1-D ``uint8`` array.
+    """
+    if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
+        raise ExecutionFailed("the memory is not a numpy array of uint8 with one dimension")
+    if not memory.flags.c_contiguous or not memory.flags.writeable:
+        raise ExecutionFailed("the memory is not contiguous and writable")
+
+
+def check_bindings(
+    memory: NDArray[np.uint8],
+    bindings: Mapping[str, Region],
+    tensors: Mapping[str, TensorDesc],
+    alignment: int,
+    *,
+    in_place: bool,
+) -> tuple[Region, Region]:
+    """The input's and the output's region, once they have been found usable.
+
+    Args:
+        memory: 1-D ``uint8``, as :func:`check_memory` takes it.
+        bindings: a region for "InputTensor" and one for "OutputTensor", in bytes of the memory.
+        tensors: the tensors by the same names.
+        alignment: what offsets must be multiples of, in bytes.
+        in_place: whether the operator may run in place.
+
+    Raises:
+        ExecutionFailed: the bindings cannot be used.
+    """
+    if sorted(bindings) != sorted(NAMES):
+        raise ExecutionFailed(f"the bindings are {sorted(bindings)}, not {sorted(NAMES)}")
+    for name in NAMES:
+        region, needed = bindings[name], tensors[name].total_size_in_bytes
+        place = f"{name} is bound at byte {region.offset}, {region.size} bytes long"
+        if region.offset < 0 or region.offset % alignment:
+            raise ExecutionFailed(f"{place}: the offset is no multiple of {alignment} from 0 up")
+        if region.size < needed:
+            raise ExecutionFailed(f"{place}: the tensor needs {needed} bytes")
+        if region.end > memory.size:
+            raise ExecutionFailed(f"{place}: the memory has only {memory.size} bytes")
+    read, written = (bindings[name] for name in NAMES)
+    if read.offset < written.end and written.offset < read.end:
+        if read != written:
+            raise ExecutionFailed(f"the bindings overlap without being the same: {read} and {written}")
+        if not in_place:
+            raise ExecutionFailed("the operator does not support in-place execution")
+    return read, written
