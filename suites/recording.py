@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,12 +15,12 @@ from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRe
 from dmlcts.reports.results import RunInfo, build_results, describe_device
 from dmlcts.reports.terminal import summary
 from dmlcts.reports.waivers import WaiverError
-from dmlcts.reports.writing import named, write_run
+from dmlcts.reports.writing import write_run
 from dmlcts.suites.bench import DeviceGone
 from dmlcts.suites.expectations import Finding
-from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
-from dmlcts.suites.judge import ConformanceFailure, Judge, account, evidence, smallest
-from dmlcts.suites.settings import DEFAULT_BACKEND, Settings
+from dmlcts.suites.failures import failure_of
+from dmlcts.suites.judge import ConformanceFailure, Judge, smallest
+from dmlcts.suites.settings import Settings
 
 if TYPE_CHECKING:
     from dmlcts.suites.runs import Run
@@ -45,7 +42,7 @@ def item_record(
             if least.clause != finding.clause:
                 subject = (finding.case.operator.name, finding.case.data_type.name)
                 moved[(finding.clause, *subject)] = (least.clause, least.case.operator.name, least.case.data_type.name)
-            failures.append(_failure(test, judge, least, settings))
+            failures.append(failure_of(test, judge.bench.tables, least, settings))
     outcome = _outcome(report, error, failures)
     tallies = [] if judge is None else _tallies(judge, failures, moved)
     behaviours = () if judge is None else tuple(
@@ -69,36 +66,6 @@ def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:
         if known is None or case.operator.input.element_count < known.case.operator.input.element_count:
             found[key] = finding
     return list(found.values())
-
-
-def _failure(test: str, judge: Judge, finding: Finding, settings: Settings) -> FailureRecord:
-    case = finding.case
-    record = FailureRecord(
-        finding.clause, case.operator.name, case.data_type.name, Outcome(finding.outcome), test,
-        finding.title, "", case.to_json(),
-    )  # fmt: skip
-    record = named(record)
-    text = account(judge.bench.tables, finding, _replay(settings.results / "failures" / record.file, settings))
-    return replace(
-        record, text=text, details=evidence(finding), replay=_replay(Path("failures", record.file), settings)
-    )
-
-
-def _replay(path: Path, settings: Settings) -> str:
-    words = ["dmlcts", "replay", path.as_posix(), "--backend", settings.backend]
-    for key, value in settings.options:
-        words += ["-o", f"{key}={value}"]
-    if settings.level is not None:
-        words += ["--feature-level", str(settings.level)]
-    for extra in settings.extra_tables:
-        words += ["--tables", extra]
-    if settings.strict:
-        words.append("--strict")
-    if settings.isolation == "none" and settings.backend != DEFAULT_BACKEND:
-        words += ["--isolation", "none"]
-    if settings.timeout != DEFAULT_TIMEOUT:
-        words += ["--timeout", f"{settings.timeout:g}"]
-    return shlex.join(words)
 
 
 def _outcome(report: pytest.TestReport, error: BaseException | None, failures: list[FailureRecord]) -> Outcome:

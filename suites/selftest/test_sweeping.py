@@ -378,6 +378,9 @@ def test_failures_are_written_replayable_and_plotted(tmp_path: Path) -> None:
     assert row["simplest_wrong"] == [{"input": "818.5 (0x6265)", "got": "818.5 (0x6265)"}]
     (path, *_) = [tmp_path / "failures" / failure["file"] for failure in record["failures"]]
     load_failure(path)
+    (first, *_) = record["failures"]
+    assert first["details"]["got"] == "818.5 (0x6265)"
+    assert first["replay"] == f"dmlcts replay failures/{first['file']} --backend cpu"
     bench = bench_of(OneRoundedValueOfFloat16)
     assert replay(bench, load_case(path, TABLES), "").failed
     assert not replay(bench_of(Reference), load_case(path, TABLES), "").failed

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import FailureRecord
-from dmlcts.reports.writing import named
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
 from dmlcts.suites.expectations import Finding, judge_case
-from dmlcts.suites.judge import account, smallest
+from dmlcts.suites.failures import failure_of
+from dmlcts.suites.judge import smallest
 from dmlcts.suites.settings import Settings
 from dmlcts.suites.sweeping.targets import Target, described, sample
 from dmlcts.suites.sweeping.totals import Suspect, Totals
@@ -109,21 +107,8 @@ def explain(bench: Bench, target: Target, totals: Totals, settings: Settings) ->
         settings: the run's options, for the command that replays.
     """
     found: dict[str, FailureRecord] = {}
+    told = replace(settings, isolation="process")  # a sweep's worker is the process; a replay wants one of its own
     for finding in _findings(bench, target, totals):
-        case = finding.case
-        record = named(FailureRecord(
-            finding.clause, case.operator.name, case.data_type.name, Outcome(finding.outcome), f"sweep::{target.key}",
-            finding.title, "", case.to_json(),
-        ))  # fmt: skip
-        words = ["dmlcts", "replay", (settings.results / "failures" / record.file).as_posix()]
-        words += ["--backend", settings.backend]
-        for key, value in settings.options:
-            words += ["-o", f"{key}={value}"]
-        if settings.level is not None:
-            words += ["--feature-level", str(settings.level)]
-        for extra in settings.extra_tables:
-            words += ["--tables", extra]
-        if settings.strict:
-            words.append("--strict")
-        found.setdefault(record.file, replace(record, text=account(bench.tables, finding, shlex.join(words))))
+        record = failure_of(f"sweep::{target.key}", bench.tables, finding, told)
+        found.setdefault(record.file, record)
     return list(found.values())

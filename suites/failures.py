@@ -1,0 +1,61 @@
+"""From a finding on its smallest case to the failure record that a person reads and a machine replays."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+from dmlcts.reports.outcomes import Outcome
+from dmlcts.reports.records import FailureRecord
+from dmlcts.reports.writing import named
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.expectations import Finding
+from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
+from dmlcts.suites.judge import account, evidence
+from dmlcts.suites.settings import DEFAULT_BACKEND, Settings
+
+
+def failure_of(test: str, tables: Tables, finding: Finding, settings: Settings) -> FailureRecord:
+    """The record of ``finding``, with its account, details and replay command.
+
+    Args:
+        test: what found it: a pytest node id, or a sweep's target.
+        tables: the spec tables that its clause stands in.
+        finding: what is wrong, on the case to replay.
+        settings: the run's options, for the command that replays.
+    """
+    case = finding.case
+    record = named(
+        FailureRecord(
+            finding.clause,
+            case.operator.name,
+            case.data_type.name,
+            Outcome(finding.outcome),
+            test,
+            finding.title,
+            "",
+            case.to_json(),
+        )
+    )
+    text = account(tables, finding, _replay(settings.results / "failures" / record.file, settings))
+    return replace(
+        record, text=text, details=evidence(finding), replay=_replay(Path("failures", record.file), settings)
+    )
+
+
+def _replay(path: Path, settings: Settings) -> str:
+    words = ["dmlcts", "replay", path.as_posix(), "--backend", settings.backend]
+    for key, value in settings.options:
+        words += ["-o", f"{key}={value}"]
+    if settings.level is not None:
+        words += ["--feature-level", str(settings.level)]
+    for extra in settings.extra_tables:
+        words += ["--tables", extra]
+    if settings.strict:
+        words.append("--strict")
+    if settings.isolation == "none" and settings.backend != DEFAULT_BACKEND:
+        words += ["--isolation", "none"]
+    if settings.timeout != DEFAULT_TIMEOUT:
+        words += ["--timeout", f"{settings.timeout:g}"]
+    return shlex.join(words)
