@@ -22,6 +22,9 @@ from dmlcts.specs.oracle.vectorised import VectorOracle
 
 Array = NDArray[Any]
 Function = Callable[..., Any]
+Maker = Callable[..., Function]
+Compiler = Callable[[Function], Function]
+"""What ``numba.njit`` is; numba itself has no types."""
 
 _ROUNDINGS = ("trunc", "round_half_even", "round_half_away")
 
@@ -99,7 +102,6 @@ def _compiled(expression: Expression, names: tuple[str, ...], data_type: DataTyp
     zero = lane(0)
     unlike = makers["unlike"]()
 
-    @numba.njit(nogil=True)  # type: ignore[untyped-decorator]  # numba has no types
     def compare(
         x: Array, output: Array, bounds: Array, poison: Any, guarded: bool, first: Any, consecutive: Any
     ) -> bool:
@@ -112,49 +114,50 @@ def _compiled(expression: Expression, names: tuple[str, ...], data_type: DataTyp
             kept |= output[index] == poison
         return differing == 0 and not (kept and guarded)
 
-    return compare  # type: ignore[no-any-return]
+    compiled: Function = numba.njit(nogil=True)(compare)
+    return compiled
 
 
-def _function(expression: Expression, names: tuple[str, ...], makers: dict[str, Function]) -> Function:
+def _function(expression: Expression, names: tuple[str, ...], makers: dict[str, Maker]) -> Function:
     match expression:
         case Name("x"):
-            return makers["x"]()  # type: ignore[no-any-return]
+            return makers["x"]()
         case Name(name):
-            return makers["bound"](names.index(name))  # type: ignore[no-any-return]
+            return makers["bound"](names.index(name))
         case Call(function, arguments) if function in makers:
-            return makers[function](*(_function(argument, names, makers) for argument in arguments))  # type: ignore[no-any-return]
+            return makers[function](*(_function(argument, names, makers) for argument in arguments))
     raise NotCompiled(f"{expression}")
 
 
-def _common(njit: Function) -> dict[str, Function]:
+def _common(njit: Compiler) -> dict[str, Maker]:
     def x() -> Function:
-        return njit(lambda value, bounds: value)  # type: ignore[no-any-return]
+        return njit(lambda value, bounds: value)
 
     def bound(place: int) -> Function:
-        return njit(lambda value, bounds: bounds[place])  # type: ignore[no-any-return]
+        return njit(lambda value, bounds: bounds[place])
 
     return {"x": x, "bound": bound}
 
 
-def _integer(njit: Function) -> dict[str, Function]:
+def _integer(njit: Compiler) -> dict[str, Maker]:
     def smaller(left: Function, right: Function) -> Function:
-        return njit(lambda value, bounds: min(left(value, bounds), right(value, bounds)))  # type: ignore[no-any-return]
+        return njit(lambda value, bounds: min(left(value, bounds), right(value, bounds)))
 
     def larger(left: Function, right: Function) -> Function:
-        return njit(lambda value, bounds: max(left(value, bounds), right(value, bounds)))  # type: ignore[no-any-return]
+        return njit(lambda value, bounds: max(left(value, bounds), right(value, bounds)))
 
     def same(operand: Function) -> Function:
         return operand
 
     def unlike() -> Function:
-        return njit(lambda one, other: one ^ other)  # type: ignore[no-any-return]
+        return njit(lambda one, other: one ^ other)
 
-    found: dict[str, Function] = _common(njit) | {"min": smaller, "max": larger, "unlike": unlike}
+    found: dict[str, Maker] = _common(njit) | {"min": smaller, "max": larger, "unlike": unlike}
     found.update(dict.fromkeys((*_ROUNDINGS, "floor", "ceil"), same))
     return found
 
 
-def _floating(njit: Function, data_type: DataType) -> dict[str, Function]:
+def _floating(njit: Compiler, data_type: DataType) -> dict[str, Maker]:
     """Functions of bit patterns of a floating-point type, computed in signed 32-bit integers.
 
     A finite number's pattern without its sign counts up with its magnitude, through every exponent. So rounding
@@ -194,7 +197,7 @@ def _floating(njit: Function, data_type: DataType) -> dict[str, Function]:
                 result = small if magnitude < one else result
                 return lane(result) | lane(bits & sign_bit)
 
-            return njit(rounded)  # type: ignore[no-any-return]
+            return njit(rounded)
 
         return make
 
@@ -215,15 +218,15 @@ def _floating(njit: Function, data_type: DataType) -> dict[str, Function]:
                 result = b if (np.int32(b) & magnitudes) > infinity else result
                 return a if (np.int32(a) & magnitudes) > infinity else result
 
-            return njit(chosen)  # type: ignore[no-any-return]
+            return njit(chosen)
 
         return make
 
     def magnitude_only(operand: Function) -> Function:
-        return njit(lambda value, bounds: lane(operand(value, bounds) & ~sign_bit))  # type: ignore[no-any-return]
+        return njit(lambda value, bounds: lane(operand(value, bounds) & ~sign_bit))
 
     def negated(operand: Function) -> Function:
-        return njit(lambda value, bounds: lane(operand(value, bounds) ^ sign_bit))  # type: ignore[no-any-return]
+        return njit(lambda value, bounds: lane(operand(value, bounds) ^ sign_bit))
 
     def unlike() -> Function:
         def differing(one: Any, other: Any) -> Any:
@@ -231,7 +234,7 @@ def _floating(njit: Function, data_type: DataType) -> dict[str, Function]:
             both = ((np.int32(one) & magnitudes) > infinity) & ((np.int32(other) & magnitudes) > infinity)
             return lane(0) if both else lane(one ^ other)
 
-        return njit(differing)  # type: ignore[no-any-return]
+        return njit(differing)
 
     return _common(njit) | {
         "unlike": unlike,

@@ -150,8 +150,11 @@ class CommandList(DeviceChild):
 
     def CopyBufferRegion(self, target: int, target_offset: int, source: int, source_offset: int, size: int) -> None:
         """Copy bytes from buffer to buffer."""
-        buffers = [implementation(address) for address in (target, source)]
-        for found in buffers:
-            if not isinstance(found, Buffer):
-                raise UnsupportedByAdapter(f"a copy with a {type(found).__name__}")
-        self._commands.append(_Copy(buffers[0], target_offset, buffers[1], source_offset, size))  # type: ignore[arg-type]
+        self._commands.append(_Copy(_buffer(target), target_offset, _buffer(source), source_offset, size))
+
+
+def _buffer(address: int) -> Buffer:
+    found = implementation(address)
+    if not isinstance(found, Buffer):
+        raise UnsupportedByAdapter(f"a copy with a {type(found).__name__}")
+    return found

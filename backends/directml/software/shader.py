@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -245,9 +246,9 @@ class ShaderCompiler:
         return shader
 
 
-def _interface(kept: dict[str, object]) -> Interface:
-    views, constants = ([Resource(**one) for one in kept[name]] for name in ("views", "constants"))  # type: ignore[attr-defined]
-    return Interface(str(kept["entry"]), tuple(kept["threads"]), tuple(views), tuple(constants))  # type: ignore[arg-type]
+def _interface(kept: dict[str, Any]) -> Interface:
+    views, constants = ([Resource(**one) for one in kept[name]] for name in ("views", "constants"))
+    return Interface(str(kept["entry"]), tuple(kept["threads"]), tuple(views), tuple(constants))
 
 
 @cache
