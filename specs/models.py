@@ -355,7 +355,7 @@ class EconomyRow(Model):
 
     why: Text
     profiles: tuple[Literal["quick", "full", "certification"], ...] = Field(min_length=1)
-    sizes_in_bytes: tuple[int, ...] = Field((1, 2, 4, 8), description="for elements of these sizes")
+    data_types: tuple[DataTypeName, ...] = Field((), description="for these types; for all where none is named")
     levels: LevelsByFactor
     strength: int = Field(ge=0, le=2, description="0: not at all, 1: each at least once, 2: in pairs only")
 

@@ -140,6 +140,9 @@ class _Builder:
             if strengths[level] >= least and level not in self.masking[factor]
         ]  # fmt: skip
         self.random.shuffle(levels)
+        if together == 1:  # what is combined with few others is dear: the rest of its row is ordinary
+            base = self.space.factors[factor].index[self.space.factors[factor].base]
+            levels.sort(key=lambda level: level != base)
         offset = int(self.offsets[factor])
         chosen = np.array([int(self.offsets[other]) + level for other, level in row.items()])
         masks = [int(self.offsets[other]) + level for other, level in row.items() if level in self.masking[other]]

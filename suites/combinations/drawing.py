@@ -16,6 +16,7 @@ from dmlcts.suites.combinations.classifying import kind_of
 from dmlcts.suites.combinations.magnitudes import magnitudes
 from dmlcts.suites.values import Array
 
+_MANY = 64  # so many elements have their stream's level, wherever they begin
 LENGTH = 1021  # a prime: a stream that repeats never falls in step with sizes and strides
 _FACTORS = (2.0, 3.0, 0.5, 1.5, 0.75, 5.0, 0.25, 1.25)
 _WHOLE_FACTORS = (2.0, 3.0, 5.0)
@@ -307,11 +308,12 @@ def arranged(
         inside: whether the bounds let a value through.
         generator: draws the places that are tried.
     """
-    best = x
+    best = 0
     for start in generator.permutation(LENGTH // 8)[:40] * 8:  # where what is typical of the level stands
-        turned = np.roll(x, -int(start))
-        if kind_of(turned[:count], data_type) == level:
-            best = turned
-            if inside(float(turned[0])):
+        alike = count >= _MANY or kind_of(x[np.arange(start, start + count) % LENGTH], data_type) == level
+        if alike:
+            best = int(start)
+            if inside(float(x[start])):
                 break
-    return best
+    return np.roll(x, -best)
+

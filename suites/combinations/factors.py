@@ -135,7 +135,7 @@ def _strength(
 ) -> int:  # fmt: skip
     limits = [
         economy.strength for economy in factors.economies
-        if profile in economy.profiles and data_type.itemsize in economy.sizes_in_bytes
+        if profile in economy.profiles and data_type.name in (economy.data_types or (data_type.name,))
         and level in economy.levels.get(factor, ())
     ]  # fmt: skip
     return min([strength, *limits])
