@@ -21,7 +21,8 @@ from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.specs.oracle.real_number import Datum
-from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle, equal, fused_multiply_add
+from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add
+from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle, equal
 
 TABLES = load_tables()
 FLOATS = (DataType.FLOAT16, DataType.FLOAT32)
