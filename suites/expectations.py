@@ -778,7 +778,8 @@ def _with_history(
     for other, operator in before:
         earlier = replace(case, operator=operator, values=Values.of(values[::-1], case.data_type),
                           placement=replace(case.placement, front=1040))  # fmt: skip
-        mishap = bench.run_on(other, earlier, bench.prepare(earlier))
+        with bench.unwatched():
+            mishap = bench.run_on(other, earlier, bench.prepare(earlier))
         if isinstance(mishap, Mishap) and other is kernel:
             return _stopped(bench, case, mishap)
     mishaps: list[Mishap | None] = []

@@ -45,12 +45,11 @@ def exponent(generator: Generator, data_type: DataType, scale_bias: str, *, frac
     if scale_bias == "large":
         return int(generator.integers(-6, 3))
     if scale_bias == "tiny":
-        return int(generator.integers(4, 9))
+        return int(generator.integers(4, 8))
     if fractions or generator.integers(2):
-        return int(generator.integers(1, 9))
-    if data_type is DataType.FLOAT16:  # between 512 and 1024 every second number is a tie
-        return int(generator.choice([-8, -6, -4, -2, -1, 0, 12, 13]))
-    return int(generator.integers(-90, 90))
+        return int(generator.integers(1, 8))
+    choices = (-8, -6, -4, -2, -1, 0, 12, 13) if data_type is DataType.FLOAT16 else (*range(-90, 18), *range(26, 90))
+    return int(generator.choice(choices))  # where half of the numbers are ties, none would be ordinary
 
 
 def _ordinary(generator: Generator, data_type: DataType, power: int) -> Array:
