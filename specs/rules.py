@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from dmlcts.specs.descriptions import OperatorDesc, TensorDesc
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import OperatorTable
@@ -56,6 +58,15 @@ def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> list
     return found
 
 
+def _enumerator_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
+    """Numbers that an enumeration does not define: the pages are silent, so they may be refused."""
+    return [
+        Violation(f"{table.prefix}.enumerator.undefined", f"{item.name} is {number}, which has no name")
+        for item in table.attributes
+        if item.type == "ENUM" and isinstance(number := operator.attributes.get(item.name), np.uint32)
+    ]
+
+
 def unconditional_violations(operator: OperatorDesc, tables: Tables) -> tuple[Violation, ...]:
     """The rules that ``operator`` breaks at every feature level: such a description must be refused."""
     table = tables.operator(operator.name)
@@ -84,6 +95,7 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
     """
     found = list(unconditional_violations(operator, tables))
     table = tables.operator(operator.name)
+    found += _enumerator_violations(operator, table)
     if not found and not table.obliged(operator.input.data_type, operator.input.rank, level):
         text = (
             f"feature level {level} does not list {table.short_name} on {operator.input.data_type.name} "
