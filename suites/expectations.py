@@ -369,6 +369,14 @@ def judge_either(bench: Bench, case: Case) -> Judgement:
     return Judgement((), value_clauses(case), refused=answer is not None)
 
 
+def judge_harmless(bench: Bench, case: Case) -> Judgement:
+    """The description may be refused; where it is accepted, a dispatch comes back and leaves other memory alone."""
+    run = _executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    return Judgement((), (*value_clauses(case), *MEMORY_CLAUSES[1:]), int(run.output.size), (run,))
+
+
 def _executed(bench: Bench, case: Case) -> Execution | Judgement:
     """A dispatch of ``case`` whose memory is in order, or the judgement that stops here."""
     outcome = bench.run(case)
@@ -815,6 +823,7 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "refused": judge_refused,
     "accepted": judge_accepted,
     "either": judge_either,
+    "harmless": judge_harmless,
     "idempotent": judge_idempotent,
     "monotone": judge_monotone,
     "odd": judge_odd,

@@ -328,8 +328,8 @@ def attribute_text(value: Any) -> str:
         return "none"
     if isinstance(value, np.float32):
         return text_with_bits(value)
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | np.uint32):
+        return str(value)
     return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
 
 
