@@ -19,7 +19,8 @@ from dmlcts.reports.writing import write_run
 from dmlcts.suites.bench import DeviceGone
 from dmlcts.suites.expectations import Finding
 from dmlcts.suites.failures import failure_of
-from dmlcts.suites.judge import ConformanceFailure, Judge, smallest
+from dmlcts.suites.judge import ConformanceFailure, Judge
+from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.settings import Settings
 
 if TYPE_CHECKING:
