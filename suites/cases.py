@@ -14,6 +14,7 @@ import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.suites.combinations.recipe import Recipe
 from dmlcts.suites.values import Values, text
 
 _ALIGNMENT = 16
@@ -70,6 +71,7 @@ class Case:
             packed tensor of one element; ``None`` where the clause is about the value alone.
         expectation: the name of the judge, see :mod:`dmlcts.suites.expectations`.
         placement: where the tensors stand.
+        recipe: what a covering array made it of, see :mod:`dmlcts.suites.combinations`; ``None`` for other cases.
     """
 
     operator: OperatorDesc
@@ -78,6 +80,7 @@ class Case:
     layout_clause: str | None = None
     expectation: str = "oracle"
     placement: Placement = field(default_factory=Placement)
+    recipe: Recipe | None = field(default=None, compare=False)
 
     @property
     def data_type(self) -> DataType:
@@ -86,7 +89,7 @@ class Case:
 
     def with_operator(self, operator: OperatorDesc) -> Case:
         """The same case of another description."""
-        return replace(self, operator=operator)
+        return replace(self, operator=operator, recipe=None)
 
     def to_json(self) -> dict[str, Any]:
         """The case as plain data, for a failure file."""

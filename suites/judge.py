@@ -13,6 +13,7 @@ from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench, Execution
 from dmlcts.suites.cases import Case
+from dmlcts.suites.combinations.coverage import Seen
 from dmlcts.suites.expectations import Finding, Judgement
 from dmlcts.suites.hazards import hazards_of, is_wanted
 from dmlcts.suites.surviving import judge_hazard, judge_surviving, unexplained
@@ -94,6 +95,7 @@ class Judge:
     def __init__(self, bench: Bench, *, raising: bool = True) -> None:
         self.bench = bench
         self.ledger = Ledger()
+        self.seen = Seen(bench.tables, bench.level)
         self._raising = raising
         self._losses: dict[Case, Judgement] = {}
         self._unexpected: list[str] = []
@@ -143,7 +145,11 @@ class Judge:
 
     def _tried(self, case: Case, *, expected: bool) -> Judgement:
         before = self.bench.losses
-        judgement = (judge_hazard if expected else judge_surviving)(self.bench, case)
+        self.bench.watch = self.seen.note
+        try:
+            judgement = (judge_hazard if expected else judge_surviving)(self.bench, case)
+        finally:
+            self.bench.watch = None
         self.ledger.count(case, judgement)
         if self.bench.isolated and self.bench.losses > before:
             self._losses[case] = judgement

@@ -13,7 +13,7 @@ from dmlcts.suites.judging.shrinking import Effort, again, shrink
 
 _MOST_PLAIN = 1 << 16
 _MOST_ROUNDS = 3
-_VALUES = ("oracle", "plain layout", "again", "beside others")
+_VALUES = ("oracle", "plain layout", "again", "beside others", "dispatched again", "after another", "beside another")
 
 
 def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Finding:

@@ -29,6 +29,9 @@ _STANDARD = Placement()
 _HISTORIES = {
     "again": ("an earlier dispatch of the kernel", "at its first dispatch"),
     "beside others": ("other kernels", "alone"),
+    "dispatched again": ("an earlier dispatch of the kernel", "at its first dispatch"),
+    "after another": ("other kernels before it", "alone"),
+    "beside another": ("other kernels", "alone"),
 }
 _RELATIONS = ("idempotent", "monotone", "odd", "contained", "threshold equivalence")
 
