@@ -43,6 +43,7 @@ class Finding:
         wrong: how many elements are wrong.
         suspects: input values of wrong elements, the simplest first; single-element cases are made of them.
         settled: whether it stays as it is: trying smaller cases would lose the process, or show nothing.
+        needs: the factors that it needs, by name; see :mod:`dmlcts.suites.judging.needs`.
     """
 
     clause: str
@@ -53,6 +54,7 @@ class Finding:
     wrong: int = 0
     suspects: tuple[Any, ...] = ()
     settled: bool = False
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from dmlcts.suites.bench import DeviceGone
 from dmlcts.suites.combinations.summing import combinations_told
 from dmlcts.suites.expectations import Finding
 from dmlcts.suites.failures import failure_of
-from dmlcts.suites.judge import ConformanceFailure, Judge, smallest
+from dmlcts.suites.judge import ConformanceFailure, Judge
+from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.settings import Settings
 
 if TYPE_CHECKING:
