@@ -115,8 +115,8 @@ def _matrix(view: Overview) -> Iterator[str]:
         cells = []
         for matrix in view.matrices:
             worst = _worst(matrix, matrix.data_types.index(name)) if name in matrix.data_types else None
-            right = worst is not None and worst.outcome is Outcome.PASS and name in matrix.unlisted
-            cells.append("✓ refused" if right else _said(worst))
+            fine = worst is not None and worst.outcome in (Outcome.PASS, Outcome.CHARACTERISED)
+            cells.append("✓ unlisted" if fine and name in matrix.unlisted else _said(worst))
         rows.append([name, *cells])
     yield from table(["", *(short(matrix.operator) for matrix in view.matrices)], rows)
 

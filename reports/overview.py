@@ -74,7 +74,7 @@ class Matrix:
         operator: the ``OperatorDesc`` name.
         data_types: the columns.
         lines: subject and cells; ``None`` where there is nothing to check.
-        unlisted: the columns of types that the operator's table does not list, where a refusal is right.
+        unlisted: the columns of types that the operator's table does not list; they may be refused.
     """
 
     operator: str

@@ -45,7 +45,7 @@ _LEGEND = {
     "not run": "no clause ran",
     "n/s": "not supported, as the device declares",
     "waived": "clauses failing under a waiver",
-    "refused": "rightly refused: no feature level lists the type",
+    "unlisted": "no feature level lists the type: refused, or accepted and right",
 }
 _FALLBACKS = str.maketrans(
     {"—": "-", "·": "|", "…": "...", "✓": "+", "✗": "x", "“": '"', "”": '"', "\u2018": "'", "\u2019": "'"}
@@ -165,7 +165,7 @@ def _cell(rows: Rows, listed: bool) -> tuple[str, str]:
     waived = outcomes.count(Outcome.WAIVED)
     if waived:
         return f"waived {waived}", "yellow"
-    return ("✓ pass", "green") if listed else ("✓ refused", "green")
+    return ("✓ pass", "green") if listed else ("✓ unlisted", "green")
 
 
 def _matrix(rows: Rows, tables: Tables, page: _Page) -> None:

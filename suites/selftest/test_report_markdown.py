@@ -43,7 +43,7 @@ def outside_code(text: str) -> str:
 def test_a_conformant_run_is_said_in_a_few_lines() -> None:
     text = made(conformant())
     assert text.startswith("## ✅ CONFORMANT: `Example NX-2`\n")
-    assert "| INT8 | ✓ | ✓ refused | ✓ |" in text
+    assert "| INT8 | ✓ | ✓ unlisted | ✓ |" in text
     assert "Broken" not in text
     assert len(text.splitlines()) < 30
 
