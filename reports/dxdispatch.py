@@ -53,6 +53,8 @@ def _float(written: Mapping[str, str]) -> float | str:
 def _attribute(written: Any) -> Any:
     if isinstance(written, Mapping) and "scale" in written:
         return {"Scale": _float(written["scale"]), "Bias": _float(written["bias"])}
+    if isinstance(written, Mapping) and "enumerator" in written:
+        raise DxDispatchError("an enumerator of it has no name, and the tool reads names", "replay it")
     return _float(written) if isinstance(written, Mapping) else written
 
 

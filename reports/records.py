@@ -156,8 +156,9 @@ class _Record:
         if not isinstance(value, Mapping):
             raise RecordError(cls.__name__, "", f"{_shown(value)} is no object", "write an object")
         names = [member.name for member in fields(cls)]
+        optional = {member.name for member in fields(cls) if member.metadata.get("optional")}
         for name in names:
-            if name not in value:
+            if name not in value and name not in optional:
                 raise RecordError(cls.__name__, "", f"lacks {name!r}", f"its members are {', '.join(names)}")
         for name in value:
             if name not in names:
@@ -257,6 +258,21 @@ class FailureRecord(_Record):
 
 
 @dataclass(frozen=True)
+class LevelsSeen(_Record):
+    """The levels that a test's cases of one operator and data type had, see ``suites/combinations``.
+
+    Attributes:
+        operator: the ``OperatorDesc`` name.
+        data_type: the :class:`DataType`'s name.
+        rows: each kind of case once, as the positions of its levels, one digit a factor.
+    """
+
+    operator: str
+    data_type: str
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ItemRecord(_Record):
     """Everything that one test found.
 
@@ -268,6 +284,7 @@ class ItemRecord(_Record):
         behaviours: what it saw where the pages are silent.
         failures: what it found wrong.
         left_out: how many of its cases were not tried, because the implementation does not survive their kind.
+        combinations: the levels of what it dispatched and judged; records of earlier versions say nothing of them.
     """
 
     test: str
@@ -277,3 +294,4 @@ class ItemRecord(_Record):
     behaviours: tuple[Behaviour, ...] = ()
     failures: tuple[FailureRecord, ...] = ()
     left_out: int = 0
+    combinations: tuple[LevelsSeen, ...] = field(default=(), metadata={"optional": True})

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dmlcts.specs.common_checks import Loaded, tables_of
 from dmlcts.specs.errors import Fault
 from dmlcts.specs.mends import closest
-from dmlcts.specs.models import AnyTable, LatitudeTable, OperatorTable, RulesTable
+from dmlcts.specs.models import AnyTable, FactorsTable, LatitudeTable, OperatorTable, RulesTable
 from dmlcts.specs.yaml_source import Document, KeyPath
 
 Claim = tuple[Document, KeyPath, object]
@@ -38,6 +38,9 @@ def joint_faults(loaded: Sequence[Loaded[AnyTable]], *, whole: bool) -> Iterator
     yield from _claimed_twice(claims, "the latitude", "rename one of them")
     claims = [(document, ("limits", name), name) for document, table in rules for name in table.limits]
     yield from _claimed_twice(claims, "the limit", "keep one of them")
+
+    claims = [(document, ("format",), "of the factors") for document, _ in tables_of(loaded, FactorsTable)]
+    yield from _claimed_twice(claims, "the table", "keep one, and edit that")
 
     if whole:  # else the latitude may stand in the file that could not be read
         known = [latitude.name for _, table in latitudes for latitude in table.latitudes]

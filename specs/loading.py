@@ -19,7 +19,7 @@ from dmlcts.specs.common_checks import Loaded, tables_of
 from dmlcts.specs.errors import Fault, TableError
 from dmlcts.specs.joint_checks import joint_faults
 from dmlcts.specs.mends import closest
-from dmlcts.specs.models import MODELS, AnyTable, LatitudeTable, OperatorTable, RulesTable
+from dmlcts.specs.models import MODELS, AnyTable, FactorsTable, LatitudeTable, OperatorTable, RulesTable
 from dmlcts.specs.table_checks import own_faults
 from dmlcts.specs.table_faults import model_faults
 from dmlcts.specs.table_files import TableFile, builtin_files, extra_files
@@ -142,4 +142,5 @@ def _assembled(batch: _Batch) -> Tables:
         rules=tuple(table for _, table in tables_of(batch.loaded, RulesTable)),
         latitudes=MappingProxyType(latitudes),
         digests=MappingProxyType(dict(batch.digests)),
+        factors=next((table for _, table in tables_of(batch.loaded, FactorsTable)), None),
     )

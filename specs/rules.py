@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from dmlcts.specs.descriptions import OperatorDesc, TensorDesc
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import OperatorTable
@@ -56,6 +58,15 @@ def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> list
     return found
 
 
+def _enumerator_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
+    """Numbers that an enumeration does not define: the pages are silent, so they may be refused."""
+    return [
+        Violation(f"{table.prefix}.enumerator.undefined", f"{item.name} is {number}, which has no name")
+        for item in table.attributes
+        if item.type == "ENUM" and isinstance(number := operator.attributes.get(item.name), np.uint32)
+    ]
+
+
 def unconditional_violations(operator: OperatorDesc, tables: Tables) -> tuple[Violation, ...]:
     """The rules that ``operator`` breaks whatever the feature level: such a description must be refused."""
     table = tables.operator(operator.name)
@@ -91,7 +102,11 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
         UsageError: no table describes ``operator.name``.
     """
     table = tables.operator(operator.name)
-    found = [*unconditional_violations(operator, tables), *_unlisted(operator, table)]
+    found = [
+        *unconditional_violations(operator, tables),
+        *_unlisted(operator, table),
+        *_enumerator_violations(operator, table),
+    ]
     if not found and not table.obliged(operator.input.data_type, operator.input.rank, level):
         text = (
             f"feature level {level} does not list {table.short_name} on {operator.input.data_type.name} "

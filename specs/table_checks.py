@@ -8,11 +8,13 @@ from typing import Any
 from dmlcts.specs.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import Fault
+from dmlcts.specs.factor_checks import factor_faults
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.mends import closest
 from dmlcts.specs.models import (
     CastsTable,
     DataTypesTable,
+    FactorsTable,
     FeatureLevelsTable,
     LatitudeTable,
     OperatorTable,
@@ -42,6 +44,8 @@ def own_faults(loaded: Loaded[Any]) -> Iterator[Fault]:
             yield from _data_type_faults(Loaded(document, table))
         case FeatureLevelsTable():
             yield from _feature_level_faults(Loaded(document, table))
+        case FactorsTable():
+            yield from factor_faults(Loaded(document, table))
 
 
 def _source_faults(document: Document, sources: Sequence[Source]) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import UsageError
 from dmlcts.specs.formula import Expression, parse
 from dmlcts.specs.levels import FeatureLevel
-from dmlcts.specs.models import Clause, Latitude, OperatorTable, RulesTable, Source
+from dmlcts.specs.models import Clause, FactorsTable, Latitude, OperatorTable, RulesTable, Source
 
 
 @lru_cache(maxsize=256)
@@ -29,12 +29,14 @@ class Tables:
         rules: the rules that all operators share.
         latitudes: latitude by name.
         digests: SHA-256 of every table's bytes, by file name ("operators/clip.yaml").
+        factors: what a case varies; ``None`` where no such table was loaded.
     """
 
     operators: Mapping[str, OperatorTable]
     rules: tuple[RulesTable, ...]
     latitudes: Mapping[str, Latitude]
     digests: Mapping[str, str]
+    factors: FactorsTable | None = None
 
     def operator(self, name: str) -> OperatorTable:
         """The table of an operator, by its full name or by the short one ("CLIP"), in any case.

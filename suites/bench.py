@@ -8,7 +8,7 @@ says that it cannot express the description), anything else a :class:`Mishap`.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,12 +24,14 @@ from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.arena import Arena, Bytes, private_memory
 from dmlcts.suites.cases import Case
+from dmlcts.suites.combinations.histories import Histories
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.proxy import IsolatedDevice, RemoteError
 
 Array = NDArray[Any]
 
 _LEAST_HURRY = 0.25
+_MOST_PADDING = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class Execution:
         poison: what the output elements held before, 1-D.
         strays_in_input: offsets of input bytes that changed although nothing aliases the input.
         strays: offsets of other bytes that changed outside the output's total size.
-        padding_changed: whether bytes between output elements changed; ``None`` if there are none.
+        padding_changed: whether bytes between output elements changed; ``None`` if there are none, or if the output
+            is so large that looking would take longer than the dispatch.
     """
 
     x: Array
@@ -115,6 +118,7 @@ class Bench:
         info: what the device says of itself.
         losses: how often the implementation's process or device was lost.
         hazards: what :mod:`dmlcts.suites.hazards` found out; ``None`` until it was asked.
+        watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.
         unexplained: cases that lost the process there and did not do so again; the next test reports them.
     """
 
@@ -138,6 +142,8 @@ class Bench:
         self.losses = 0
         self.hazards: Any = None
         self.unexplained: list[tuple[Case, Mishap]] = []
+        self.watch: Callable[[Case, str], None] | None = None
+        self._histories = Histories()
         self._device: Any = None
         self.info: DeviceInfo = self._open(device)
         self.level = level or FeatureLevel.parse(self.info.feature_level)
@@ -170,6 +176,7 @@ class Bench:
         with contextlib.suppress(Exception):  # a lost device may well fail to close; it is abandoned either way
             self._stack.close()
         self._stack = contextlib.ExitStack()
+        self._histories = Histories()
         self._open()
 
     def claims(self, operator: OperatorDesc) -> bool:
@@ -192,7 +199,7 @@ class Bench:
     def create(self, operator: OperatorDesc) -> Any | Refusal | Mishap:
         """A kernel, or why there is none."""
         try:
-            return self._device.create(operator)
+            kernel = self._device.create(operator)
         except Exception as error:  # the implementation's exceptions are findings, not the suite's
             kind = error_kind(error)
             if kind == "not_supported" and not violations(operator, self.level, self.tables):
@@ -200,6 +207,8 @@ class Bench:
             if kind in ("invalid_argument", "not_supported"):
                 return Refusal(str(error), self.obliged(operator))
             return self._recovered(error)
+        self._histories.made(kernel, operator)
+        return kernel
 
     def _recovered(self, error: Exception) -> Mishap:
         if isinstance(error, BackendUnavailable):  # the process that took a lost one's place cannot open the device
@@ -265,6 +274,7 @@ class Bench:
 
     def closed(self, kernel: Any) -> Mishap | None:
         """Close ``kernel`` where it can be closed; a mishap where that fails."""
+        self._histories.closed(kernel)
         closer = getattr(kernel, "close", None)
         if closer is None:
             return None
@@ -274,14 +284,28 @@ class Bench:
             return self._recovered(error)
         return None
 
+    @contextlib.contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """Inside, dispatches are not told to anybody: nothing judges what they give."""
+        watch, self.watch = self.watch, None
+        try:
+            yield
+        finally:
+            self.watch = watch
+
     def run_on(self, kernel: Any, case: Case, arena: Arena, poison: Array | None = None) -> Execution | Mishap:
         """Dispatch an existing kernel on a prepared arena."""
         arena = arena.poisoned(case, poison)
         mishap = self.dispatch(kernel, arena)
         if mishap is not None:
             return mishap
+        history = self._histories.dispatched(kernel, case.operator)
+        if self.watch is not None:
+            self.watch(case, history)
         within, outside = arena.strays(case)
-        padding = arena.padding_changed(case) if case.operator.output.strides is not None else None
+        target = case.operator.output
+        looked = target.strides is not None and target.total_size_in_bytes <= _MOST_PADDING
+        padding = arena.padding_changed(case) if looked else None
         return Execution(
             arena.x, arena.output(case), arena.poison(case), tuple(within), tuple(outside), padding
         )  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.suites.combinations.recipe import Recipe
 from dmlcts.suites.values import Values, text
 
 _ALIGNMENT = 16
@@ -70,6 +71,7 @@ class Case:
             packed tensor of one element; ``None`` where the clause is about the value alone.
         expectation: the name of the judge, see :mod:`dmlcts.suites.expectations`.
         placement: where the tensors stand.
+        recipe: what a covering array made it of, see :mod:`dmlcts.suites.combinations`; ``None`` for other cases.
     """
 
     operator: OperatorDesc
@@ -78,6 +80,7 @@ class Case:
     layout_clause: str | None = None
     expectation: str = "oracle"
     placement: Placement = field(default_factory=Placement)
+    recipe: Recipe | None = field(default=None, compare=False)
 
     @property
     def data_type(self) -> DataType:
@@ -86,7 +89,7 @@ class Case:
 
     def with_operator(self, operator: OperatorDesc) -> Case:
         """The same case of another description."""
-        return replace(self, operator=operator)
+        return replace(self, operator=operator, recipe=None)
 
     def to_json(self) -> dict[str, Any]:
         """The case as plain data, for a failure file."""
@@ -223,6 +226,8 @@ def _written(value: Attribute) -> Any:
         return _bits(value)
     if isinstance(value, ScaleBias):
         return {"scale": _bits(value.scale), "bias": _bits(value.bias)}
+    if isinstance(value, np.uint32):
+        return {"enumerator": int(value)}
     return value
 
 
@@ -238,4 +243,6 @@ def _read_attribute(name: str, written: Any) -> Attribute:
         return written
     if isinstance(written, Mapping) and {"scale", "bias"} <= set(written):
         return ScaleBias(_read_float(f"{name}.scale", written["scale"]), _read_float(f"{name}.bias", written["bias"]))
+    if isinstance(written, Mapping) and "enumerator" in written:
+        return np.uint32(_Reader(written, f"attribute {name}").number("enumerator", (1 << 32) - 1))
     return _read_float(name, written)

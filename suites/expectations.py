@@ -43,6 +43,7 @@ class Finding:
         wrong: how many elements are wrong.
         suspects: input values of wrong elements, the simplest first; single-element cases are made of them.
         settled: whether it stays as it is: trying smaller cases would lose the process, or show nothing.
+        needs: the factors that it needs, by name; see :mod:`dmlcts.suites.judging.needs`.
     """
 
     clause: str
@@ -53,6 +54,7 @@ class Finding:
     wrong: int = 0
     suspects: tuple[Any, ...] = ()
     settled: bool = False
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -367,6 +369,14 @@ def judge_either(bench: Bench, case: Case) -> Judgement:
     if isinstance(answer, (Mishap, Unsupported)):
         return _stopped(bench, case, answer)
     return Judgement((), value_clauses(case), refused=answer is not None)
+
+
+def judge_harmless(bench: Bench, case: Case) -> Judgement:
+    """The description may be refused; where it is accepted, a dispatch comes back and leaves other memory alone."""
+    run = _executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    return Judgement((), (*value_clauses(case), *MEMORY_CLAUSES[1:]), int(run.output.size), (run,))
 
 
 def _executed(bench: Bench, case: Case) -> Execution | Judgement:
@@ -722,11 +732,100 @@ def _as_state(judgement: Judgement, case: Case) -> Judgement:
     return replace(judgement, clauses=(case.layout_clause or case.clause, *MEMORY_CLAUSES))
 
 
+def judge_dispatched_again(bench: Bench, case: Case) -> Judgement:
+    """A kernel that ran on other values at another place before: the cheap part of :func:`judge_again`."""
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return _stopped(bench, case, kernel)
+    return _with_history(bench, case, "execution.repeatable", kernel, [(kernel, case.operator)])
+
+
+def judge_after_another(bench: Bench, case: Case) -> Judgement:
+    """A kernel of other attributes on equal tensors, and one of another operator, ran before and were closed."""
+    return _behind_others(bench, case, alive=False)
+
+
+def judge_beside_another(bench: Bench, case: Case) -> Judgement:
+    """The kernel runs while such kernels, which ran before, are alive: the cheap part of :func:`judge_beside_others`."""
+    return _behind_others(bench, case, alive=True)
+
+
+def _behind_others(bench: Bench, case: Case, *, alive: bool) -> Judgement:
+    kernel = bench.create(case.operator) if alive else None
+    if isinstance(kernel, (Refusal, Mishap)):
+        return _stopped(bench, case, kernel)
+    others = []
+    for operator in _two_neighbours(bench, case):
+        other = bench.create(operator)
+        if not isinstance(other, (Refusal, Mishap)):  # one that cannot be had is another clause's business
+            others.append((other, operator))
+    return _with_history(bench, case, "execution.independent", kernel, others, closed_first=not alive)
+
+
+def _two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
+    """The operator with other attributes and another operator, both on equal tensors, where there are such."""
+    found = _neighbours(bench, case)
+    same = [operator for operator in found if operator.name == case.operator.name]
+    others = [operator for operator in found if operator.name != case.operator.name]
+    return [*same[-1:], *others[:1]]
+
+
+def _with_history(
+    bench: Bench, case: Case, clause: str, kernel: Any, before: list[tuple[Any, OperatorDesc]], *,
+    closed_first: bool = False,
+) -> Judgement:  # fmt: skip
+    """Dispatch what runs before, whatever comes of it, then the case; what only its history makes wrong breaks ``clause``.
+
+    Args:
+        bench: the bench.
+        case: what is judged.
+        clause: the clause on its history.
+        kernel: its kernel, ``None`` where it is made only after the others.
+        before: kernels with their descriptions; the case's own may be among them.
+        closed_first: whether the others are closed before the case's kernel is made.
+    """
+    values = case.values.array(case.operator.input.element_count)
+    for other, operator in before:
+        earlier = replace(case, operator=operator, values=Values.of(values[::-1], case.data_type),
+                          placement=replace(case.placement, front=1040))  # fmt: skip
+        with bench.unwatched():
+            mishap = bench.run_on(other, earlier, bench.prepare(earlier))
+        if isinstance(mishap, Mishap) and other is kernel:
+            return _stopped(bench, case, mishap)
+    mishaps: list[Mishap | None] = []
+    others = [other for other, _ in before if other is not kernel]
+    if closed_first:
+        mishaps += [bench.closed(other) for other in others]
+        kernel = bench.create(case.operator)
+        if isinstance(kernel, (Refusal, Mishap)):
+            return _stopped(bench, case, kernel)
+    judgement = judge_dispatch(bench, kernel, case, bench.oracle(case.operator))
+    mishaps.append(bench.closed(kernel))
+    if not closed_first:
+        mishaps += [bench.closed(other) for other in others]
+    for mishap in mishaps:
+        if mishap is not None:
+            return _stopped(bench, case, mishap)
+    checked = (*judgement.clauses, clause)
+    if not judgement.findings:
+        return replace(judgement, clauses=checked)
+    fresh = bench.fresh()
+    try:
+        alone = judge_oracle(fresh, replace(case, expectation="oracle"))
+    finally:
+        fresh.close()
+    if alone.findings or alone.refused or alone.unsupported is not None:
+        return alone  # wrong whatever ran before
+    told = tuple(replace(finding, clause=clause, suspects=()) for finding in judgement.findings[:1])
+    return replace(judgement, findings=told, clauses=checked)
+
+
 EXPECTATIONS: Mapping[str, Expectation] = {
     "oracle": judge_oracle,
     "refused": judge_refused,
     "accepted": judge_accepted,
     "either": judge_either,
+    "harmless": judge_harmless,
     "idempotent": judge_idempotent,
     "monotone": judge_monotone,
     "odd": judge_odd,
@@ -736,6 +835,9 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "one value": judge_one_value,
     "again": judge_again,
     "beside others": judge_beside_others,
+    "dispatched again": judge_dispatched_again,
+    "after another": judge_after_another,
+    "beside another": judge_beside_another,
 }
 
 

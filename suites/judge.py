@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,15 @@ from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench, Execution
-from dmlcts.suites.cases import Case, Placement
-from dmlcts.suites.expectations import Finding, Judgement, judge_case, plain, value_clauses
+from dmlcts.suites.cases import Case
+from dmlcts.suites.combinations.coverage import Seen
+from dmlcts.suites.expectations import Finding, Judgement
 from dmlcts.suites.hazards import hazards_of, is_wanted
 from dmlcts.suites.surviving import judge_hazard, judge_surviving, unexplained
-from dmlcts.suites.values import Values, text_with_bits
+from dmlcts.suites.values import text_with_bits
 
-_MOST_SHRINKS = 60
-_MOST_STEPWISE = 64
-_MOST_SHRUNK_ELEMENTS = 1 << 26
 _MOST_LOSSES = 4
 _MOST_TIMEOUTS = 2
-_SHRINKS_WITH_LOSS = {"timeout": 1, "crash": 6, "device_lost": 6, "resource_error": 2}
-_MOST_PLAIN = 1 << 16
 _Row = tuple[str, str, str]
 
 
@@ -99,6 +95,7 @@ class Judge:
     def __init__(self, bench: Bench, *, raising: bool = True) -> None:
         self.bench = bench
         self.ledger = Ledger()
+        self.seen = Seen(bench.tables, bench.level)
         self._raising = raising
         self._losses: dict[Case, Judgement] = {}
         self._unexpected: list[str] = []
@@ -148,7 +145,11 @@ class Judge:
 
     def _tried(self, case: Case, *, expected: bool) -> Judgement:
         before = self.bench.losses
-        judgement = (judge_hazard if expected else judge_surviving)(self.bench, case)
+        self.bench.watch = self.seen.note
+        try:
+            judgement = (judge_hazard if expected else judge_surviving)(self.bench, case)
+        finally:
+            self.bench.watch = None
         self.ledger.count(case, judgement)
         if self.bench.isolated and self.bench.losses > before:
             self._losses[case] = judgement
@@ -191,126 +192,6 @@ class Judge:
         tally.cases = max(1, tally.cases)
 
 
-def smallest(bench: Bench, finding: Finding) -> Finding:
-    """The finding on the smallest case that still shows something wrong.
-
-    A value that is wrong by itself is reduced to a packed tensor of that one element, and then breaks the
-    case's value clause; what needs its layout, position or neighbours keeps them, as small as they can be.
-    What goes wrong in a packed tensor of as many elements as well, though not in one of a single element, breaks
-    ``tensor.position``, whatever the case was about.
-    What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``.
-    """
-    least = _anywhere(bench, _smallest(bench, finding))
-    if least.outcome != "fail" or least.clause.startswith("execution."):
-        return least
-    fresh = bench.fresh()
-    try:
-        if not judge_case(fresh, least.case).findings:
-            title = f"{least.title}, only after other kernels"
-            return replace(finding, clause="execution.independent", title=title, suspects=())
-        if least.clause == "tensor.output.complete" and least.case.layout_clause is not None:
-            count = least.case.operator.input.element_count
-            packed = replace(plain(fresh, least.case, least.case.values, count), expectation="oracle")
-            if packed.operator != least.case.operator and not judge_case(fresh, packed).findings:
-                return replace(least, clause=least.case.layout_clause)  # in a packed tensor all are written
-    finally:
-        fresh.close()
-    return least
-
-
-def _anywhere(bench: Bench, finding: Finding) -> Finding:
-    """The finding in a packed tensor on a fresh device, out of place, where wrong values show there as well."""
-    case, count = finding.case, finding.case.operator.input.element_count
-    if finding.outcome != "fail" or not finding.wrong or finding.clause != case.layout_clause or count > _MOST_PLAIN:
-        return finding
-    if finding.clause in ("tensor.position", "tensor.output.complete", "binding.offset"):
-        return finding  # a packed tensor has a position, is written and stands at an offset as well
-    fresh = bench.fresh()
-    try:
-        packed = plain(fresh, case, case.values, count)
-        found = _again(fresh, replace(packed, layout_clause="tensor.position", expectation="oracle"), "fail")
-        return finding if found is None or found.clause != "tensor.position" else _smallest(fresh, found)
-    finally:
-        fresh.close()
-
-
-def _smallest(bench: Bench, finding: Finding) -> Finding:
-    if finding.settled:
-        return finding
-    case = finding.case
-    for candidate in _single_elements(bench, finding):
-        found = _again(bench, candidate, finding.outcome)
-        if found is not None:
-            return found
-    best = finding
-    budget, elements = _MOST_SHRINKS, _MOST_SHRUNK_ELEMENTS
-    enough = bench.losses + _SHRINKS_WITH_LOSS.get(finding.outcome, _MOST_SHRINKS)  # each costs a process, or the limit
-    shrinking = True
-    while shrinking and budget > 0 and elements > 0 and bench.losses < enough:
-        shrinking = False
-        for candidate in _shrunk(case):
-            budget -= 1
-            elements -= candidate.operator.input.element_count
-            found = _again(bench, candidate, finding.outcome)
-            if found is not None and found.clause == finding.clause:
-                best, case, shrinking = found, candidate, True
-                break
-            if budget <= 0 or elements <= 0 or bench.losses >= enough:
-                break
-    return best
-
-
-def _again(bench: Bench, case: Case, outcome: str) -> Finding | None:
-    findings = [finding for finding in judge_case(bench, case).findings if finding.outcome == outcome]
-    return findings[0] if findings else None
-
-
-def _single_elements(bench: Bench, finding: Finding) -> Iterator[Case]:
-    case = finding.case
-    if finding.clause not in value_clauses(case):
-        return
-    if case.expectation == "one value":
-        limits = np.iinfo(case.data_type.numpy)  # the limits show which integers the bounds became
-        for value in finding.suspects:
-            yield plain(bench, case, Values.of([limits.min, limits.max, value], case.data_type), 3)
-    if case.expectation not in ("oracle", "idempotent", "odd", "contained"):
-        return
-    for value in finding.suspects:
-        yield plain(bench, case, Values.of([value], case.data_type), 1)
-
-
-def _shrunk(case: Case) -> Iterator[Case]:
-    """Simpler variants of a case, the greatest simplification first."""
-    source, target = case.operator.input, case.operator.output
-    if source.sizes != target.sizes or source.data_type != target.data_type or case.expectation == "one value":
-        return
-    standard = Placement(in_place=case.placement.in_place)
-    if case.placement != standard:
-        yield replace(case, placement=standard)
-    if source.strides is not None or target.strides is not None:
-        yield _resized(case, source.sizes, None, None)
-        if source.strides is not None:
-            yield _resized(case, source.sizes, None, target.strides)
-        if target.strides is not None:
-            yield _resized(case, source.sizes, source.strides, None)
-    for axis, size in enumerate(source.sizes):
-        nearly = size - 1 if size <= _MOST_STEPWISE else size - size // 8
-        for smaller in dict.fromkeys((1, size // 2, nearly)):
-            if 0 < smaller < size:
-                sizes = (*source.sizes[:axis], smaller, *source.sizes[axis + 1 :])
-                yield _resized(case, sizes, source.strides, target.strides)
-
-
-def _resized(
-    case: Case, sizes: tuple[int, ...], source: tuple[int, ...] | None, target: tuple[int, ...] | None
-) -> Case:
-    tensors = {
-        "InputTensor": TensorDesc(case.data_type, sizes, source),
-        "OutputTensor": TensorDesc(case.data_type, sizes, source if case.placement.in_place else target),
-    }
-    return case.with_operator(OperatorDesc(case.operator.name, tensors, case.operator.attributes))
-
-
 def _tensor_text(tensor: TensorDesc) -> str:
     strides = "packed" if tensor.strides is None else f"strides {list(tensor.strides)}"
     return f"{tensor.data_type.name} {list(tensor.sizes)}, {strides}, {tensor.total_size_in_bytes} bytes"
@@ -322,8 +203,8 @@ def attribute_text(value: Any) -> str:
         return "none"
     if isinstance(value, np.float32):
         return text_with_bits(value)
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | np.uint32):
+        return str(value)
     return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
 
 

@@ -17,6 +17,7 @@ from dmlcts.reports.results import RunInfo, build_results, suite_identity
 from dmlcts.reports.waivers import Waivers
 from dmlcts.reports.writing import prepare_folder, write_run
 from dmlcts.specs import DataType, FeatureLevel, UsageError
+from dmlcts.suites.combinations.summing import combinations_told
 from dmlcts.suites.runs import difference, key_of
 from dmlcts.suites.settings import Settings
 
@@ -151,6 +152,7 @@ def merge(
     document = build_results(
         applied, settings.obliged(level), info, settings.tables, unsupported=_unsupported(dict(header["device"]))
     )
+    document |= combinations_told(records, settings, level)
     document |= given.told(document)
     given.check_matched(document)
     with contextlib.suppress(OSError, ValueError):  # prepare_folder says what is wrong

@@ -21,7 +21,8 @@ from dmlcts.specs import DmlctsError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.bench import Bench, DeviceGone
 from dmlcts.suites.isolation.proxy import IsolatedBackend
-from dmlcts.suites.judge import Judge, account, smallest
+from dmlcts.suites.judge import Judge, account
+from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.probes import Probe, probes
 from dmlcts.suites.sweeping.proving import sweep_mutant
 

@@ -17,9 +17,11 @@ from dmlcts.reports.terminal import summary
 from dmlcts.reports.waivers import WaiverError
 from dmlcts.reports.writing import write_run
 from dmlcts.suites.bench import DeviceGone
+from dmlcts.suites.combinations.summing import combinations_told
 from dmlcts.suites.expectations import Finding
 from dmlcts.suites.failures import failure_of
-from dmlcts.suites.judge import ConformanceFailure, Judge, smallest
+from dmlcts.suites.judge import ConformanceFailure, Judge
+from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.settings import Settings
 
 if TYPE_CHECKING:
@@ -53,7 +55,10 @@ def item_record(
         failures.append(FailureRecord("", "", "", outcome, test, f"{type(error).__name__}: {error}",
                                       report.longreprtext, {}))  # fmt: skip
     left_out = 0 if judge is None else judge.ledger.left_out
-    return ItemRecord(test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out)
+    combinations = () if judge is None else judge.seen.records()
+    return ItemRecord(
+        test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out, combinations
+    )  # fmt: skip
 
 
 def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:
@@ -134,6 +139,7 @@ def publish(run: Run) -> Callable[[], None]:
         unsupported=settings.unsupported(run.info),
         interrupted=run.interrupted,
     )
+    results |= combinations_told(records, settings, run.level)
     results |= settings.waivers.told(results)
     try:
         settings.waivers.check_matched(results)

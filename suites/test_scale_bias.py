@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmlcts.specs import DataType, ScaleBias
-from dmlcts.specs.oracle.vectorised import fused_multiply_add
+from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add
 from dmlcts.suites import lattice, strategies
 from dmlcts.suites.cases import Placement
 from dmlcts.suites.checks import checks

@@ -11,7 +11,7 @@ from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import judge_case
-from dmlcts.suites.judge import smallest
+from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.test_judging import bench, case, clip, f32
 from dmlcts.suites.subjects import Subject

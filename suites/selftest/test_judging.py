@@ -18,7 +18,8 @@ from dmlcts.suites.arena import Arena
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import complement, judge_case
-from dmlcts.suites.judge import account, smallest
+from dmlcts.suites.judge import account
+from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.values import Values, text, text_with_bits
 

@@ -12,12 +12,14 @@ import pytest
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites import arena as arenas
-from dmlcts.suites import judge as judging
 from dmlcts.suites.arena import Arena, aligned_memory
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import Finding, Judgement, judge_case
-from dmlcts.suites.judge import ConformanceFailure, Judge, Ledger, Tally, account, attribute_text, smallest
+from dmlcts.suites.judge import ConformanceFailure, Judge, Ledger, Tally, account, attribute_text
+from dmlcts.suites.judging.blaming import smallest
+from dmlcts.suites.judging.shrinking import Effort, shrink
+from dmlcts.suites.judging.shrinking import smaller as smaller_cases
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.values import Values
 
@@ -279,13 +281,13 @@ class WrongWhereLong(Counting):
         return y
 
 
-def shrunk_long(size: int) -> tuple[int, int]:
+def shrunk_long(size: int, effort: Effort = Effort()) -> tuple[int, int]:  # noqa: B008  # frozen
     """To how many elements the fault is reduced, and after how many dispatches."""
     backend = WrongWhereLong()
     planted = bench(backend)
     first = judge_case(planted, case(clip(tensor((size,))), [2])).findings[0]
     backend.dispatched = 0
-    found = smallest(planted, replace(first, suspects=()))
+    found = shrink(planted, replace(first, suspects=()), effort)
     assert found.clause == "tensor.position"
     return found.case.operator.input.element_count, backend.dispatched
 
@@ -297,11 +299,23 @@ def test_shrinking_ends_at_the_smallest_case_or_when_its_budget_is_spent(size: i
 
 
 @pytest.mark.parametrize("budget, left, dispatches", [(100, 59, 5), (91, 59, 4), (90, 59, 3), (32, 59, 3), (31, 60, 2)])
-def test_shrinking_ends_when_many_elements_were_judged(
-    monkeypatch: pytest.MonkeyPatch, budget: int, left: int, dispatches: int
-) -> None:
-    monkeypatch.setattr(judging, "_MOST_SHRUNK_ELEMENTS", budget)
-    assert shrunk_long(60) == (left, dispatches)
+def test_shrinking_ends_when_many_elements_were_judged(budget: int, left: int, dispatches: int) -> None:
+    assert shrunk_long(60, Effort(elements=budget)) == (left, dispatches)
+
+
+def test_every_dimension_gets_its_turn() -> None:
+    class WrongInTwoDimensions(Reference):
+        """Wrong in the last element where the second and the last but one dimension are both longer than one."""
+
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            y = super().compute(operator, x)
+            if x.ndim == 8 and x.shape[1] > 1 and x.shape[6] > 1:
+                y[(-1,) * 8] ^= 1
+            return y
+
+    planted = bench(WrongInTwoDimensions())
+    first = judge_case(planted, case(clip(tensor((3, 2, 5, 2, 3, 2, 2, 3))), [2])).findings[0]
+    assert shrink(planted, first, Effort(shrinks=30)).case.operator.input.sizes == (1, 2, 1, 1, 1, 1, 2, 1)
 
 
 def planted_finding(backend: Any, one: Case) -> tuple[Bench, Finding]:
@@ -388,7 +402,7 @@ def test_a_fault_of_memory_is_reduced_to_the_smallest_tensor() -> None:
     first = judge_case(planted, case(clip(tensor((3, 40), strides=(50, 1))), placement=Placement(slack=64))).findings[0]
     found = smallest(planted, first)
     assert found.clause == "tensor.output.bounds"
-    assert found.case.operator.input == TensorDesc(DataType.INT8, (1, 1))
+    assert found.case.operator.input == TensorDesc(DataType.INT8, (1,))
     assert found.case.placement == Placement()
 
 
@@ -429,13 +443,13 @@ def test_a_case_whose_values_belong_together_is_not_shrunk() -> None:
     first = judge_case(planted, unconstrained([-128, 127, 0, 3, 2])).findings[0]
     assert smallest(planted, first) is first
     two_shapes = clip(tensor((5,)), tensor((1, 5)))
-    assert list(judging._shrunk(case(two_shapes))) == []
-    assert list(judging._shrunk(case(clip(tensor((5,)), tensor((5,), DataType.INT16))))) == []
+    assert list(smaller_cases(case(two_shapes))) == []
+    assert list(smaller_cases(case(clip(tensor((5,)), tensor((5,), DataType.INT16))))) == []
 
 
 def shapes(judged: Case) -> list[Any]:
     return [(item.operator.input.sizes, item.operator.input.strides, item.operator.output.strides)
-            for item in judging._shrunk(judged)]  # fmt: skip
+            for item in smaller_cases(judged)]  # fmt: skip
 
 
 def test_simpler_variants_come_in_order() -> None:
@@ -450,11 +464,12 @@ def test_simpler_variants_come_in_order() -> None:
     assert shapes(case(source)) == [((2,), None, None), ((2,), None, None), ((1,), (3,), None)]
     target = clip(tensor((2,)), tensor((2,), strides=(4,)))
     assert shapes(case(target)) == [((2,), None, None), ((2,), None, None), ((1,), None, (4,))]
-    moved, *_ = judging._shrunk(case(placement=Placement(front=16, in_place=True)))
+    moved, *_ = smaller_cases(case(placement=Placement(front=16, in_place=True)))
     assert moved.placement == Placement(in_place=True)
     in_place = case(clip(tensor((2,), strides=(3,))), placement=Placement(in_place=True))
-    for variant in judging._shrunk(in_place):
+    for variant in smaller_cases(in_place):
         assert variant.operator.input == variant.operator.output
+        assert variant != in_place, "a case that is no simpler would be taken for one, again and again"
 
 
 # -------------------------------------------------------------------------------------------- accounts

@@ -26,7 +26,8 @@ from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.real_number import Datum
 from dmlcts.specs.oracle.value_sets import Arithmetic
-from dmlcts.specs.oracle.vectorised import VectorOracle, fused_multiply_add
+from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add
+from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites import lattice
 from dmlcts.suites.selftest.exact_answers import F16, F32, F64, FORMATS, INF, INTEGERS, NEAREST_EVEN, TABLES, describe
 from dmlcts.suites.test_casting import _float16_bounds

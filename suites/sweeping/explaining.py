@@ -12,7 +12,7 @@ from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
 from dmlcts.suites.expectations import Finding, judge_case
 from dmlcts.suites.failures import failure_of
-from dmlcts.suites.judge import smallest
+from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.settings import Settings
 from dmlcts.suites.sweeping.targets import Target, described, sample
 from dmlcts.suites.sweeping.totals import Suspect, Totals

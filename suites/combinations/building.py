@@ -1,0 +1,203 @@
+"""From levels to a case, and from a case to the same one with a factor at its base level."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import ScaleBias, TensorDesc, UsageError
+from dmlcts.specs.models import FactorsTable
+from dmlcts.suites.bench import Bench
+from dmlcts.suites.cases import Case, Placement
+from dmlcts.suites.combinations import drawing, sizes
+from dmlcts.suites.combinations.classifying import stored_count
+from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of
+from dmlcts.suites.combinations.recipe import Recipe
+from dmlcts.suites.subjects import Subject
+from dmlcts.suites.values import Array, Values
+
+_PLACEMENTS = {
+    "apart": Placement(),
+    "in-place": Placement(front=1024, in_place=True),
+    "touching": Placement(front=256, gap=0),
+    "output-first": Placement(front=256, output_first=True),
+    "larger-region": Placement(slack=60),
+}
+_HISTORIES = {"again": "dispatched again", "after-another": "after another", "beside-another": "beside another"}
+_STRIDE_CLAUSES = {
+    "packed": "packed", "padded": "padded", "gap-2-16": "padded", "gap-2-24": "padded",
+    "permuted": "permuted", "reversed": "permuted", "broadcast": "broadcast",
+}  # fmt: skip
+
+
+def subject_of(bench: Bench, case: Case) -> Subject:
+    """The subject of a case that a covering array made."""
+    table = bench.tables.operator(case.operator.name)
+    seed = 0 if case.recipe is None else case.recipe.seed
+    return Subject(table, case.data_type, bench.level, seed, thorough=False)
+
+
+def space(subject: Subject, factors: FactorsTable | None, profile: str = "quick") -> Space:
+    """The factors and constraints of a subject.
+
+    Raises:
+        UsageError: no table of factors was loaded.
+    """
+    if factors is None:
+        raise UsageError("there is no table of factors", "reinstall dmlcts")
+    ranks = obliged_ranks(subject.table, subject.data_type, subject.level)
+    return space_of(factors, subject.table, subject.data_type, ranks, profile)
+
+
+def base_levels(space: Space) -> Mapping[str, str]:
+    """The base level of every factor."""
+    return {factor.name: factor.base for factor in space.factors}
+
+
+def counts_of(factors: FactorsTable) -> dict[str, tuple[int, int]]:
+    """The least and the greatest number of elements, by level of ``count``."""
+    return {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
+
+
+def without(bench: Bench, case: Case, factor: str) -> Case | None:
+    """The case with one factor at its base level and all else as it is.
+
+    Returns:
+        ``None`` where the case is no covering array's, has no such factor, has it at its base level already, or
+        where a constraint forbids that (strides in another order need their dimensions): then the factor cannot
+        be taken away by itself.
+    """
+    if case.recipe is None or bench.tables.factors is None:
+        return None
+    subject = subject_of(bench, case)
+    where = space(subject, bench.tables.factors)
+    known = where.factor(factor)
+    if known is None or case.recipe.level(factor) in (None, known.base):
+        return None
+    recipe = case.recipe.at(factor, known.base)
+    return build(subject, recipe, bench.tables.factors) if where.allows(dict(recipe.levels)) else None
+
+
+def removable(bench: Bench, case: Case) -> tuple[str, ...]:
+    """The factors of a case that are not at their base level and can be set to it, by :func:`without`."""
+    if case.recipe is None:
+        return ()
+    return tuple(factor for factor, _ in case.recipe.levels if without(bench, case, factor) is not None)
+
+
+def _generator(recipe: Recipe, name: str) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64([recipe.seed, zlib.crc32(name.encode())]))
+
+
+def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
+    """The case of these levels for a subject; what the levels leave open is drawn with the recipe's seed.
+
+    Args:
+        subject: the operator, the type and the level.
+        recipe: a level for every factor of the subject's space, which its constraints allow.
+        factors: the table of factors.
+    """
+    levels, data_type = recipe.by_factor, subject.data_type
+    counts = counts_of(factors)[levels["count"]]
+    shape = sizes.choose(
+        _generator(recipe, "sizes"), int(levels["rank"]), levels["spread"], levels["sides"], *counts
+    )  # fmt: skip
+    source = sizes.strides_for(_generator(recipe, "input-layout"), shape, levels["input-layout"])
+    target = sizes.strides_for(_generator(recipe, "output-layout"), shape, levels["output-layout"])
+    placement = _placement(recipe, levels["placement"])
+    if placement.in_place:
+        target = source
+    attributes, values = _attributes(subject, recipe, stored_count(TensorDesc(data_type, shape, source)))
+    history = levels["history"]
+    expectation = _HISTORIES.get(history, "oracle")
+    if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
+        expectation = "one value"
+    return Case(
+        subject.describe(shape, attributes, source, target), values, value_clause(subject, levels),
+        layout_clause(subject, levels), expectation, placement, recipe,
+    )  # fmt: skip
+
+
+def _placement(recipe: Recipe, level: str) -> Placement:
+    if level != "odd-offset":
+        return _PLACEMENTS[level]
+    odd = 16 * (1 + 2 * _generator(recipe, "placement").integers(0, 40, 2))
+    return Placement(front=int(odd[0]), gap=int(odd[1]))
+
+
+def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str, Any], Values]:
+    levels, data_type, table = recipe.by_factor, subject.data_type, subject.table
+    enumerations = {item.name: levels[item.name] for item in table.attributes if item.type == "ENUM"}
+    scaling = levels.get("scale-bias", "none")
+    power = drawing.exponent(_generator(recipe, "power"), data_type, scaling, fractions=bool(enumerations))
+    x: Array
+    if levels["input"] == "bulk":
+        bulk = Values.bulk(data_type, recipe.seed)
+        x = bulk.array(drawing.LENGTH)
+    else:
+        x = drawing.stream(_generator(recipe, "input"), data_type, levels["input"], power)
+    attributes: dict[str, Any] = dict(enumerations)
+    given: ScaleBias | None = None
+    if table.has_scale_bias:
+        given = drawing.scale_bias(_generator(recipe, "scale-bias"), data_type, scaling, x, power)
+        attributes |= {item.name: given for item in table.attributes if item.type == "DML_SCALE_BIAS"}
+    low, high = -math.inf, math.inf
+    if table.float_attributes:
+        seen = drawing.scaled(x, given, data_type)
+        bounds = drawing.bounds(
+            _generator(recipe, "bounds"), data_type, levels["bounds"], table.float_attributes, seen
+        )  # fmt: skip
+        attributes |= bounds
+        low, high = float(bounds.get("Min", low)), float(bounds.get("Max", high))
+    if levels["input"] == "bulk":
+        return attributes, bulk
+
+    def inside(value: float) -> bool:
+        return low < (value if given is None else value * float(given.scale) + float(given.bias)) < high
+
+    x = drawing.arranged(x, data_type, levels["input"], count, inside, _generator(recipe, "start"))
+    if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
+        x = drawing.with_limits(x, data_type)
+    return attributes, Values.of(x, data_type)
+
+
+def value_clause(subject: Subject, levels: Mapping[str, str]) -> str:
+    """The clause that a wrong value breaks, if it is wrong in a packed tensor as well."""
+    data_type, prefix = subject.data_type, subject.table.prefix
+    known = {clause.id for clause in subject.table.clauses}
+    wanted: list[str] = []
+    if levels.get("scale-bias", "none") != "none":
+        wanted = ["scale-bias"] if data_type.is_floating else ["scale-bias.integer"]
+    floating = data_type.is_floating
+    wanted += {
+        "equal": ["bounds.equal"],
+        "inverted": ["bounds.inverted"],
+        "infinite": ["bounds.infinite"],
+        "inexact": ["cast.float16" if floating else "cast.integer", "cast.inexact"],
+        "beyond": ["cast.float16-overflow" if floating else "cast.out-of-range", "cast.inexact"],
+        "no-number": ["nan.bound" if floating else "cast.nan"],
+    }.get(levels.get("bounds", ""), [])
+    for name in wanted:
+        if f"{prefix}.{name}" in known:
+            return f"{prefix}.{name}"
+    return subject.values_clause({item.name: levels.get(item.name) for item in subject.table.attributes
+                                  if item.type == "ENUM"})  # fmt: skip
+
+
+def layout_clause(subject: Subject, levels: Mapping[str, str]) -> str:
+    """The clause that is broken where the same values come out right from a packed tensor."""
+    if levels["placement"] == "in-place":
+        return subject.clause("in-place")
+    source, target = levels["input-layout"], levels["output-layout"]
+    if target not in ("none", "packed") and target != source:
+        return "tensor.strides.output"
+    for layout in (source, target):
+        if layout in _STRIDE_CLAUSES:
+            return f"tensor.strides.{_STRIDE_CLAUSES[layout]}"
+    places = {"odd-offset": "binding.offset", "touching": "binding.same-resource",
+              "output-first": "binding.same-resource"}  # fmt: skip
+    return places.get(levels["placement"], "tensor.position")

@@ -1,0 +1,159 @@
+"""The levels of any case, read from what is dispatched: the description, the values and the placement.
+
+Nothing here knows what a case was meant to be, so that what a plan promises and what its cases are can differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites import lattice
+from dmlcts.suites.cases import Case, Placement
+from dmlcts.suites.combinations.magnitudes import holds, magnitudes, needs_rounding, within
+from dmlcts.suites.combinations.sizes import layout_of, sides_of, spread_of
+from dmlcts.suites.values import Array, Values
+
+_LOOKED_AT = 1021
+_SMALL = 13  # integers below are neighbours of powers of two, nearly all of them
+_MANY = 0.25
+
+
+def levels_of(
+    case: Case, table: OperatorTable, counts: Mapping[str, tuple[int, int]], history: str = "fresh"
+) -> dict[str, str | None]:
+    """The level of every factor of a case; ``None`` where it has none of them.
+
+    Args:
+        case: the case.
+        table: its operator's table.
+        counts: the least and the greatest number of elements, by level of ``count``.
+        history: what ran before it, the level.
+    """
+    operator, data_type = case.operator, case.data_type
+    source = operator.input
+    found: dict[str, str | None] = {}
+    if table.has_scale_bias:
+        found["scale-bias"] = scale_bias_of(operator, data_type)
+    if table.float_attributes:
+        found["bounds"] = bounds_of(operator, table, data_type)
+    for item in table.attributes:
+        if item.type == "ENUM":
+            found[item.name] = str(operator.attributes[item.name])
+    number = source.element_count
+    found["rank"] = str(source.rank)
+    found["spread"] = spread_of(source.sizes)
+    found["sides"] = sides_of(source.sizes)
+    found["count"] = next((name for name, (low, high) in counts.items() if low <= number <= high), None)
+    found["input-layout"] = layout_of(source)
+    found["output-layout"] = layout_of(operator.output)
+    found["placement"] = placement_of(case.placement)
+    found["input"] = input_of(case.values, min(stored_count(source), _LOOKED_AT))
+    found["history"] = history
+    return found
+
+
+def stored_count(tensor: TensorDesc) -> int:
+    """How many elements a tensor holds, those that a stride of zero repeats once."""
+    return math.prod(
+        size for size, stride in zip(tensor.sizes, tensor.element_strides, strict=True) if stride or size == 1
+    )
+
+
+def scale_bias_of(operator: OperatorDesc, data_type: DataType) -> str | None:
+    """The level of ``scale-bias``; ``None`` where one of the two is infinite or a NaN."""
+    given = next((value for value in operator.attributes.values() if isinstance(value, ScaleBias)), None)
+    if given is None:
+        return "none"
+    scale, bias = float(given.scale), float(given.bias)
+    if not np.isfinite(scale) or not np.isfinite(bias):
+        return None
+    known = magnitudes(data_type)
+    if scale == 0:
+        return "zero"
+    if abs(scale) >= 2.0**known.overflowing or abs(bias) >= 2.0 ** (known.most - 1):
+        return "overflowing"
+    if abs(scale) <= 2.0**known.tiny:
+        return "tiny"
+    if abs(scale) >= 2.0**known.large:
+        return "large"
+    if needs_rounding(scale, data_type) or needs_rounding(bias, data_type):
+        return "inexact"
+    if scale < 0 or bias < 0:
+        return "negative"
+    if scale == 1:
+        return "bias-only" if bias else "identity"
+    return "both" if bias else "scale-only"
+
+
+def bounds_of(operator: OperatorDesc, table: OperatorTable, data_type: DataType) -> str:
+    """The level of ``bounds``."""
+    values = [np.float32(operator.attributes[name]) for name in table.float_attributes]  # type: ignore[arg-type]
+    finite = [value for value in values if np.isfinite(value)]
+    if any(np.isnan(value) for value in values):
+        return "no-number"
+    if any(not within(value, data_type) for value in finite) or (len(finite) < len(values) and not data_type.is_floating):
+        return "beyond"
+    if len(finite) < len(values):
+        return "infinite"
+    low, high = operator.attributes.get("Min"), operator.attributes.get("Max")
+    if isinstance(low, np.float32) and isinstance(high, np.float32) and low >= high:
+        return "equal" if low == high else "inverted"
+    if any(not holds(value, data_type) for value in values):
+        return "inexact"
+    if any(value == 0 and np.signbit(value) for value in values):
+        return "negative-zero"
+    return "extreme" if any(value in _limits(data_type) for value in values) else "ordinary"
+
+
+@lru_cache(maxsize=16)
+def _limits(data_type: DataType) -> frozenset[np.float32]:
+    if data_type.is_floating:
+        most = np.float32(np.finfo(data_type.numpy).max)
+        return frozenset({most, -most})
+    return frozenset(value for value in lattice.limits_as_float(data_type) if value != 0)
+
+
+def placement_of(placement: Placement) -> str:
+    """The level of ``placement``."""
+    if placement.in_place:
+        return "in-place"
+    if placement.output_first:
+        return "output-first"
+    if placement.slack:
+        return "larger-region"
+    if placement.gap == 0:
+        return "touching"
+    return "odd-offset" if placement.front % 32 == 16 else "apart"
+
+
+@lru_cache(maxsize=4096)
+def input_of(values: Values, number: int) -> str:
+    """The level of ``input``, from the first ``number`` elements."""
+    if values.data is None:
+        return "bulk"
+    return kind_of(values.array(number), values.data_type)
+
+
+def kind_of(x: Array, data_type: DataType) -> str:
+    """The level of ``input`` that the elements of an explicit stream have."""
+    if data_type.is_floating:
+        with np.errstate(all="ignore"):
+            size = np.abs(x)
+            several = {
+                "specials": ~np.isfinite(x) | (x == 0),
+                "subnormals": (size < np.finfo(x.dtype).smallest_normal) & (x != 0),
+                "ties": np.isfinite(x) & (size - np.trunc(size) == 0.5),
+            }
+        for name, shown in several.items():
+            if np.count_nonzero(shown) >= _MANY * x.size:
+                return name
+        known = np.isin(x, lattice.inputs(data_type))
+    else:
+        known = np.isin(x, lattice.inputs(data_type)) & ((x >= _SMALL) | (x + x.dtype.type(_SMALL) <= 0))
+    return "lattice" if 2 * np.count_nonzero(known) >= x.size else "distinct"

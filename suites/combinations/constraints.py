@@ -1,0 +1,108 @@
+"""What does not go together: the table's constraints as relations, the sets of levels that are allowed.
+
+Most constraints are names in the table. Three need a rule, and have it here: ``sizes`` (there must be sizes of
+that rank, spread and kind with so many elements), ``order`` (an order of dimensions needs enough of them), and
+``same-layout`` (in place, input and output have one layout).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dmlcts.specs import DataType
+from dmlcts.specs.models import ConstraintRow, FactorsTable
+from dmlcts.suites.combinations.sizes import dimensions, exists
+
+LAYOUTS = ("input-layout", "output-layout")
+_LEAST_DIMENSIONS = {"reversed": 2, "permuted": 3}
+Levels = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A constraint on some factors.
+
+    Attributes:
+        id: the constraint's id.
+        factors: the names of the factors that it is about.
+        allowed: what it allows: the positions of their levels.
+    """
+
+    id: str
+    factors: tuple[str, ...]
+    allowed: frozenset[tuple[int, ...]]
+
+
+def relations_of(
+    table: FactorsTable, levels: Levels, counts: Mapping[str, tuple[int, int]], data_type: DataType
+) -> tuple[Relation, ...]:
+    """The constraints that the levels of an operator on a type are under.
+
+    Args:
+        table: the table of factors.
+        levels: the levels of every factor, by its name.
+        counts: the least and the greatest number of elements, by level.
+        data_type: the type.
+    """
+    found = []
+    for row in table.constraints:
+        if row.data_types != "all" and (row.data_types == "floating") != data_type.is_floating:
+            continue
+        if row.holds is None:
+            found += _named(row, levels)
+        elif row.holds == "sizes":
+            found += _sizes(row, levels, counts)
+        elif row.holds == "order":
+            found += [relation for name in LAYOUTS for relation in _order(row, levels, name)]
+        else:
+            found += _same_layout(row, levels)
+    return tuple(found)
+
+
+def _relation(row: ConstraintRow, levels: Levels, names: tuple[str, ...], allowed: set[tuple[str, ...]]) -> Relation:
+    index = {name: {level: place for place, level in enumerate(levels[name])} for name in names}
+    return Relation(
+        row.id, names,
+        frozenset(tuple(index[name][level] for name, level in zip(names, one, strict=True)) for one in allowed),
+    )  # fmt: skip
+
+
+def _named(row: ConstraintRow, levels: Levels) -> list[Relation]:
+    sides = {**row.when, **row.never}
+    if not set(sides) <= set(levels):
+        return []
+    names = tuple(sides)
+    allowed = {
+        one for one in itertools.product(*(levels[name] for name in names))
+        if not all(level in sides[name] for name, level in zip(names, one, strict=True))
+    }  # fmt: skip
+    return [_relation(row, levels, names, allowed)]
+
+
+def _sizes(row: ConstraintRow, levels: Levels, counts: Mapping[str, tuple[int, int]]) -> list[Relation]:
+    names = ("rank", "spread", "sides", "count")
+    allowed = {
+        one for one in itertools.product(*(levels[name] for name in names))
+        if exists(int(one[0]), one[1], one[2], *counts[one[3]])
+    }  # fmt: skip
+    return [_relation(row, levels, names, allowed)]
+
+
+def _order(row: ConstraintRow, levels: Levels, layout: str) -> list[Relation]:
+    names = ("rank", "spread", layout)
+    allowed = {
+        one for one in itertools.product(*(levels[name] for name in names))
+        if dimensions(int(one[0]), one[1]) >= _LEAST_DIMENSIONS.get(one[2], 0)
+    }  # fmt: skip
+    return [_relation(row, levels, names, allowed)]
+
+
+def _same_layout(row: ConstraintRow, levels: Levels) -> list[Relation]:
+    names = ("placement", *LAYOUTS)
+    allowed = {
+        one for one in itertools.product(*(levels[name] for name in names))
+        if one[0] != "in-place" or one[1] == one[2]
+    }  # fmt: skip
+    return [_relation(row, levels, names, allowed)]

@@ -1,0 +1,147 @@
+"""The factors of one operator on one data type, with their levels, as the table of factors and its own table say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from dmlcts.specs import DataType, FeatureLevel
+from dmlcts.specs.models import FactorRow, FactorsTable, OperatorTable
+from dmlcts.suites.combinations.constraints import Relation, relations_of
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One thing that varies.
+
+    Attributes:
+        name: the table's name, or that of the enumeration.
+        levels: the names of its levels.
+        base: the level that an ordinary case has.
+        masks: the levels that hide what other factors do.
+        strengths: for each level, with how many levels of other factors at once (itself included) it is tried.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    base: str
+    masks: frozenset[str]
+    strengths: tuple[int, ...]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The position of each level."""
+        return {name: position for position, name in enumerate(self.levels)}
+
+
+@dataclass(frozen=True)
+class Space:
+    """The factors of one operator on one type at one level, and what does not go together.
+
+    Two types with equal factors and relations have equal spaces, and share their covering array.
+
+    Attributes:
+        factors: in the table's order.
+        relations: the levels that go together, for each constraint.
+        strength: how many levels at once are tried in all combinations.
+    """
+
+    factors: tuple[Factor, ...]
+    relations: tuple[Relation, ...]
+    strength: int
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """The place of each factor among the factors."""
+        return {factor.name: place for place, factor in enumerate(self.factors)}
+
+    def factor(self, name: str) -> Factor | None:
+        """The factor of that name, where there is one."""
+        place = self.position.get(name)
+        return None if place is None else self.factors[place]
+
+    def allows(self, levels: dict[str, str]) -> bool:
+        """Whether no constraint speaks against these levels, one for every factor."""
+        return self.against(levels) is None
+
+    def against(self, levels: dict[str, str]) -> Relation | None:
+        """The first constraint that speaks against these levels, one for every factor."""
+        row = {factor.name: factor.index[levels[factor.name]] for factor in self.factors}
+        for relation in self.relations:
+            if tuple(row[name] for name in relation.factors) not in relation.allowed:
+                return relation
+        return None
+
+
+def _levels(row: FactorRow, table: OperatorTable, data_type: DataType, ranks: tuple[int, ...]) -> tuple[str, ...]:
+    if row.levels_of == "ranks":
+        return tuple(str(rank) for rank in ranks)
+    return tuple(level.name for level in row.levels if level.applies(table, data_type))
+
+
+def space_of(
+    factors: FactorsTable, table: OperatorTable, data_type: DataType, ranks: tuple[int, ...], profile: str
+) -> Space:
+    """The space of an operator on a type.
+
+    Args:
+        factors: the table of factors.
+        table: the operator's table.
+        data_type: the type.
+        ranks: the ranks that the judged level obliges.
+        profile: "quick", "full" or "certification".
+    """
+    return _space(_Keyed(factors), _Keyed(table), data_type, ranks, profile)
+
+
+class _Keyed:
+    """A table as part of a cache's key: by its identity."""
+
+    def __init__(self, table: FactorsTable | OperatorTable) -> None:
+        self.table = table
+
+    def __hash__(self) -> int:
+        return id(self.table)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and self.table is other.table
+
+
+@lru_cache(maxsize=256)
+def _space(given: _Keyed, operator: _Keyed, data_type: DataType, ranks: tuple[int, ...], profile: str) -> Space:
+    factors, table = given.table, operator.table
+    assert isinstance(factors, FactorsTable) and isinstance(table, OperatorTable)  # noqa: PT018, S101  # space_of gave them
+    strength: int = getattr(factors.strengths, profile)
+    found = []
+    for row in factors.factors:
+        owners = [item for item in table.attributes if item.type == row.of]
+        if row.of != "case" and not owners:
+            continue
+        named: list[tuple[str, tuple[str, ...]]] = [(row.name, _levels(row, table, data_type, ranks))]
+        if row.levels_of == "enumerators":
+            named = [(item.name, item.enumerators) for item in owners]
+        masks = frozenset(level.name for level in row.levels if level.masks)
+        for name, levels in named:
+            base = row.base if row.base in levels else levels[0]
+            strengths = tuple(_strength(factors, row.name, level, data_type, profile, strength) for level in levels)
+            found.append(Factor(name, levels, base, masks & set(levels), strengths))
+    counts = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
+    by_name = {factor.name: factor.levels for factor in found}
+    return Space(tuple(found), relations_of(factors, by_name, counts, data_type), strength)
+
+
+def _strength(
+    factors: FactorsTable, factor: str, level: str, data_type: DataType, profile: str, strength: int
+) -> int:  # fmt: skip
+    limits = [
+        economy.strength for economy in factors.economies
+        if profile in economy.profiles and data_type.name in (economy.data_types or (data_type.name,))
+        and level in economy.levels.get(factor, ())
+    ]  # fmt: skip
+    return min([strength, *limits])
+
+
+def obliged_ranks(table: OperatorTable, data_type: DataType, level: FeatureLevel) -> tuple[int, ...]:
+    """The ranks that ``level`` obliges; where it obliges none, those that any level lists."""
+    obliged = tuple(rank for rank in range(1, 9) if table.obliged(data_type, rank, level))
+    return obliged or tuple(rank for rank in range(1, 9) if table.listed(data_type, rank)) or (4,)

@@ -1,0 +1,66 @@
+"""What counts as large, tiny and overflowing for a scale or a bias, and as a value of the type for a bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from dmlcts.specs import DataType
+
+
+@dataclass(frozen=True)
+class Magnitudes:
+    """The magnitudes that divide the levels of ``scale-bias``, as exponents of two.
+
+    Attributes:
+        most: every value of the type is below two to this.
+        large: a scale of at least two to this is large.
+        overflowing: a scale of at least two to this is overflowing.
+        tiny: a scale of at most two to this is tiny.
+    """
+
+    most: int
+    large: int
+    overflowing: int
+    tiny: int
+
+
+@lru_cache(maxsize=16)
+def magnitudes(data_type: DataType) -> Magnitudes:
+    """Those of a type."""
+    if data_type is DataType.FLOAT16:
+        return Magnitudes(16, 4, 12, -8)
+    if data_type.is_floating:
+        most = int(np.finfo(data_type.numpy).maxexp)
+        return Magnitudes(most, most // 4, most - 28, -40)
+    bits = 8 * data_type.itemsize - data_type.is_signed
+    return Magnitudes(bits, bits // 3 + 1, bits - 2, -3)
+
+
+def holds(value: float | np.float32, data_type: DataType) -> bool:
+    """Whether a finite value is one of the type's, without rounding."""
+    if not data_type.is_floating:
+        limits = np.iinfo(data_type.numpy)
+        return float(value).is_integer() and limits.min <= int(value) <= limits.max
+    with np.errstate(over="ignore"):
+        return float(data_type.numpy.type(value)) == float(value)
+
+
+def within(value: float | np.float32, data_type: DataType) -> bool:
+    """Whether a finite value is within the type's range, so that a cast of it is fixed but for rounding."""
+    if data_type is DataType.FLOAT16:
+        return abs(float(value)) < 65520.0
+    if data_type.is_floating:
+        return True
+    limits = np.iinfo(data_type.numpy)
+    return bool(limits.min <= int(value) <= limits.max)
+
+
+def needs_rounding(value: float | np.float32, data_type: DataType) -> bool:
+    """Whether a scale or bias is no value of the type, or one with so many digits that products of it are rounded."""
+    if data_type is DataType.FLOAT32:
+        mantissa, _ = np.frexp(np.float64(value))
+        return not float(mantissa * 4096).is_integer()
+    return not (holds(value, data_type) if data_type.is_floating else float(value).is_integer())

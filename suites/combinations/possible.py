@@ -1,0 +1,94 @@
+"""Which combinations of levels there can be: exactly, by joining the constraints and eliminating factors.
+
+A combination counts where a whole row has it whose other factors are at levels that mask nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.suites.combinations.factors import Space
+
+Bits = NDArray[np.bool_]
+_Tensor = tuple[tuple[int, ...], Bits]
+
+
+def flat_offsets(space: Space) -> NDArray[np.intp]:
+    """Where each factor's levels begin, if those of all factors are counted through."""
+    return np.cumsum([0, *(len(factor.levels) for factor in space.factors)])[:-1].astype(np.intp)
+
+
+def _projected(tensors: Sequence[_Tensor], kept: Sequence[int], sizes: Sequence[int]) -> Bits:
+    """Which levels of the kept factors go together with some levels of the others."""
+    pool = list(tensors)
+    gone = sorted({factor for scope, _ in pool for factor in scope} - set(kept))
+    while gone:
+        scopes = {factor: set().union(*(scope for scope, _ in pool if factor in scope)) for factor in gone}
+        factor = min(gone, key=lambda one: float(np.prod([sizes[other] for other in scopes[one]])))
+        gone.remove(factor)
+        scope = tuple(sorted(scopes[factor] - {factor}))
+        joined = _joined([one for one in pool if factor in one[0]], (*scope, factor), sizes)
+        pool = [one for one in pool if factor not in one[0]] + [(scope, joined.any(-1))]
+    return _joined(pool, kept, sizes)
+
+
+def _joined(tensors: Sequence[_Tensor], scope: Sequence[int], sizes: Sequence[int]) -> Bits:
+    found = np.ones([sizes[factor] for factor in scope], bool)
+    for names, bits in tensors:
+        order = sorted(range(len(names)), key=lambda place: scope.index(names[place]))
+        shape = [sizes[factor] if factor in names else 1 for factor in scope]
+        found &= bits.transpose(order).reshape(shape)
+    return found
+
+
+def _combinations(space: Space, together: int, *, usable: bool) -> Bits:
+    """A symmetric array over all levels counted through: which combinations some row has."""
+    sizes = [len(factor.levels) for factor in space.factors]
+    offsets = flat_offsets(space)
+    place = space.position
+    tensors: list[_Tensor] = []
+    for relation in space.relations:
+        scope = tuple(place[name] for name in relation.factors)
+        allowed = np.zeros([sizes[factor] for factor in scope], bool)
+        allowed[tuple(np.array(sorted(relation.allowed)).T)] = True
+        tensors.append((scope, allowed))
+    clear = [
+        ((index,), np.array([
+            level not in factor.masks and (strength > 0 or not usable)
+            for level, strength in zip(factor.levels, factor.strengths, strict=True)
+        ]))
+        for index, factor in enumerate(space.factors)
+    ]  # fmt: skip
+    total = int(sum(sizes))
+    found = np.zeros([total] * together, bool)
+    for kept in itertools.combinations(range(len(sizes)), together):
+        others = [one for index, one in enumerate(clear) if index not in kept]
+        bits = _projected([*tensors, *others], kept, sizes)
+        for order in itertools.permutations(range(together)):
+            index = tuple(slice(offsets[kept[one]], offsets[kept[one]] + sizes[kept[one]]) for one in order)
+            found[index] = bits.transpose(order)
+    found.setflags(write=False)
+    return found
+
+
+@lru_cache(maxsize=256)
+def possible(space: Space, together: int) -> Bits:
+    """Which combinations of so many levels there can be; symmetric, over all levels counted through."""
+    return _combinations(space, together, usable=False)
+
+
+def asked(space: Space, together: int) -> Bits:
+    """Which of them the profile asks for: all whose levels are combined so often there (a copy)."""
+    strengths = np.array([strength for factor in space.factors for strength in factor.strengths])
+    enough = strengths >= together
+    found = _combinations(space, together, usable=True) if (strengths == 0).any() else possible(space, together).copy()
+    for axis in range(together):
+        shape = [1] * together
+        shape[axis] = -1
+        found = found & enough.reshape(shape)
+    return found

@@ -1,0 +1,31 @@
+"""The cases of a subject's covering array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.cases import Case
+from dmlcts.suites.combinations.building import build, space
+from dmlcts.suites.combinations.covering import covering_array
+from dmlcts.suites.combinations.recipe import Recipe
+from dmlcts.suites.subjects import Subject
+
+
+def profile_of(subject: Subject) -> str:
+    """The profile whose combinations the subject is to have."""
+    return "full" if subject.thorough else "quick"
+
+
+def recipes(subject: Subject, tables: Tables) -> Iterator[Recipe]:
+    """The rows of the subject's covering array, each with a seed of its own."""
+    array = covering_array(space(subject, tables.factors, profile_of(subject)), subject.seed)
+    for index, row in enumerate(array.rows):
+        yield Recipe(array.levels(row), (subject.seed << 16) + index)
+
+
+def planned_cases(subject: Subject, tables: Tables) -> Iterator[Case]:
+    """The cases of the subject's covering array, one after another."""
+    if tables.factors is not None:
+        for recipe in recipes(subject, tables):
+            yield build(subject, recipe, tables.factors)

@@ -1,0 +1,1 @@
+"""From something that is wrong to what is to blame: smaller cases, what a fault needs, and the clause it breaks."""
