@@ -26,7 +26,7 @@ from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.real_number import Datum
 from dmlcts.specs.oracle.value_sets import Arithmetic
-from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add
+from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add, fused_multiply_add_float64
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites import lattice
 from dmlcts.suites.selftest.exact_answers import F16, F32, F64, FORMATS, INF, INTEGERS, NEAREST_EVEN, TABLES, describe
@@ -235,7 +235,12 @@ def fused_dissent(data_type: DataType, triple: Triple, outside: np.ndarray) -> d
     members = [exact.member(int(operand.view(data_type.bits_dtype)[0])) for operand in operands]
     results = exact.fused_multiply_add(*members)
     answers = [Acceptable(frozenset({member} - {None}), any_nan=member is None) for member in results]
-    quick = fused_multiply_add(*operands, data_type.numpy)
+    if data_type is F64:
+        x, scale, bias = operands
+        quick = fused_multiply_add_float64(x, np.float32(scale[0]), np.float32(bias[0]))
+        quick = np.where((quick == 0) & (outside == 0), outside, quick)  # where it is used either zero is accepted
+    else:
+        quick = fused_multiply_add(*operands, data_type.numpy)
     return dissenters(outside, data_type, exact=answers, vectorised=acceptables(quick, data_type))
 
 
