@@ -224,8 +224,8 @@ class Float32ProductTruncated(Reference):
         return np.where(grown, np.nextafter(product, np.float32(0)), product) + scale_bias.bias
 
 
-class Float16ResultTruncated(Reference):
-    """On FLOAT16 x * scale + bias is rounded toward zero."""
+class Float16ResultAwayFromZero(Reference):
+    """On FLOAT16 x * scale + bias is rounded away from zero; toward zero would be permitted."""
 
     clause = "clip.scale-bias"
 
@@ -234,7 +234,8 @@ class Float16ResultTruncated(Reference):
         if data_type is not DataType.FLOAT16:
             return y
         wide = x.astype(np.float64) * np.float64(scale_bias.scale) + np.float64(scale_bias.bias)
-        return np.where(np.abs(y.astype(np.float64)) > np.abs(wide), np.nextafter(y, np.float16(0)), y)
+        away = np.copysign(np.float16(np.inf), y)
+        return np.where(np.abs(y.astype(np.float64)) < np.abs(wide), np.nextafter(y, away), y)
 
 
 class OverflowSaturates(Reference):
