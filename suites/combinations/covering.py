@@ -80,7 +80,7 @@ class _Builder:
 
     def cover(self, together: int) -> None:
         """Add rows until every asked combination of so many levels stands in one."""
-        self.left = asked(self.space, together)
+        self.left = asked(self.space, together).copy()
         for row in self.rows:
             self._strike(row, together)
         while self.left.any():
