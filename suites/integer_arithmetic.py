@@ -39,7 +39,8 @@ def telling_inputs(data_type: DataType) -> Any:
     """Small numbers and halves, the type's limits, half of them, and what FLOAT32 and FLOAT64 cannot hold."""
     limits = np.iinfo(data_type.numpy)
     least, most = int(limits.min), int(limits.max)
-    places = [0, 1, 2, 3, 5, 7, 25, 50, 75, 100, 1 << 24, 3 << 24, 1 << 53, 3 << 53, most // 2, most // 3]
+    beside_tie = (1 << 24) + 1 << 32  # and one more breaks the tie, if the lower word is looked at
+    places = [0, 1, 2, 3, 5, 7, 25, 50, 75, 100, 1 << 24, 3 << 24, 1 << 53, 3 << 53, beside_tie, most // 2, most // 3]
     positive = [place + step for place in (*places, most // 4 * 3) for step in (0, 1)]
     found = {*positive, *(-one for one in positive), most - 1, most, least, least + 1, least // 2}
     return np.array(sorted(one for one in found if least <= one <= most), data_type.numpy)

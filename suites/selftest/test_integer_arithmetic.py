@@ -84,9 +84,9 @@ def test_whole_factors_are_named(data_type: DataType) -> None:
     single = named(data_type, observed(floating(np.float32), data_type, WHOLE))
     double = named(data_type, observed(floating(np.float64), data_type, WHOLE))
     wide, widest = data_type in WIDE, data_type.itemsize == 8
-    assert single == ("in FLOAT32, saturates" if wide else "exact, saturates")
-    ways = ("in FLOAT64, saturates", "in FLOAT64, separate, saturates") if widest else ("exact, saturates",)
-    assert double in ways
+    ways = ["exact"], ["in FLOAT32", "in FLOAT32, separate"], ["in FLOAT64", "in FLOAT64, separate"]
+    assert single.removesuffix(", saturates") in ways[1 if wide else 0]
+    assert double.removesuffix(", saturates") in ways[2 if widest else 0]
 
 
 def test_groups_that_differ_are_told_apart_and_those_that_agree_together() -> None:
