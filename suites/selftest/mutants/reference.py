@@ -148,6 +148,8 @@ class Reference:
         if data_type.is_floating:
             wide = x.astype(np.float32) * scale_bias.scale + scale_bias.bias
             return wide.astype(x.dtype)
+        if scale_bias.scale == 1 and scale_bias.bias == 0:
+            return x  # FLOAT64 does not hold every 64-bit integer
         exact = x.astype(np.float64) * np.float64(scale_bias.scale) + np.float64(scale_bias.bias)
         return self.saturate(exact, data_type)
 
