@@ -224,8 +224,8 @@ class Float32ProductTruncated(Reference):
         return np.where(grown, np.nextafter(product, np.float32(0)), product) + scale_bias.bias
 
 
-class Float16ResultRoundedAway(Reference):
-    """On FLOAT16 x * scale + bias is rounded away from zero, where to nearest and toward zero are permitted."""
+class Float16ResultAwayFromZero(Reference):
+    """On FLOAT16 x * scale + bias is rounded away from zero; toward zero would be permitted."""
 
     clause = "clip.scale-bias"
 
@@ -234,8 +234,8 @@ class Float16ResultRoundedAway(Reference):
         if data_type is not DataType.FLOAT16:
             return y
         wide = x.astype(np.float64) * np.float64(scale_bias.scale) + np.float64(scale_bias.bias)
-        inward = np.abs(y.astype(np.float64)) < np.abs(wide)
-        return np.where(inward, np.nextafter(y, np.copysign(np.float16(np.inf), y)), y)
+        away = np.copysign(np.float16(np.inf), y)
+        return np.where(np.abs(y.astype(np.float64)) < np.abs(wide), np.nextafter(y, away), y)
 
 
 class Float16SubnormalResultsFlushed(Reference):
