@@ -331,20 +331,6 @@ class IntegerOverflowEscapes(Reference):
         return np.where((exact > limits.max) | (exact < limits.min), self.saturate(exact, operator.input.data_type), y)
 
 
-class IntegerOverflowIsZero(Reference):
-    """Where x * scale + bias overflows an integer type it becomes 0, whatever the bounds make of that."""
-
-    clause = "clip.scale-bias.integer-inexact"
-
-    def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
-        y = super().scale_bias(x, scale_bias, data_type)
-        if data_type.is_floating:
-            return y
-        exact = x.astype(np.float64) * np.float64(scale_bias.scale) + np.float64(scale_bias.bias)
-        limits = np.iinfo(x.dtype)
-        return np.where((exact > limits.max) | (exact < limits.min), np.zeros_like(y), y)
-
-
 class IntegerFactorsTruncated(Reference):
     """Scale and bias are truncated to integers before they scale integers, so that a scale of 1.5 is 1."""
 
@@ -354,28 +340,6 @@ class IntegerFactorsTruncated(Reference):
         if not data_type.is_floating:
             scale_bias = ScaleBias(np.trunc(scale_bias.scale), np.trunc(scale_bias.bias))
         return super().scale_bias(x, scale_bias, data_type)
-
-
-class IntegerFractionsAreConstant(Reference):
-    """A scale with a fraction makes every integer the least value of the type, as a failed conversion does."""
-
-    clause = "threshold.scale-bias.integer-inexact"
-
-    def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
-        if data_type.is_floating or scale_bias.scale == np.trunc(scale_bias.scale):
-            return super().scale_bias(x, scale_bias, data_type)
-        return np.full_like(x, np.iinfo(x.dtype).min)
-
-
-class UnitScaleInFloat32(Reference):
-    """Scale 1 and bias 0 take integers through FLOAT32, which loses those beyond 2^24."""
-
-    clause = "clip.scale-bias.integer"
-
-    def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
-        if data_type.is_floating or scale_bias.scale != 1 or scale_bias.bias != 0:
-            return super().scale_bias(x, scale_bias, data_type)
-        return self.saturate(x.astype(np.float32).astype(np.float64), data_type)
 
 
 class ThresholdFractionsUnclamped(Reference):
