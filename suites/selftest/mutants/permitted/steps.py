@@ -50,8 +50,9 @@ class Permitted(Reference):
         return rounded
 
     def factors(self, scale_bias: ScaleBias, data_type: DataType) -> tuple[Any, Any]:
-        """Scale and bias as they enter the arithmetic."""
-        return np.asarray(scale_bias.scale), np.asarray(scale_bias.bias)
+        """Scale and bias as they enter the arithmetic; a subnormal FLOAT32 is a normal FLOAT64."""
+        wide = np.float64 if data_type is DataType.FLOAT64 else np.float32
+        return np.asarray(scale_bias.scale, wide), np.asarray(scale_bias.bias, wide)
 
     def narrowed(self, wide: Array, dtype: np.dtype[Any]) -> Array:
         """What ScaleBias computed in a wider format, in the tensor's."""
