@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -181,8 +182,8 @@ class _IntegerOracle:
         neighbours = {math.floor(datum.fraction), math.ceil(datum.fraction)}
         return frozenset(value for value in neighbours if value in self.integers)
 
-    def _evaluate(self, expression: Expression, x: int) -> frozenset[int]:
-        """The formula over exact integers, for every combination of attribute values."""
+    def _evaluate(self, expression: Expression, x: Any) -> frozenset[Any]:
+        """The formula over exact integers (``x`` may be an infinity too), for every combination of attribute values."""
         match expression:
             case Name("x"):
                 return frozenset({x})
@@ -201,13 +202,25 @@ class _IntegerOracle:
 
     def acceptable(self, bits: int) -> Acceptable:
         """The formula over every g of the input; a result outside the type wraps modulo 2^bits."""
-        inputs = frozenset({self.integers.wrapped(bits)})  # from two's complement
+        x = self.integers.wrapped(bits)  # from two's complement
+        inputs, results = frozenset({x}), set[int]()
         if self.scale_bias is not None:
             if not self.scale_bias.finite:
                 return Acceptable(frozenset(), any_value=True)
-            inputs = frozenset(g for x in inputs for g in self.scale_bias.applied(x))
-        results = (value for x in inputs for value in self._evaluate(self.formula, x))
+            inputs = self.scale_bias.applied(x)
+            if _selects(self.formula):
+                for wide, stored in self.scale_bias.beyond(x):
+                    results |= stored if wide in self._evaluate(self.formula, wide) else frozenset()
+        results.update(value for g in inputs for value in self._evaluate(self.formula, g))
         return Acceptable(frozenset(self.integers.encode(value) for value in results))
+
+
+def _selects(expression: Expression) -> bool:
+    """Whether the formula is made of min and max alone, so that it gives one of its operands."""
+    match expression:
+        case Call(function, arguments):
+            return function in ("min", "max") and all(_selects(argument) for argument in arguments)
+    return True
 
 
 def _unchanged(value: int) -> int:

@@ -67,6 +67,18 @@ class IntegerScaleBias:
             reals.add(_nearest(form, operand * self.scale + self.bias))
         return reals
 
+    def beyond(self, x: int) -> Iterable[tuple[int | float, frozenset[int]]]:
+        """Every result outside the type, an integer or an infinity, with the integers of the type it is stored as."""
+        if self.identity:
+            return
+        for real in self._reals(x):
+            if not isinstance(real, Fraction):
+                yield real, frozenset(self._stored(real))
+                continue
+            for whole in (math.floor(real), math.ceil(real)):
+                if whole not in self.integers:
+                    yield whole, frozenset(self._stored(Fraction(whole)))
+
     def _stored(self, real: Real) -> Iterable[int]:
         """The integers of the type that a real number may become: its floor and its ceiling, stored."""
         integers = self.integers

@@ -71,6 +71,26 @@ def scaled(x: Array, scale_bias: ScaleBias) -> Alternatives:
     return distinct(found)
 
 
+def beyond(x: Array, scale_bias: ScaleBias) -> Iterator[tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]]:
+    """What results outside the type are stored as, and which elements' results are above and below it."""
+    if _is_identity(scale_bias):
+        return
+    limits = np.iinfo(x.dtype)
+    scale, bias = Fraction(float(scale_bias.scale)), Fraction(float(scale_bias.bias))
+    with np.errstate(all="ignore"):
+        wholes: list[tuple[Whole, NDArray[np.bool_] | None]] = [
+            (whole, None) for whole in floor_and_ceiling(x, scale, bias)
+        ]
+        for real in distinct(_in_floating_point(x, scale_bias)):
+            endless = ~np.isfinite(real)
+            wholes += [(Whole.of_floats(rounded), endless) for rounded in distinct((np.floor(real), np.ceil(real)))]
+        for whole, infinite in wholes:
+            above, below = whole.above(int(limits.max)), whole.below(int(limits.min))
+            if above.any() or below.any():
+                for stored in whole.stored(x.dtype, infinite):
+                    yield stored, above, below
+
+
 def _in_floating_point(x: Array, scale_bias: ScaleBias) -> Iterator[NDArray[np.float64]]:
     """X * scale + bias separate and fused, in FLOAT32 and in FLOAT64; each as FLOAT64."""
     scale, bias = np.asarray(scale_bias.scale), np.asarray(scale_bias.bias)

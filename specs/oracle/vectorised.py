@@ -222,6 +222,7 @@ class VectorOracle:
         with np.errstate(all="ignore"):
             inputs, any_value = self._inputs(x)
             found = self._evaluate(inputs)
+            found += self._stored_from_beyond(x, found[0])
             if self.data_type.is_floating and not self.strict:
                 found = self._with_nan_latitude(found, inputs)
         alternatives = tuple(np.ascontiguousarray(np.broadcast_to(array, x.shape)) for array in found)
@@ -243,6 +244,38 @@ class VectorOracle:
             admitted = self.acceptance(x[once]).admits(output[once])
             wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
+
+    def _stored_from_beyond(self, x: Array, base: Array) -> Alternatives:
+        """Integers that ScaleBias takes out of the type, where min and max give them again, as they are stored."""
+        scale_bias = self.scale_bias
+        if scale_bias is None or self.data_type.is_floating or not vector_integer_scale_bias.is_finite(scale_bias):
+            return []
+        limits = np.iinfo(self.data_type.numpy)
+        upward, downward = (self._gives_again(edge) for edge in (int(limits.max) + 1, int(limits.min) - 1))
+        if not (upward or downward):
+            return []
+        nowhere = np.zeros(x.shape, bool)
+        found = []
+        for stored, above, below in vector_integer_scale_bias.beyond(x, scale_bias):
+            kept = (above if upward else nowhere) | (below if downward else nowhere)
+            found.append(np.where(kept, stored, base))
+        return distinct(found)
+
+    def _gives_again(self, number: int) -> bool:
+        """Whether the formula, made of min and max alone, can give a number outside the type that it is applied to."""
+
+        def values(expression: Expression) -> set[int]:
+            match expression:
+                case Name("x"):
+                    return {number}
+                case Name(name):
+                    return {int(value) for value in self.attributes[name]}
+                case Call("min" | "max" as function, arguments):
+                    pick = min if function == "min" else max
+                    return {pick(pair) for pair in itertools.product(*(values(argument) for argument in arguments))}
+            return set()
+
+        return number in values(self.expression)
 
     def _with_nan_latitude(self, found: Alternatives, inputs: Alternatives) -> Alternatives:
         """Rule 6: where the input is a NaN, any NaN and the values of the bounds are acceptable."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
+from dmlcts.specs.oracle.exact import ExactOracle
+from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
 from dmlcts.suites.expectations import judge_case, stored_beyond
@@ -103,3 +105,35 @@ def test_clip_documents_its_cast_and_has_no_wider_clamp() -> None:
     alone = case.with_operator(one_bound)
     assert not judge_case(Bench("x", Reference(), {}, load_tables()), alone).findings
     assert judge_case(Bench("x", WrappedClip(), {}, load_tables()), alone).findings
+
+
+@pytest.mark.parametrize("name", ["ELEMENT_WISE_CLIP", "ELEMENT_WISE_THRESHOLD"])
+@pytest.mark.parametrize(
+    "data_type, x, scale, bias, low, stored",
+    [
+        # 8191 * 5 = 40955: Min after saturation or wrapping; for THRESHOLD also 40955 - 65536, the maximum's low bits
+        (DataType.INT16, 8191, 5, 0, -16384, 40955 - 65536),
+        (DataType.UINT16, 65534, 1, 226, 65535, 224),
+        (DataType.INT8, 100, 2, 0, 3, 200 - 256),
+    ],
+)
+def test_only_a_maximum_can_carry_an_overflow_into_the_store(
+    name: str, data_type: DataType, x: int, scale: float, bias: float, low: float, stored: int
+) -> None:
+    tables = load_tables()
+    tensor = TensorDesc(data_type, (1,))
+    limits = np.iinfo(data_type.numpy)
+    attributes = {"ScaleBias": ScaleBias(scale, bias), "Min": np.float32(low)}
+    if name == "ELEMENT_WISE_CLIP":
+        attributes["Max"] = np.float32(limits.max)
+    operator = OperatorDesc(name, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    table = tables.operator(name)
+    array = np.array([x], data_type.numpy)
+    bits = int(array.view(data_type.bits_dtype)[0])
+    exact = ExactOracle(table, tables.formula(table), operator).acceptable(bits)
+    vector = VectorOracle(table, tables.formula(table), operator).acceptance(array).element(0)
+    assert exact == vector
+    wide = stored % (1 << limits.bits)
+    assert exact.admits(wide, data_type) is (name == "ELEMENT_WISE_THRESHOLD")
+    assert exact.admits(int(limits.max), data_type)  # saturated
+    assert not exact.admits((wide + 1) % (1 << limits.bits), data_type)
