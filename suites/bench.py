@@ -284,6 +284,10 @@ class Bench:
             return self._recovered(error)
         return None
 
+    def forget(self) -> None:
+        """Count what ran before as another test's: what a dispatch had before it must not depend on their order."""
+        self._histories = Histories()
+
     def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
         """Dispatch an existing kernel on a case's memory without looking at what comes of it; nobody is told."""
         mishap = self.dispatch(kernel, self.prepare(case))
