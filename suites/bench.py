@@ -284,14 +284,16 @@ class Bench:
             return self._recovered(error)
         return None
 
-    @contextlib.contextmanager
-    def unwatched(self) -> Iterator[None]:
-        """Inside, dispatches are not told to anybody: nothing judges what they give."""
-        watch, self.watch = self.watch, None
-        try:
-            yield
-        finally:
-            self.watch = watch
+    def forget(self) -> None:
+        """Count what ran before as another test's: what a dispatch had before it must not depend on their order."""
+        self._histories = Histories()
+
+    def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
+        """Dispatch an existing kernel on a case's memory without looking at what comes of it; nobody is told."""
+        mishap = self.dispatch(kernel, self.prepare(case))
+        if mishap is None:
+            self._histories.dispatched(kernel, case.operator)
+        return mishap
 
     def run_on(self, kernel: Any, case: Case, arena: Arena, poison: Array | None = None) -> Execution | Mishap:
         """Dispatch an existing kernel on a prepared arena."""

@@ -420,11 +420,17 @@ def lint(paths: tuple[str, ...]) -> None:
 @click.option("--proof", type=click.Path(), metavar="FILE",
               help="What `dmlcts selftest --json` wrote: also say how many mutants each clause alone caught.")
 def coverage(tables: tuple[str, ...], proof: str | None) -> None:
-    """List clause by clause which tests check it and how many mutants break it; exit code 1 where no test does."""
+    """List clause by clause which tests check it and how many mutants break it, and which combinations are tried.
+
+    For each operator and data type: the pairs of levels (see specs/shared/factors.yaml), those that the quick
+    profile asks for, and those that are left out, with the constraint or the cost that is the reason. Exit code 1
+    where no test checks a clause, or a pair that is asked for is missing.
+    """
     from collections import Counter
 
     from dmlcts.reports.killmatrix import load_proof, powers
     from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.combinations.listing import print_combinations
     from dmlcts.suites.listing import print_coverage
     from dmlcts.suites.proving import NoCatalogue, catalogues
     from dmlcts.suites.running import collected_clauses
@@ -434,10 +440,10 @@ def coverage(tables: tuple[str, ...], proof: str | None) -> None:
     except NoCatalogue:
         declared = None  # an installed copy has no mutants to count
     alone = None if proof is None else powers(load_proof(proof))
-    unchecked = print_coverage(
-        load_tables(*map(Path, tables)), collected_clauses(tables), click.echo, declared, alone
-    )  # fmt: skip
-    sys.exit(NOT_CONFORMANT if unchecked else 0)
+    loaded = load_tables(*map(Path, tables))
+    unchecked = print_coverage(loaded, collected_clauses(tables), click.echo, declared, alone)
+    missed = print_combinations(loaded, click.echo)
+    sys.exit(NOT_CONFORMANT if unchecked or missed else 0)
 
 
 @spec.command()

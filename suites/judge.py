@@ -96,6 +96,7 @@ class Judge:
         self.bench = bench
         self.ledger = Ledger()
         self.seen = Seen(bench.tables, bench.level)
+        bench.forget()
         self._raising = raising
         self._losses: dict[Case, Judgement] = {}
         self._unexpected: list[str] = []
