@@ -19,6 +19,7 @@ from dmlcts.suites.values import Values, text
 
 _ALIGNMENT = 16
 _MOST_EXPLICIT = 4096
+_MOST_EARLIER = 64
 
 
 def _aligned(size: int) -> int:
@@ -72,6 +73,7 @@ class Case:
         expectation: the name of the judge, see :mod:`dmlcts.suites.expectations`.
         placement: where the tensors stand.
         recipe: what a covering array made it of, see :mod:`dmlcts.suites.combinations`; ``None`` for other cases.
+        earlier: cases that are judged before, on the same device, whatever comes of them.
     """
 
     operator: OperatorDesc
@@ -81,6 +83,7 @@ class Case:
     expectation: str = "oracle"
     placement: Placement = field(default_factory=Placement)
     recipe: Recipe | None = field(default=None, compare=False)
+    earlier: tuple[Case, ...] = ()
 
     @property
     def data_type(self) -> DataType:
@@ -101,6 +104,7 @@ class Case:
                 "strides": None if tensor.strides is None else list(tensor.strides),
                 "total_size_in_bytes": tensor.total_size_in_bytes,
             }
+        before = {"earlier": [one.to_json() for one in self.earlier]} if self.earlier else {}
         return {
             "operator": self.operator.name,
             "tensors": tensors,
@@ -117,11 +121,16 @@ class Case:
                 "output_first": self.placement.output_first,
                 "slack": self.placement.slack,
             },
+            **before,
         }
 
     @classmethod
-    def from_json(cls, written: Any) -> Case:
+    def from_json(cls, written: Any, *, nested: bool = False) -> Case:
         """The case that :meth:`to_json` wrote.
+
+        Args:
+            written: plain data.
+            nested: whether it is one that runs before another, and has none before itself.
 
         Raises:
             UsageError: it is not one; the message names what is wrong.
@@ -142,6 +151,10 @@ class Case:
         if any(sizes[name] % _ALIGNMENT for name in ("front", "gap", "tail")):
             raise UsageError("placement.front, gap and tail are not multiples of 16", "round them up")
         layout_clause = reader.mapping_or_value("layout_clause")
+        earlier = reader.data.get("earlier", [])
+        if not isinstance(earlier, list) or len(earlier) > _MOST_EARLIER or (nested and earlier):
+            raise UsageError(f"case.earlier is not a list of up to {_MOST_EARLIER} cases",
+                             "use a file that dmlcts wrote under failures/")  # fmt: skip
         return cls(
             operator,
             Values.from_json(operator.input.data_type, reader.mapping("values")),
@@ -152,6 +165,7 @@ class Case:
                 sizes["front"], sizes["gap"], sizes["tail"],
                 placement.flag("in_place"), placement.flag("output_first"), sizes["slack"],
             ),
+            earlier=tuple(cls.from_json(one, nested=True) for one in earlier),
         )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ class Finding:
         suspects: input values of wrong elements, the simplest first; single-element cases are made of them.
         settled: whether it stays as it is: trying smaller cases would lose the process, or show nothing.
         needs: the factors that it needs, by name; see :mod:`dmlcts.suites.judging.needs`.
+        repeat: how often a replay has to try, for what does not come every time; 0 where it does.
     """
 
     clause: str
@@ -55,6 +56,7 @@ class Finding:
     suspects: tuple[Any, ...] = ()
     settled: bool = False
     needs: tuple[str, ...] = ()
+    repeat: int = 0
 
 
 @dataclass(frozen=True)
@@ -786,5 +788,8 @@ EXPECTATIONS: Mapping[str, Expectation] = {
 
 
 def judge_case(bench: Bench, case: Case) -> Judgement:
-    """Judge ``case`` by the expectation it names."""
+    """Judge ``case`` by the expectation it names, after what it says has to run before."""
+    for earlier in case.earlier:
+        judge_case(bench, earlier)
+    bench.history.append(case)
     return EXPECTATIONS[case.expectation](bench, case)

@@ -111,6 +111,7 @@ def pytest_configure(config: pytest.Config) -> None:
         database=None,  # a run must depend on its seed alone
         report_multiple_bugs=False,
         print_blob=False,
+        phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],  # the judge has its own way to smaller cases
         suppress_health_check=[
             hypothesis.HealthCheck.function_scoped_fixture,  # the judge is made to be shared by examples
             hypothesis.HealthCheck.too_slow,

@@ -10,6 +10,7 @@ from dmlcts.suites.cases import Case
 from dmlcts.suites.expectations import Finding, judge_case, plain, value_clauses
 from dmlcts.suites.judging.needs import Needs, needed
 from dmlcts.suites.judging.shrinking import Effort, again, shrink
+from dmlcts.suites.judging.steadiness import after, history, unsteady
 
 _MOST_PLAIN = 1 << 16
 _MOST_ROUNDS = 3
@@ -25,17 +26,26 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
     ``tensor.position``, whatever the case was about.
     Then every factor is taken back to its base level where it can be (:mod:`dmlcts.suites.judging.needs`), and what
     is left decides on the clause (:func:`blamed`).
+    What does not go wrong every time is told as that first of all (:mod:`dmlcts.suites.judging.steadiness`).
     What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``.
     """
     effort = effort or Effort()
+    told = unsteady(bench, finding)
+    if told is not None:
+        return told
     least = _needing(bench, _anywhere(bench, shrink(bench, finding, effort), effort), effort)
     if least.outcome != "fail" or least.clause.startswith("execution."):
         return least
     fresh = bench.fresh()
     try:
         if not judge_case(fresh, least.case).findings:
+            told = unsteady(bench, least) or unsteady(bench, finding)
+            if told is not None:
+                return told
+            earlier = history(bench, finding)
             title = f"{least.title}, only after other kernels"
-            return replace(finding, clause="execution.independent", title=title, suspects=())
+            unknown = replace(finding, clause="execution.independent", title=title, suspects=())
+            return after(finding, earlier) if earlier else unknown
         if least.clause == "tensor.output.complete" and least.case.layout_clause is not None:
             count = least.case.operator.input.element_count
             packed = replace(plain(fresh, least.case, least.case.values, count), expectation="oracle")
