@@ -74,6 +74,8 @@ class Case:
         placement: where the tensors stand.
         recipe: what a covering array made it of, see :mod:`dmlcts.suites.combinations`; ``None`` for other cases.
         earlier: cases that are judged before, on the same device, whatever comes of them.
+        beside: for the expectation "beside others", the kernels that are alive, in the order in which they are made,
+            the case's own among them and all on tensors like its own; empty: those that the expectation chooses.
     """
 
     operator: OperatorDesc
@@ -84,6 +86,7 @@ class Case:
     placement: Placement = field(default_factory=Placement)
     recipe: Recipe | None = field(default=None, compare=False)
     earlier: tuple[Case, ...] = ()
+    beside: tuple[OperatorDesc, ...] = ()
 
     @property
     def data_type(self) -> DataType:
@@ -104,11 +107,13 @@ class Case:
                 "strides": None if tensor.strides is None else list(tensor.strides),
                 "total_size_in_bytes": tensor.total_size_in_bytes,
             }
-        before = {"earlier": [one.to_json() for one in self.earlier]} if self.earlier else {}
+        company: dict[str, Any] = {"earlier": [one.to_json() for one in self.earlier]} if self.earlier else {}
+        if self.beside:
+            company["beside"] = [{"operator": one.name, "attributes": _attributes(one)} for one in self.beside]
         return {
             "operator": self.operator.name,
             "tensors": tensors,
-            "attributes": {name: _written(value) for name, value in self.operator.attributes.items()},
+            "attributes": _attributes(self.operator),
             "values": self.values.to_json(_MOST_EXPLICIT),
             "clause": self.clause,
             "layout_clause": self.layout_clause,
@@ -121,7 +126,7 @@ class Case:
                 "output_first": self.placement.output_first,
                 "slack": self.placement.slack,
             },
-            **before,
+            **company,
         }
 
     @classmethod
@@ -155,6 +160,13 @@ class Case:
         if not isinstance(earlier, list) or len(earlier) > _MOST_EARLIER or (nested and earlier):
             raise UsageError(f"case.earlier is not a list of up to {_MOST_EARLIER} cases",
                              "use a file that dmlcts wrote under failures/")  # fmt: skip
+        beside = reader.data.get("beside", [])
+        if not isinstance(beside, list) or len(beside) > _MOST_EARLIER:
+            raise UsageError(f"case.beside is not a list of up to {_MOST_EARLIER} kernels",
+                             "use a file that dmlcts wrote under failures/")  # fmt: skip
+        company = tuple(_read_company(_Reader(one, "beside"), operator) for one in beside)
+        if company and operator not in company:
+            raise UsageError("case.beside does not hold the case's own kernel", "write it where it is made")
         return cls(
             operator,
             Values.from_json(operator.input.data_type, reader.mapping("values")),
@@ -166,6 +178,7 @@ class Case:
                 placement.flag("in_place"), placement.flag("output_first"), sizes["slack"],
             ),
             earlier=tuple(cls.from_json(one, nested=True) for one in earlier),
+            beside=company,
         )  # fmt: skip
 
 
@@ -241,6 +254,15 @@ def _written(value: Attribute) -> Any:
     if isinstance(value, ScaleBias):
         return {"scale": _bits(value.scale), "bias": _bits(value.bias)}
     return value
+
+
+def _attributes(operator: OperatorDesc) -> dict[str, Any]:
+    return {name: _written(value) for name, value in operator.attributes.items()}
+
+
+def _read_company(reader: _Reader, own: OperatorDesc) -> OperatorDesc:
+    attributes = {name: _read_attribute(name, value) for name, value in reader.mapping("attributes").items()}
+    return OperatorDesc(reader.text("operator", r"[A-Z][A-Z0-9_]{0,80}"), own.tensors, attributes)
 
 
 def _read_float(name: str, written: Any) -> np.float32:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dmlcts.reports.validation import load_failure
@@ -37,6 +37,8 @@ def load_case(path: str | Path, tables: Tables) -> Case:
     case = Case.from_json(load_failure(path)["case"])
     for one in (*case.earlier, case):
         _check(path, one, tables)
+        for other in one.beside:
+            _check(path, replace(one, operator=other, beside=()), tables)
     return case
 
 

@@ -8,6 +8,7 @@ from dmlcts.specs.descriptions import TensorDesc
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
 from dmlcts.suites.expectations import Finding, judge_case, plain, value_clauses
+from dmlcts.suites.judging.company import fewest_kernels
 from dmlcts.suites.judging.needs import Needs, needed
 from dmlcts.suites.judging.shrinking import Effort, again, shrink
 from dmlcts.suites.judging.steadiness import after, history, unsteady
@@ -26,10 +27,16 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
     ``tensor.position``, whatever the case was about.
     Then every factor is taken back to its base level where it can be (:mod:`dmlcts.suites.judging.needs`), and what
     is left decides on the clause (:func:`blamed`).
+    What goes wrong beside other kernels only is told with the fewest that suffice, a pair where one does.
     What does not go wrong every time is told as that first of all (:mod:`dmlcts.suites.judging.steadiness`).
     What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``.
     """
     effort = effort or Effort()
+    if finding.case.beside and not finding.settled:
+        fewest = fewest_kernels(bench, finding)
+        if fewest is not None:
+            others = ", ".join(one.name for one in fewest.case.beside if one != fewest.case.operator)
+            return replace(fewest, title=f"{fewest.title} beside {others}", needs=("history",), settled=True)
     told = unsteady(bench, finding)
     if told is not None:
         return told
