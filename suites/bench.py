@@ -120,6 +120,7 @@ class Bench:
         info: what the device says of itself.
         losses: how often the implementation's process or device was lost.
         hazards: what :mod:`dmlcts.suites.hazards` found out; ``None`` until it was asked.
+        faults: what :mod:`dmlcts.suites.judging.faults` knows already; ``None`` until it was asked.
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.
         unexplained: cases that lost the process there and did not do so again; the next test reports them.
@@ -144,6 +145,7 @@ class Bench:
         self._stack = contextlib.ExitStack()
         self.losses = 0
         self.hazards: Any = None
+        self.faults: Any = None
         self.unexplained: list[tuple[Case, Mishap]] = []
         self.watch: Callable[[Case, str], None] | None = None
         self.history: deque[Case] = deque(maxlen=_MOST_HISTORY)
