@@ -105,6 +105,29 @@ def model(case: Mapping[str, Any], comment: str = "") -> dict[str, Any]:
     Raises:
         DxDispatchError: the case holds a bulk recipe, or more than :data:`MOST_ELEMENTS` elements a tensor.
     """
+    whole = _alone(case)
+    before = case.get("earlier", [])
+    for number, one in enumerate(before, start=1):
+        _put_before(whole, _alone(one), f"before{number}")
+    return ({"$comment": comment} if comment else {}) | whole
+
+
+def _put_before(whole: dict[str, Any], other: Mapping[str, Any], name: str) -> None:
+    """Add another model, under names of its own; its commands come before the last model's, in their order."""
+    for part in ("resources", "dispatchables"):
+        whole[part] |= {f"{name}.{key}": value for key, value in other[part].items()}
+    commands = []
+    for command in other["commands"]:
+        if command["type"] == "dispatch":
+            bound = {tensor: f"{name}.{resource}" for tensor, resource in command["bindings"].items()}
+            commands.append(command | {"dispatchable": f"{name}.{command['dispatchable']}", "bindings": bound})
+    own = next(place for place, command in enumerate(whole["commands"])
+               if not command.get("dispatchable", "").startswith("before"))  # fmt: skip
+    whole["commands"][own:own] = commands
+
+
+def _alone(case: Mapping[str, Any]) -> dict[str, Any]:
+    """The model of a case without what runs before it."""
     tensors: Mapping[str, Mapping[str, Any]] = case["tensors"]
     patterns = case["values"].get("bits")
     if patterns is None:
@@ -126,19 +149,25 @@ def model(case: Mapping[str, Any], comment: str = "") -> dict[str, Any]:
     output = "InputTensor" if in_place else "OutputTensor"
     if in_place:
         del resources["OutputTensor"]
+    bindings = {"InputTensor": "InputTensor", "OutputTensor": output}
+    kernels = {}
+    for number, one in enumerate(case.get("beside", [case]), start=1):
+        own = (one["operator"], one["attributes"]) == (case["operator"], case["attributes"])
+        kernels[_NAME if own else f"beside{number}"] = one
+    commands: list[dict[str, Any]] = []
+    for name in [*kernels, *([*kernels][::-1] if len(kernels) > 1 else [])]:  # in their order, and in the reverse of it
+        commands.append({"type": "dispatch", "dispatchable": name, "bindings": bindings})
+        if name == _NAME:
+            commands.append({"type": "print", "resource": output})
+    return {
+        "resources": resources,
+        "dispatchables": {name: _dispatchable(one, tensors) for name, one in kernels.items()},
+        "commands": commands,
+    }
+
+
+def _dispatchable(kernel: Mapping[str, Any], tensors: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     desc = {name: _tensor(tensor) for name, tensor in tensors.items()}
     # an optional member that is left out is a null pointer
-    desc |= {name: _attribute(value) for name, value in case["attributes"].items() if value is not None}
-    said = {"$comment": comment} if comment else {}
-    return said | {
-        "resources": resources,
-        "dispatchables": {_NAME: {"type": _OPERATOR_PREFIX + case["operator"], "desc": desc}},
-        "commands": [
-            {
-                "type": "dispatch",
-                "dispatchable": _NAME,
-                "bindings": {"InputTensor": "InputTensor", "OutputTensor": output},
-            },
-            {"type": "print", "resource": output},
-        ],
-    }
+    desc |= {name: _attribute(value) for name, value in kernel["attributes"].items() if value is not None}
+    return {"type": _OPERATOR_PREFIX + kernel["operator"], "desc": desc}

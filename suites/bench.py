@@ -8,6 +8,7 @@ says that it cannot express the description), anything else a :class:`Mishap`.
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,7 @@ Array = NDArray[Any]
 
 _LEAST_HURRY = 0.25
 _MOST_PADDING = 1 << 16
+_MOST_HISTORY = 1024
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ class Bench:
         info: what the device says of itself.
         losses: how often the implementation's process or device was lost.
         hazards: what :mod:`dmlcts.suites.hazards` found out; ``None`` until it was asked.
+        faults: what :mod:`dmlcts.suites.judging.faults` knows already; ``None`` until it was asked.
+        history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.
         unexplained: cases that lost the process there and did not do so again; the next test reports them.
     """
@@ -141,8 +145,10 @@ class Bench:
         self._stack = contextlib.ExitStack()
         self.losses = 0
         self.hazards: Any = None
+        self.faults: Any = None
         self.unexplained: list[tuple[Case, Mishap]] = []
         self.watch: Callable[[Case, str], None] | None = None
+        self.history: deque[Case] = deque(maxlen=_MOST_HISTORY)
         self._histories = Histories()
         self._device: Any = None
         self.info: DeviceInfo = self._open(device)
@@ -177,6 +183,7 @@ class Bench:
             self._stack.close()
         self._stack = contextlib.ExitStack()
         self._histories = Histories()
+        self.history.clear()
         self._open()
 
     def claims(self, operator: OperatorDesc) -> bool:

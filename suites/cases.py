@@ -19,6 +19,7 @@ from dmlcts.suites.values import Values, text
 
 _ALIGNMENT = 16
 _MOST_EXPLICIT = 4096
+_MOST_EARLIER = 64
 
 
 def _aligned(size: int) -> int:
@@ -72,6 +73,9 @@ class Case:
         expectation: the name of the judge, see :mod:`dmlcts.suites.expectations`.
         placement: where the tensors stand.
         recipe: what a covering array made it of, see :mod:`dmlcts.suites.combinations`; ``None`` for other cases.
+        earlier: cases that are judged before, on the same device, whatever comes of them.
+        beside: for the expectation "beside others", the kernels that are alive, in the order in which they are made,
+            the case's own among them and all on tensors like its own; empty: those that the expectation chooses.
     """
 
     operator: OperatorDesc
@@ -81,6 +85,8 @@ class Case:
     expectation: str = "oracle"
     placement: Placement = field(default_factory=Placement)
     recipe: Recipe | None = field(default=None, compare=False)
+    earlier: tuple[Case, ...] = ()
+    beside: tuple[OperatorDesc, ...] = ()
 
     @property
     def data_type(self) -> DataType:
@@ -101,10 +107,13 @@ class Case:
                 "strides": None if tensor.strides is None else list(tensor.strides),
                 "total_size_in_bytes": tensor.total_size_in_bytes,
             }
+        company: dict[str, Any] = {"earlier": [one.to_json() for one in self.earlier]} if self.earlier else {}
+        if self.beside:
+            company["beside"] = [{"operator": one.name, "attributes": _attributes(one)} for one in self.beside]
         return {
             "operator": self.operator.name,
             "tensors": tensors,
-            "attributes": {name: _written(value) for name, value in self.operator.attributes.items()},
+            "attributes": _attributes(self.operator),
             "values": self.values.to_json(_MOST_EXPLICIT),
             "clause": self.clause,
             "layout_clause": self.layout_clause,
@@ -117,11 +126,16 @@ class Case:
                 "output_first": self.placement.output_first,
                 "slack": self.placement.slack,
             },
+            **company,
         }
 
     @classmethod
-    def from_json(cls, written: Any) -> Case:
+    def from_json(cls, written: Any, *, nested: bool = False) -> Case:
         """The case that :meth:`to_json` wrote.
+
+        Args:
+            written: plain data.
+            nested: whether it is one that runs before another, and has none before itself.
 
         Raises:
             UsageError: it is not one; the message names what is wrong.
@@ -142,6 +156,17 @@ class Case:
         if any(sizes[name] % _ALIGNMENT for name in ("front", "gap", "tail")):
             raise UsageError("placement.front, gap and tail are not multiples of 16", "round them up")
         layout_clause = reader.mapping_or_value("layout_clause")
+        earlier = reader.data.get("earlier", [])
+        if not isinstance(earlier, list) or len(earlier) > _MOST_EARLIER or (nested and earlier):
+            raise UsageError(f"case.earlier is not a list of up to {_MOST_EARLIER} cases",
+                             "use a file that dmlcts wrote under failures/")  # fmt: skip
+        beside = reader.data.get("beside", [])
+        if not isinstance(beside, list) or len(beside) > _MOST_EARLIER:
+            raise UsageError(f"case.beside is not a list of up to {_MOST_EARLIER} kernels",
+                             "use a file that dmlcts wrote under failures/")  # fmt: skip
+        company = tuple(_read_company(_Reader(one, "beside"), operator) for one in beside)
+        if company and operator not in company:
+            raise UsageError("case.beside does not hold the case's own kernel", "write it where it is made")
         return cls(
             operator,
             Values.from_json(operator.input.data_type, reader.mapping("values")),
@@ -152,6 +177,8 @@ class Case:
                 sizes["front"], sizes["gap"], sizes["tail"],
                 placement.flag("in_place"), placement.flag("output_first"), sizes["slack"],
             ),
+            earlier=tuple(cls.from_json(one, nested=True) for one in earlier),
+            beside=company,
         )  # fmt: skip
 
 
@@ -229,6 +256,15 @@ def _written(value: Attribute) -> Any:
     if isinstance(value, np.uint32):
         return {"enumerator": int(value)}
     return value
+
+
+def _attributes(operator: OperatorDesc) -> dict[str, Any]:
+    return {name: _written(value) for name, value in operator.attributes.items()}
+
+
+def _read_company(reader: _Reader, own: OperatorDesc) -> OperatorDesc:
+    attributes = {name: _read_attribute(name, value) for name, value in reader.mapping("attributes").items()}
+    return OperatorDesc(reader.text("operator", r"[A-Z][A-Z0-9_]{0,80}"), own.tensors, attributes)
 
 
 def _read_float(name: str, written: Any) -> np.float32:

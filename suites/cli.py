@@ -246,10 +246,13 @@ def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
 
 @main.command()
 @click.argument("failure", type=click.Path())
+@click.option("--repeat", type=click.IntRange(1, 1_000_000), default=1, show_default=True, metavar="N",
+              help="Judge it N times: for what does not go wrong every time.")  # fmt: skip
 @_process_options
 @_backend_options
 def replay(
     failure: str,
+    repeat: int,
     backend: str,
     options: tuple[str, ...],
     feature_level: str | None,
@@ -260,9 +263,10 @@ def replay(
 ) -> None:
     """Judge one failing case again, from a file under failures/, on this or another backend.
 
-    Exit code 1 where it fails, 0 where it passes, 4 where the backend has no way to express it.
+    Exit code 1 where it fails, with --repeat at least once, 0 where it passes, 4 where the backend has no way to
+    express it.
     """
-    from dmlcts.suites.replaying import load_case
+    from dmlcts.suites.replaying import load_case, was_unsteady
     from dmlcts.suites.replaying import replay as judge_again
     from dmlcts.suites.settings import Settings
 
@@ -273,10 +277,12 @@ def replay(
     case = load_case(failure, settings.tables)
     bench = settings.open()
     try:
-        said = judge_again(bench, case, shlex.join(["dmlcts", *sys.argv[1:]]))
+        said = judge_again(bench, case, shlex.join(["dmlcts", *sys.argv[1:]]), repeat)
     finally:
         bench.close()
     click.echo(said.text)
+    if not said.failed and repeat == 1 and was_unsteady(failure):
+        click.echo("it did not go wrong every time when it was found: try --repeat 100")
     sys.exit(NOT_CONFORMANT if said.failed else 0 if said.supported else INCOMPLETE)
 
 

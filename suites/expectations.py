@@ -20,6 +20,7 @@ from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.suites.bench import Bench, Execution, Mishap, Refusal, Unsupported
 from dmlcts.suites.cases import Case, Placement
+from dmlcts.suites.subjects import Subject
 from dmlcts.suites.values import Values, simplicity, text, text_with_bits
 
 Array = NDArray[Any]
@@ -44,6 +45,8 @@ class Finding:
         suspects: input values of wrong elements, the simplest first; single-element cases are made of them.
         settled: whether it stays as it is: trying smaller cases would lose the process, or show nothing.
         needs: the factors that it needs, by name; see :mod:`dmlcts.suites.judging.needs`.
+        index: the flat index of the wrong element that is shown, -1 where it is not about one.
+        repeat: how often a replay has to try, for what does not come every time; 0 where it does.
     """
 
     clause: str
@@ -55,6 +58,8 @@ class Finding:
     suspects: tuple[Any, ...] = ()
     settled: bool = False
     needs: tuple[str, ...] = ()
+    index: int = -1
+    repeat: int = 0
 
 
 @dataclass(frozen=True)
@@ -275,7 +280,7 @@ def _wrong_values(case: Case, oracle: VectorOracle, execution: Execution, wrong:
     ranked = execution.x[wrong[order]]
     distinct = list(dict.fromkeys(value.tobytes() for value in ranked[: 8 * _MOST_SUSPECTS]))[:_MOST_SUSPECTS]
     suspects = tuple(np.frombuffer(value, case.data_type.numpy)[0] for value in distinct)
-    return Finding(clause, "fail", case, title, details, int(wrong.size), suspects)
+    return Finding(clause, "fail", case, title, details, int(wrong.size), suspects, index=worst)
 
 
 def complement(expected: Array, data_type: DataType) -> Array:
@@ -654,7 +659,10 @@ def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Jud
     judgements += [_stopped(bench, case, mishap) for mishap in mishaps]
     clause = case.layout_clause or case.clause
     whole = _together(judgements, clause)
-    told = tuple(replace(finding, case=case, clause=clause, suspects=()) for finding in whole.findings)
+    told = tuple(
+        replace(finding, case=finding.case if finding.case.beside else case, clause=clause, suspects=())
+        for finding in whole.findings
+    )
     return replace(whole, findings=told)
 
 
@@ -680,7 +688,12 @@ def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
 
 
 def judge_beside_others(bench: Bench, case: Case) -> Judgement:
-    """The kernel judged while kernels of other attributes and operators live, and after those were closed."""
+    """The kernel judged while kernels of other attributes and operators live, and after those were closed.
+
+    What is wrong with one of the others is told as a case of its own, with all kernels that were alive.
+    """
+    if case.beside:
+        return _judge_among(bench, case)
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
     if alone.findings or alone.refused or alone.unsupported is not None:
         return alone
@@ -701,12 +714,80 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
         judged = judge_dispatch(bench, kernel, other, bench.oracle(other.operator))
         if judged.findings and other is not case and _wrong_by_itself(bench, other):
             continue  # another clause's business
-        judgements.append(_as_state(judged, other))
+        judgements.append(_as_state(_told_of(bench, judged, other, cases), other))
     mine = cases.index(case)
     others = kernels[:mine] + kernels[mine + 1 :]
     judgements += [_stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
-    judgements.append(judge_dispatch(bench, kernels[mine], case, bench.oracle(case.operator)))
+    last = judge_dispatch(bench, kernels[mine], case, bench.oracle(case.operator))
+    judgements.append(_told_of(bench, last, case, cases))
     return _finished(bench, case, [kernels[mine]], judgements)
+
+
+def _told_of(bench: Bench, judgement: Judgement, case: Case, everyone: list[Case]) -> Judgement:
+    """What is wrong with one of several kernels, as its own case, which holds all of them."""
+    clause = case.clause
+    if case.layout_clause is not None:
+        table = bench.tables.operator(case.operator.name)
+        clause = Subject(table, case.data_type, bench.level, 0, thorough=False).values_clause(case.operator.attributes)
+    company = tuple(one.operator for one in everyone)
+    own = replace(case, clause=clause, expectation="beside others", beside=company, recipe=None)
+    return replace(judgement, findings=tuple(replace(finding, case=own) for finding in judgement.findings))
+
+
+def _judge_among(bench: Bench, case: Case) -> Judgement:
+    """The kernel among those that the case names; each is dispatched in their order and in the reverse of it."""
+    made: list[tuple[OperatorDesc, Any]] = []
+    for operator in case.beside:
+        kernel = bench.create(operator)
+        if not isinstance(kernel, (Refusal, Mishap)):
+            made.append((operator, kernel))
+        elif operator == case.operator:
+            return _finished(bench, case, [one for _, one in made], [_stopped(bench, case, kernel)])
+    given: dict[OperatorDesc, Array] = {}
+    judgements = []
+    for operator, kernel in [*made, *made[::-1]]:
+        if operator == case.operator:
+            judgements.append(judge_dispatch(bench, kernel, case, bench.oracle(operator)))
+            continue
+        with bench.unwatched():
+            ran = bench.run_on(kernel, case, bench.prepare(case))
+        if isinstance(ran, Execution):
+            given[operator] = ran.output
+    (own,) = [kernel for operator, kernel in made if operator == case.operator]
+    others = [kernel for operator, kernel in made if operator != case.operator]
+    judgements += [_stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
+    judgements.append(judge_dispatch(bench, own, case, bench.oracle(case.operator)))
+    judgement = _finished(bench, case, [own], judgements)
+    if judgement.findings and _wrong_by_itself(bench, replace(case, expectation="oracle", beside=())):
+        return judge_oracle(bench, replace(case, expectation="oracle", beside=()))
+    told = tuple(_with_company(finding, given) for finding in judgement.findings)
+    return replace(judgement, findings=told)
+
+
+def _with_company(finding: Finding, given: Mapping[OperatorDesc, Array]) -> Finding:
+    """The finding with each kernel that was alive, and what it gave for the element that is shown."""
+    case = finding.case
+    details = []
+    for number, operator in enumerate(case.beside, start=1):
+        said = _said(operator)
+        if operator == case.operator:
+            said += ": this one, which is wrong"
+        elif operator in given and finding.index >= 0:
+            said += f": gives {text_with_bits(given[operator][finding.index])} for this element"
+        details.append((f"kernel {number}", said))
+    return replace(finding, details=(*finding.details, *details))
+
+
+def _said(operator: OperatorDesc) -> str:
+    """An operator with its attributes, on one line."""
+    attributes = ", ".join(f"{name} {_attribute_text(value)}" for name, value in operator.attributes.items())
+    return f"{operator.name}, {attributes}"
+
+
+def _attribute_text(value: Attribute) -> str:
+    if isinstance(value, ScaleBias):
+        return f"({text(value.scale)}, {text(value.bias)})"
+    return text(value) if isinstance(value, np.float32) else value or "none"
 
 
 def _wrong_by_itself(bench: Bench, case: Case) -> bool:
@@ -817,7 +898,11 @@ def _with_history(
         fresh.close()
     if alone.findings or alone.refused or alone.unsupported is not None:
         return alone  # wrong whatever ran before
-    told = tuple(replace(finding, clause=clause, suspects=()) for finding in judgement.findings[:1])
+    company = [operator for other, operator in before if other is not kernel]
+    ran = tuple((f"kernel {number}", f"{_said(operator)}: ran before")
+                for number, operator in enumerate(company, start=1))  # fmt: skip
+    told = tuple(replace(finding, clause=clause, suspects=(), details=(*finding.details, *ran))
+                 for finding in judgement.findings[:1])  # fmt: skip
     return replace(judgement, findings=told, clauses=checked)
 
 
@@ -843,5 +928,8 @@ EXPECTATIONS: Mapping[str, Expectation] = {
 
 
 def judge_case(bench: Bench, case: Case) -> Judgement:
-    """Judge ``case`` by the expectation it names."""
+    """Judge ``case`` by the expectation it names, after what it says has to run before."""
+    for earlier in case.earlier:
+        judge_case(bench, earlier)
+    bench.history.append(case)
     return EXPECTATIONS[case.expectation](bench, case)

@@ -38,14 +38,16 @@ def failure_of(test: str, tables: Tables, finding: Finding, settings: Settings) 
             case.to_json(),
         )
     )
-    text = account(tables, finding, _replay(settings.results / "failures" / record.file, settings))
+    text = account(tables, finding, _replay(settings.results / "failures" / record.file, settings, finding.repeat))
     return replace(
-        record, text=text, details=evidence(finding), replay=_replay(Path("failures", record.file), settings)
+        record, text=text, details=evidence(finding), replay=_replay(Path("failures", record.file), settings, finding.repeat)
     )
 
 
-def _replay(path: Path, settings: Settings) -> str:
+def _replay(path: Path, settings: Settings, repeat: int) -> str:
     words = ["dmlcts", "replay", path.as_posix(), "--backend", settings.backend]
+    if repeat:
+        words += ["--repeat", str(repeat)]
     for key, value in settings.options:
         words += ["-o", f"{key}={value}"]
     if settings.level is not None:

@@ -98,7 +98,8 @@ class Judge:
         self.seen = Seen(bench.tables, bench.level)
         bench.forget()
         self._raising = raising
-        self._losses: dict[Case, Judgement] = {}
+        self._wrong: dict[Case, Judgement] = {}
+        self._lost = False
         self._unexpected: list[str] = []
         self._hazardous: Case | None = None
         self._tried_hazards = 0
@@ -121,18 +122,19 @@ class Judge:
             self.ledger.count(finding.case, Judgement((finding,)))
             findings.append(finding)
         if findings:
-            self._ended = bool(self._losses)
+            self._ended = self._lost
             self.fail(findings)
         return judgements
 
     def _judged(self, case: Case) -> Judgement:
         """Judge one case, unless it is known what it does to the process, or it has been lost often enough.
 
-        A property-based test runs its failing example again, and smaller ones: the former is answered from memory,
-        the latter are not tried, since each might cost the whole time limit.
+        A property-based test runs its failing example again: it is answered from memory, so that what came by chance
+        is told by the judge, and not found missing by the library. Where the process was lost no other example is
+        tried, since each might cost the whole time limit.
         """
-        if case in self._losses:
-            return self._losses[case]
+        if case in self._wrong:
+            return self._wrong[case]
         hazards = hazards_of(self.bench)
         expected = hazards.covers(case)
         spared = expected and not is_wanted(hazards, case, self._tried_hazards)
@@ -152,8 +154,10 @@ class Judge:
         finally:
             self.bench.watch = None
         self.ledger.count(case, judgement)
+        if judgement.findings:
+            self._wrong[case] = judgement
         if self.bench.isolated and self.bench.losses > before:
-            self._losses[case] = judgement
+            self._lost = True
             if not expected:
                 self._unexpected += [finding.outcome for finding in judgement.findings]
         return judgement

@@ -12,6 +12,7 @@ from typing import Any
 
 from dmlcts.reports.journal import NAME, Collection, Journal, JournalContent, read_journal
 from dmlcts.reports.locking import FolderLock
+from dmlcts.reports.once import told_once
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, suite_identity
 from dmlcts.reports.waivers import Waivers
@@ -148,7 +149,7 @@ def merge(
     records = [_moved(record, folder) for record in records]
     given = waivers or Waivers()
     given.check_device(header["device"])
-    applied = given.apply(records)
+    applied = told_once(given.apply(records))
     document = build_results(
         applied, settings.obliged(level), info, settings.tables, unsupported=_unsupported(dict(header["device"]))
     )

@@ -17,6 +17,7 @@ import pytest
 
 from dmlcts.backends import BackendUnavailable
 from dmlcts.reports.journal import Collection
+from dmlcts.reports.once import Fault, fault_of
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ItemRecord
 from dmlcts.specs import DataType, DmlctsError
@@ -40,6 +41,7 @@ _SETTINGS = pytest.StashKey[Settings]()
 _RUN = pytest.StashKey["Run"]()
 _JUDGE = pytest.StashKey[Judge]()
 _COLLECTION = pytest.StashKey[Collection]()
+_FAULTS = pytest.StashKey[set[Fault]]()
 _RECORD = "dmlcts-record"
 _DONE = "dmlcts-done"
 _COLLECTED = "dmlcts-collected"
@@ -111,6 +113,7 @@ def pytest_configure(config: pytest.Config) -> None:
         database=None,  # a run must depend on its seed alone
         report_multiple_bugs=False,
         print_blob=False,
+        phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],  # the judge has its own way to smaller cases
         suppress_health_check=[
             hypothesis.HealthCheck.function_scoped_fixture,  # the judge is made to be shared by examples
             hypothesis.HealthCheck.too_slow,
@@ -118,6 +121,7 @@ def pytest_configure(config: pytest.Config) -> None:
         ],
     )
     hypothesis.settings.load_profile("dmlcts")
+    config.stash[_FAULTS] = set()
     run = config.pluginmanager.get_plugin("dmlcts-run")
     try:
         config.stash[_SETTINGS] = run.settings if isinstance(run, Run) else _read(config)
@@ -266,12 +270,23 @@ def pytest_runtest_makereport(
     record = item_record(item.nodeid, made, error, report, settings)
     report.user_properties.append((_RECORD, json.dumps(record.to_json())))
     if isinstance(error, ConformanceFailure):
-        report.longrepr = "\n\n".join(failure.text for failure in record.failures)
+        report.longrepr = _told(record, item.config.stash[_FAULTS])
         if settings.waivers.apply([record])[0].outcome is Outcome.WAIVED:
             report.outcome, report.wasxfail = "skipped", f"waived: {record.failures[0].title}"
     if isinstance(error, DeviceGone):
         item.session.shouldstop = str(error)
     return report
+
+
+def _told(record: ItemRecord, known: set[Fault]) -> str:
+    """A test's failures as people read them; a fault that was told before takes one line."""
+    texts = []
+    for failure in record.failures:
+        fault = fault_of(failure)
+        brief = f"{failure.operator} on {failure.data_type}: {failure.title} ({failure.clause}, as told above)"
+        texts.append(brief if fault in known else failure.text)
+        known |= set() if fault is None else {fault}
+    return "\n\n".join(texts)
 
 
 class _Collector:

@@ -107,7 +107,8 @@ def load_hypothesis_profile() -> None:
     """The quick profile's settings for property-based tests; to be called before the test modules are imported."""
     hypothesis.settings.register_profile(
         "dmlcts-proving", max_examples=_EXAMPLES, deadline=None, database=None, report_multiple_bugs=False,
-        print_blob=False, suppress_health_check=list(hypothesis.HealthCheck),
+        print_blob=False, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
     )  # fmt: skip
     hypothesis.settings.load_profile("dmlcts-proving")
 

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from dmlcts.reports.html import page
+from dmlcts.reports.once import told_once
 from dmlcts.reports.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, describe_device
@@ -21,7 +22,7 @@ from dmlcts.suites.combinations.summing import combinations_told
 from dmlcts.suites.expectations import Finding
 from dmlcts.suites.failures import failure_of
 from dmlcts.suites.judge import ConformanceFailure, Judge
-from dmlcts.suites.judging.blaming import smallest
+from dmlcts.suites.judging.faults import faults_of
 from dmlcts.suites.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def item_record(
     moved: dict[tuple[str, str, str], tuple[str, str, str]] = {}
     if judge is not None and isinstance(error, ConformanceFailure):
         for finding in _distinct(judge.ledger.findings):
-            least = smallest(judge.bench, finding)
+            least = faults_of(judge.bench).told(finding)
             if least.clause != finding.clause:
                 subject = (finding.case.operator.name, finding.case.data_type.name)
                 moved[(finding.clause, *subject)] = (least.clause, least.case.operator.name, least.case.data_type.name)
@@ -130,7 +131,7 @@ def publish(run: Run) -> Callable[[], None]:
         run.clock(),
         shard=settings.shard_text,
     )
-    records = settings.waivers.apply(run.records)
+    records = told_once(settings.waivers.apply(run.records))
     results = build_results(
         records,
         settings.obliged(run.level),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dmlcts.reports.validation import load_failure
@@ -34,8 +34,21 @@ def load_case(path: str | Path, tables: Tables) -> Case:
         DocumentError: the file is no failure file.
         UsageError: it holds what no run would have written.
     """
-    document = load_failure(path)
-    case = Case.from_json(document["case"])
+    case = Case.from_json(load_failure(path)["case"])
+    for one in (*case.earlier, case):
+        _check(path, one, tables)
+        for other in one.beside:
+            _check(path, replace(one, operator=other, beside=()), tables)
+    return case
+
+
+def was_unsteady(path: str | Path) -> bool:
+    """Whether a failure file tells of something that did not go wrong every time."""
+    return "again" in load_failure(path).get("details", {})
+
+
+def _check(path: str | Path, case: Case, tables: Tables) -> None:
+    """Refuse what cannot be run safely."""
     tables.operator(case.operator.name)
     for clause in (case.clause, *([case.layout_clause] if case.layout_clause else [])):
         tables.clause(clause)
@@ -46,7 +59,7 @@ def load_case(path: str | Path, tables: Tables) -> Case:
         raise UsageError(f"{path} has the attributes {sorted(case.operator.attributes)}",
                          f"{case.operator.name} has {sorted(wanted)}")  # fmt: skip
     if case.expectation in WITHOUT_DISPATCH:
-        return case
+        return
     broken = unconditional_violations(case.operator, tables)
     if broken:
         raise UsageError(f"{path} describes what cannot be run: {broken[0].text}", "use a file that a run wrote")
@@ -56,17 +69,24 @@ def load_case(path: str | Path, tables: Tables) -> Case:
     size = case.placement.regions(source, target)[2]
     if size > _MOST_BYTES:
         raise UsageError(f"{path} needs {size} bytes of memory", f"replay takes up to {_MOST_BYTES}")
-    return case
 
 
-def replay(bench: Bench, case: Case, command: str) -> Replay:
-    """Judge the case once more."""
-    judgement = judge_surviving(bench, case)
+def replay(bench: Bench, case: Case, command: str, repeat: int = 1) -> Replay:
+    """Judge the case once more, or ``repeat`` times: then it fails where one of them does, and says how many did."""
+    judgements = [judge_surviving(bench, case) for _ in range(repeat)]
+    wrong = sum(bool(one.findings) for one in judgements)
+    judgement = next((one for one in judgements if one.findings), judgements[0])
     if judgement.findings:
-        return Replay(True, "\n\n".join(account(bench.tables, finding, command) for finding in judgement.findings))
+        told = "\n\n".join(account(bench.tables, finding, command) for finding in judgement.findings)
+        return Replay(True, f"{told}\n\n{_times(wrong, repeat)}" if repeat > 1 else told)
     subject = f"{case.operator.name} on {case.data_type.name}"
     if judgement.unsupported is not None:
         return Replay(False, f"{subject}: not supported by the backend: {judgement.unsupported}", supported=False)
     if judgement.refused:
         return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
-    return Replay(False, f"{subject}: passes, {judgement.elements} elements judged ({case.clause})")
+    said = f"{subject}: passes, {judgement.elements} elements judged ({case.clause})"
+    return Replay(False, f"{said}\n{_times(0, repeat)}" if repeat > 1 else said)
+
+
+def _times(wrong: int, repeat: int) -> str:
+    return f"wrong {wrong} of {repeat} times"

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dmlcts.specs.descriptions import TensorDesc
+import numpy as np
+
+from dmlcts.specs import DataType, ScaleBias, TensorDesc
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
 from dmlcts.suites.expectations import Finding, judge_case, plain, value_clauses
-from dmlcts.suites.judging.needs import Needs, needed
+from dmlcts.suites.judging.company import fewest_kernels
+from dmlcts.suites.judging.needs import Needs, needed, with_needs
 from dmlcts.suites.judging.shrinking import Effort, again, shrink
+from dmlcts.suites.judging.steadiness import after, history, unsteady
 
 _MOST_PLAIN = 1 << 16
 _MOST_ROUNDS = 3
+_COUNTED = 1 << 24  # as far as FLOAT32 has every integer
 _VALUES = ("oracle", "plain layout", "again", "beside others", "dispatched again", "after another", "beside another")
 
 
@@ -25,17 +30,32 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
     ``tensor.position``, whatever the case was about.
     Then every factor is taken back to its base level where it can be (:mod:`dmlcts.suites.judging.needs`), and what
     is left decides on the clause (:func:`blamed`).
+    What goes wrong beside other kernels only is told with the fewest that suffice, a pair where one does.
+    What does not go wrong every time is told as that first of all (:mod:`dmlcts.suites.judging.steadiness`).
     What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``.
     """
     effort = effort or Effort()
+    if finding.case.beside and not finding.settled:
+        fewest = fewest_kernels(bench, finding)
+        if fewest is not None:
+            others = ", ".join(one.name for one in fewest.case.beside if one != fewest.case.operator)
+            return replace(fewest, title=f"{fewest.title} beside {others}", needs=("history",), settled=True)
+    told = unsteady(bench, finding)
+    if told is not None:
+        return told
     least = _needing(bench, _anywhere(bench, shrink(bench, finding, effort), effort), effort)
     if least.outcome != "fail" or least.clause.startswith("execution."):
         return least
     fresh = bench.fresh()
     try:
         if not judge_case(fresh, least.case).findings:
+            told = unsteady(bench, least) or unsteady(bench, finding)
+            if told is not None:
+                return told
+            earlier = history(bench, finding)
             title = f"{least.title}, only after other kernels"
-            return replace(finding, clause="execution.independent", title=title, suspects=())
+            unknown = replace(finding, clause="execution.independent", title=title, suspects=())
+            return after(finding, earlier) if earlier else unknown
         if least.clause == "tensor.output.complete" and least.case.layout_clause is not None:
             count = least.case.operator.input.element_count
             packed = replace(plain(fresh, least.case, least.case.values, count), expectation="oracle")
@@ -47,19 +67,15 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
 
 
 def _anywhere(bench: Bench, finding: Finding, effort: Effort) -> Finding:
-    """The finding in a packed tensor on a fresh device, out of place, where wrong values show there as well."""
+    """The finding in a packed tensor, out of place, where wrong values show there as well."""
     case, count = finding.case, finding.case.operator.input.element_count
     if finding.outcome != "fail" or not finding.wrong or finding.clause != case.layout_clause or count > _MOST_PLAIN:
         return finding
     if finding.clause in ("tensor.position", "tensor.output.complete", "binding.offset"):
         return finding  # a packed tensor has a position, is written and stands at an offset as well
-    fresh = bench.fresh()
-    try:
-        packed = plain(fresh, case, case.values, count)
-        found = again(fresh, replace(packed, layout_clause="tensor.position", expectation="oracle"), "fail")
-        return finding if found is None or found.clause != "tensor.position" else shrink(fresh, found, effort)
-    finally:
-        fresh.close()
+    packed = plain(bench, case, case.values, count)
+    found = again(bench, replace(packed, layout_clause="tensor.position", expectation="oracle"), "fail")
+    return finding if found is None or found.clause != "tensor.position" else shrink(bench, found, effort)
 
 
 def _needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
@@ -74,15 +90,42 @@ def _needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
         if less.case == found.finding.case:
             break
         found = needed(bench, less, effort)
-    least = found.finding
-    if found.needs:
-        details = (*least.details, ("needs", found.told()))
-        least = replace(least, details=details, needs=tuple(sorted(found.factors)))
+    least = with_needs(found)
     clause = blamed(bench, least, found)
-    if clause == least.clause:
-        return least
-    layout = None if clause == least.case.clause else clause
-    return replace(least, clause=clause, case=replace(least.case, layout_clause=layout))
+    if clause != least.clause:
+        layout = None if clause == least.case.clause else clause
+        least = replace(least, clause=clause, case=replace(least.case, layout_clause=layout))
+    return of_its_value(bench, least)
+
+
+def of_its_value(bench: Bench, finding: Finding) -> Finding:
+    """A wrong integer after ScaleBias under the clause that its element is about.
+
+    ``{op}.scale-bias.integer`` is about what integers and FLOAT32 share: a whole scale and bias, and an element,
+    a product and a result that the type holds and FLOAT32 counts one by one. All else is ``integer-inexact``'s.
+    """
+    case = finding.case
+    prefix = bench.tables.operator(case.operator.name).prefix
+    exact = f"{prefix}.scale-bias.integer"
+    given = case.operator.attributes.get("ScaleBias")
+    if finding.clause not in (exact, f"{exact}-inexact") or not isinstance(given, ScaleBias):
+        return finding
+    if case.data_type.is_floating or not finding.wrong:
+        return finding
+    value = int(finding.suspects[0] if finding.suspects else case.values.array(1)[0])
+    clause = exact if in_exact_domain(value, given, case.data_type) else f"{exact}-inexact"
+    return replace(finding, clause=clause, case=replace(case, clause=clause))
+
+
+def in_exact_domain(value: int, given: ScaleBias, data_type: DataType) -> bool:
+    """Whether x * scale + bias is the same in integers of the type and in FLOAT32, step by step."""
+    factors = (given.scale, given.bias)
+    if not all(np.isfinite(factor) and float(factor).is_integer() for factor in factors):
+        return False
+    limits = np.iinfo(data_type.numpy)
+    product = value * int(given.scale)
+    steps = (value, product, product + int(given.bias))
+    return all(max(int(limits.min), -_COUNTED) <= step <= min(int(limits.max), _COUNTED) for step in steps)
 
 
 def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:

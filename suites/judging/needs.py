@@ -140,6 +140,35 @@ def needed(bench: Bench, finding: Finding, effort: Effort) -> Needs:
     return Needs(finding, (), complete=False)
 
 
+def confirmed(bench: Bench, finding: Finding, factors: tuple[str, ...]) -> Needs | None:
+    """The needs of a finding, where they are known already and only have to be seen once more; ``None`` if they differ.
+
+    Args:
+        bench: what to judge on.
+        finding: what is wrong, on a case that has nothing but what it needs.
+        factors: the names of the factors that are needed.
+    """
+    needs = []
+    for factor in _applicable(finding):
+        if factor.name not in factors:
+            continue
+        for candidate in factor.without(bench, finding):
+            found = again(bench, candidate, finding.outcome)
+            if found is not None and found.clause == finding.clause:
+                return None
+        needs.append(Need(factor.name, factor.said(finding.case), factor.right(bench, finding.case)))
+    return Needs(finding, tuple(needs), complete=True) if len(needs) == len(factors) else None
+
+
+def with_needs(found: Needs) -> Finding:
+    """The finding of ``found``, with what it needs in its details."""
+    finding = found.finding
+    if not found.needs:
+        return finding
+    details = (*finding.details, ("needs", found.told()))
+    return replace(finding, details=details, needs=tuple(sorted(found.factors)))
+
+
 def _not_implied(case: Case, needs: list[Need]) -> tuple[Need, ...]:
     """The needs without those that others bring with them: strides that matter need two elements, a shape its rank."""
     names = {need.factor for need in needs}

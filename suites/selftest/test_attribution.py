@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import judge_case
-from dmlcts.suites.judging.blaming import smallest
+from dmlcts.suites.judging.blaming import in_exact_domain, smallest
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.test_judging import bench, case, clip, f32
 from dmlcts.suites.subjects import Subject
@@ -70,6 +70,42 @@ def test_what_is_wrong_in_any_packed_tensor_of_that_length_is_about_position(
 def test_what_is_wrong_only_there_keeps_its_clause() -> None:
     in_place = case(layout_clause="clip.in-place", placement=Placement(in_place=True))
     assert blamed(WrongInPlace(), in_place) == "clip.in-place"
+
+
+class OneMore(Reference):
+    """ScaleBias on integers gives one more than it should."""
+
+    def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
+        return super().scale_bias(x, scale_bias, data_type) - np.asarray(1, x.dtype)
+
+
+@pytest.mark.parametrize("scale, bias, value, clause", [
+    (2, 3, 20, "integer"), (2, 3, 100, "integer-inexact"), (0.5, 0, 20, "integer-inexact"),
+    (1, 0.5, 20, "integer-inexact"), (1, -30, -120, "integer-inexact"), (-1, 0, -128, "integer-inexact"),
+    (-1, 0, -127, "integer"),
+])  # fmt: skip
+@pytest.mark.parametrize("found_under", ["integer", "integer-inexact"])
+def test_a_wrong_integer_after_scale_bias_is_about_its_own_domain(
+    scale: float, bias: float, value: int, clause: str, found_under: str
+) -> None:
+    tensor = TensorDesc(DataType.INT8, (1,))
+    attributes = {"ScaleBias": ScaleBias(scale, bias), "Min": f32(-128), "Max": f32(127)}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    one = Case(operator, Values.of([value], DataType.INT8), f"clip.scale-bias.{found_under}")
+    on = bench(OneMore())
+    findings = judge_case(on, one).findings
+    if not findings:
+        pytest.skip("the value that comes out is permitted here")
+    least = smallest(on, findings[0])
+    assert least.clause == least.case.clause == f"clip.scale-bias.{clause}"
+
+
+def test_the_exact_domain_ends_where_float32_counts_no_more() -> None:
+    assert in_exact_domain(1 << 23, ScaleBias(2, 0), DataType.INT32)
+    assert not in_exact_domain(1 << 23, ScaleBias(2, 1), DataType.INT32)
+    assert not in_exact_domain((1 << 24) + 1, ScaleBias(1, 0), DataType.INT64)
+    assert not in_exact_domain(5, ScaleBias(1, -6), DataType.UINT8)
+    assert in_exact_domain(6, ScaleBias(1, -6), DataType.UINT8)
 
 
 def bounded(low: float, high: float, clause: str, expectation: str = "monotone") -> Case:

@@ -641,7 +641,11 @@ def test_state_between_kernels_is_the_state_clauses(back: int) -> None:
     judged(device, one)
     at = len(device.dispatched) - back + 1
     finding = only(judged(Device(spoils=(at,)), one))
-    assert (finding.clause, finding.case, finding.suspects) == ("tensor.position", one, ())
+    wrong = device.dispatched[at - 1]
+    assert (finding.clause, finding.suspects) == ("tensor.position", ())
+    assert replace(finding.case, operator=clip(), clause="clip.formula", beside=()) == one
+    assert finding.case.operator == wrong, "the data shown belong to the kernel that is wrong"
+    assert finding.case.beside == tuple(device.dispatched[-11:-6])
 
 
 def test_a_kernel_that_is_wrong_alone_is_not_asked_among_others() -> None:

@@ -41,7 +41,7 @@ class OneElementInTenThousand(_RarelyWrong):
 class OneElementInTenThousandAtRandom(_RarelyWrong):
     """One element in ten thousand is off by one bit, another one at each dispatch, as in a race."""
 
-    clause = "tensor.position"
+    clause = "execution.repeatable"
 
     def __init__(self) -> None:
         self.generator = np.random.Generator(np.random.PCG64(42))
