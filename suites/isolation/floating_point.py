@@ -44,13 +44,16 @@ def deviation(unit: float = 1.0) -> str:
     return ""
 
 
-def reset() -> None:
+def reset(resetter: Callable[[], object] | None = None) -> None:
     """Let this thread round to the nearest and keep subnormal numbers.
+
+    Args:
+        resetter: puts the control word right; ``None`` for what does it on this system.
 
     Raises:
         ArithmeticChanged: it does not, and the system offers no way to change that.
     """
-    _resetter()()
+    (resetter or _resetter())()
     said = deviation()
     if said:
         raise ArithmeticChanged(said)

@@ -22,7 +22,8 @@ from dmlcts.backends import DeviceLost
 from dmlcts.specs import OperatorDesc, Region
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
-ABORT, HANG, EXIT, KILL, GARBLE, STRAY, SLACK, GROW, LOSE, POISON, SHOUT, RAISE, TRUNCATE, EXTEND, DAEMON = range(1001, 1016)
+ABORT, HANG, EXIT, KILL, GARBLE, STRAY, SLACK, GROW, LOSE, POISON, SHOUT, RAISE = range(1001, 1013)
+TRUNCATE, EXTEND, DAEMON = range(1013, 1016)
 
 
 def pipes() -> list[int]:
