@@ -15,6 +15,7 @@ from typing import Any
 from dmlcts.reports.records import FailureRecord
 from dmlcts.specs import UsageError
 from dmlcts.suites.sweeping.processes import WorkerFailed
+from dmlcts.suites.sweeping.schedulers import check_scheduler
 from dmlcts.suites.sweeping.targets import Block, Target
 from dmlcts.suites.sweeping.totals import Totals, lost
 from dmlcts.suites.sweeping.workers import Description, Job, Orders, Worker
@@ -42,7 +43,7 @@ class Cluster:
         address: the scheduler's, as in ``tcp://192.0.2.1:8786``.
 
     Raises:
-        UsageError: ``distributed`` is not installed, no scheduler answers, or it has no workers.
+        UsageError: ``distributed`` is not installed, no scheduler answers, something else does, or it has no workers.
     """
 
     def __init__(self, orders: Orders, address: str) -> None:
@@ -55,10 +56,12 @@ class Cluster:
         self._orders = orders
         self._timeout = 2 * orders.timeout
         self._sweep = uuid.uuid4().hex[:12]
+        check_scheduler(address, _CONNECT_SECONDS)
         try:
             self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise UsageError(f"no scheduler answers at {address}: {error}", "start `dask scheduler` there") from None
+            said = str(error) or type(error).__name__
+            raise UsageError(f"no scheduler answers at {address}: {said}", "start `dask scheduler` there") from None
         self.size = len(self._client.ncores())
         if not self.size:
             self._client.close()
