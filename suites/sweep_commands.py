@@ -19,7 +19,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 )  # fmt: skip
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the samples of 64-bit types.")
 @click.option("--results", default="results", show_default=True, type=click.Path(), metavar="DIR",
-              help="Where sweep.json, sweep.html, the journal and failures/*.yaml go.")  # fmt: skip
+              help="Where sweep.json, sweep.html, the journal and failures/sweep-*.yaml go.")  # fmt: skip
 @click.option(
     "--resume", type=click.Path(), metavar="DIR", help="Go on with the sweep that was stopped in this folder."
 )
