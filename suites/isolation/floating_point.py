@@ -71,6 +71,8 @@ def _resetter() -> Callable[[], object]:
 def _on_posix() -> Callable[[], object]:
     """``fesetenv(FE_DFL_ENV)``: the constant is -1 to most C libraries, and an object of Apple's."""
     library = ctypes.CDLL(None)
+    if not hasattr(library, "fesetenv"):  # glibc has it in a library that an interpreter need not load for all
+        library = ctypes.CDLL("libm.so.6")
     library.fesetenv.argtypes = [ctypes.c_void_p]
     library.fesetenv.restype = ctypes.c_int
     usual = ctypes.c_void_p(-1)

@@ -118,6 +118,7 @@ def first(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any
         (first(lambda row: row.update(exact=1)), "its counts do not add up"),
         (first(lambda row: row.update(wrong=1, exact=row["exact"] - 1)), "something is wrong, and no clause fails"),
         (first(lambda row: row.update(strays=1)), "something is wrong, and no clause fails"),
+        (first(lambda row: row.update(unwritten=1)), "something is wrong, and no clause fails"),
         (lambda record: record.update(verdict="INCOMPLETE"), "calls itself INCOMPLETE, its rows amount to CONFORMANT"),
     ],
 )

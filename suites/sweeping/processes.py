@@ -25,7 +25,7 @@ from dmlcts.suites.sweeping.workers import Description, Job, Orders, Worker
 
 _ATTEMPTS = 2
 _OPENING_SECONDS = 600.0  # what opening devices again, after they were lost, may take of a block's time
-_MOST_BY_DEFAULT = 4  # some 200 MB each: together they stay below 1 GiB
+_MOST_BY_DEFAULT = 4  # some 250 MB each with the implementation's process: together about 1 GiB
 
 
 class WorkerFailed(DmlctsError):  # noqa: N818  # it says what happened
