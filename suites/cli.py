@@ -170,8 +170,9 @@ def run(
     dmlcts run --backend cpu -o feature_level=3.0 --profile full --results out
     dmlcts run --resume out
 
-    A run that was stopped, by whatever, continues with --resume: it takes the options from the folder, and refuses
-    where an option given here, a table or the suite differs. A shard's own verdict is on its part alone: INCOMPLETE
+    A run that was stopped, by whatever, continues with --resume: it takes the options from the folder, runs the
+    backend that is named there, and refuses where an option given here, a table or the suite differs. Where others
+    than you may have written the folder, name the backend again. A shard's own verdict is on its part alone: INCOMPLETE
     unless something failed.
     """
     from dmlcts.reports.outcomes import exit_code
@@ -193,6 +194,8 @@ def run(
 
         named = {name for name in context.params if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}
         settings = resumed_settings(resume, {"backend": backend, **given}, named)
+        if "backend" not in named:
+            click.echo(f"dmlcts: {resume} is of a run of {ascii(settings.backend)[1:-1]}, which is run now")
     elif backend is None:
         raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
     else:

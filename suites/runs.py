@@ -25,6 +25,7 @@ _NAMES = {
     "profile": "the profile", "seed": "the seed", "strict": "--strict", "extra_tables": "the further tables",
     "isolation": "the isolation", "timeout": "the time limit", "shard": "the shard", "specs": "the spec tables",
     "suite": "the suite's version", "device": "the device", "level": "the level that is judged",
+    "plan": "what is swept",
 }  # fmt: skip
 
 

@@ -114,6 +114,8 @@ def summary(record: Mapping[str, Any], written: list[Path]) -> None:
             console.print(f"  {row['target']}: {', '.join(faults)}", markup=False)
     for failure in record["failures"][:_FAILURES_SHOWN]:
         console.print(f"  {failure['clause']}: {failure['title']}  ({failure['file']})", markup=False)
+    if record["environment"]["isolation"] == "none":
+        console.print("judged in one process with the implementation, which can change what the judge does there")
     if record["interrupted"]:
         folder = written[0].parent
         console.print(f"stopped before its end; go on with --resume {folder}", markup=False)
