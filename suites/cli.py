@@ -230,18 +230,28 @@ def backends(verbose: bool) -> None:
 @main.command(epilog=EXIT_CODES)
 @click.argument("parts", nargs=-1, required=True, type=click.Path(), metavar="DIR…")
 @click.option("-o", "--results", "results", required=True, type=click.Path(), metavar="DIR",
-              help="Where the joined results.json, junit.xml, records.jsonl and failures/*.yaml go.")
+              help="Where the joined results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.")
 @click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that somebody answers for.")
 def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
     """Join the results folders of all shards of a run into what the whole run would have written.
 
-    Refused where a shard is missing, stands twice, did not end, or is of another run: other options, tables, seed,
+    It says what the whole run would have said, and ends with its exit code. Refused where a shard is missing, stands twice, did not end, or is of another run: other options, tables, seed,
     device or version of the suite.
     """
+    from rich.console import Console
+
+    from dmlcts.reports.outcomes import exit_code
+    from dmlcts.reports.terminal import summary
     from dmlcts.suites.merging import merge as join
+    from dmlcts.suites.merging import tables_of
     from dmlcts.suites.settings import valid_waivers
 
-    join(parts, results, click.echo, valid_waivers(waivers))
+    joined = join(parts, results, click.echo, valid_waivers(waivers))
+    tables = tables_of(parts[0])
+    click.echo()
+    summary(joined, tables, Console(file=sys.stdout), folder=results)
+    report_commands.tell_github(Path(results), tables)
+    sys.exit(exit_code(joined["verdict"]))
 
 
 @main.command()
