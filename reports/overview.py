@@ -197,9 +197,12 @@ def _sentence(results: Mapping[str, Any], entries: Sequence[Entry]) -> str:
     facts += ["the run was stopped before its end"] if results["interrupted"] else []
     if not rows:
         facts.append("nothing ran")
+    beside = sorted({failure["clause"] for failure in results.get("besides", ())})
+    said = f" Broken as well, though not selected: {', '.join(beside)}." if beside else ""
     if not facts:
-        return f"All {many(len(entries), 'clause')} hold, in {many(len(rows), 'row')} of operators and data types."
-    return f"{'; '.join(facts)[0].upper()}{'; '.join(facts)[1:]}."
+        where = f"in {many(len(rows), 'row')} of operators and data types"
+        return f"All {many(len(entries), 'clause')} hold, {where}.{said}"
+    return f"{'; '.join(facts)[0].upper()}{'; '.join(facts)[1:]}.{said}"
 
 
 def _cell(rows: Rows) -> Cell | None:

@@ -143,7 +143,7 @@ def _tally(rows: Rows, results: Mapping[str, Any], page: _Page) -> None:
     )
     seconds = (results.get("timings") or {}).get("seconds")
     spent = f" in {seconds:.1f} s" if seconds is not None else ""
-    page.line(f"{len(rows)} clause rows: {said or 'none'} · {cases:,} cases, {elements:,} elements{spent}")
+    page.line(f"{many(len(rows), 'clause row')}: {said or 'none'} · {cases:,} cases, {elements:,} elements{spent}")
     if results.get("interrupted"):
         page.line(("The run was stopped before its end.", "yellow"))
 
@@ -269,6 +269,26 @@ def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: _Page,
         page.line(f"… and {many(len(ordered) - CLAUSES_SHOWN, 'more clause')}, in results.json")
 
 
+def _besides(failures: Rows, tables: Tables, page: _Page, folder: str) -> None:
+    """What broke clauses that were not selected."""
+    told: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for failure in failures:
+        told[failure["clause"]].append(failure)
+    if not told:
+        return
+    page.gap()
+    page.line(("Broken as well, and not selected (it does not count):", "bold yellow"))
+    for clause in sorted(told, key=lambda clause: (min(map(_outcome, told[clause])), clause))[:CLAUSES_SHOWN]:
+        first = min(told[clause], key=lambda failure: (_outcome(failure), not failure["file"]))
+        where = places({(failure["operator"], failure["data_type"]) for failure in told[clause]}, tables)
+        page.line((_FAULTS[_outcome(first)], "yellow"), f"  {clause} · {where}", indent=2)
+        page.line(f"first: {_shortened(first['title'], 150)}", indent=4)
+        if first["file"]:
+            page.line(f"replay: {folder}failures/{first['file']}", indent=4, whole=True)
+    if len(told) > CLAUSES_SHOWN:
+        page.line(f"… and {many(len(told) - CLAUSES_SHOWN, 'more clause')}, in results.json", indent=2)
+
+
 def _gaps(rows: Rows, tables: Tables, page: _Page) -> None:
     """What was owed and did not run."""
     idle = [row for row in rows if _outcome(row).did_not_run]
@@ -340,7 +360,9 @@ def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
     waived = outcomes.count(Outcome.WAIVED)
     if waived:
         facts.append(many(waived, "clause row") + " waived")
-    return f": {', '.join(facts)}" if facts else f": {many(len(rows), 'clause row')} hold"
+    if facts:
+        return f": {', '.join(facts)}"
+    return f": {many(len(rows), 'clause row')} {'holds' if len(rows) == 1 else 'hold'}"
 
 
 def summary(
@@ -367,7 +389,9 @@ def summary(
     _head(results, verdict, page)
     _tally(rows, results, page)
     _matrix(rows, tables, page)
-    _faults(results, rows, tables, page, "" if folder is None else f"{Path(folder).as_posix()}/")
+    place = "" if folder is None else f"{Path(folder).as_posix()}/"
+    _faults(results, rows, tables, page, place)
+    _besides(results.get("besides") or [], tables, page, place)
     _waivers(results, tables, page)
     _gaps(rows, tables, page)
     _behaviours(results.get("behaviours") or [], tables, page)

@@ -162,7 +162,8 @@ def run(
     r"""Judge a backend and write the records.
 
     The verdict is CONFORMANT where every clause that the feature level obliges held, NOT_CONFORMANT where one
-    did not, INCOMPLETE where one could not be checked. With a selection it is the verdict on the selection.
+    did not, INCOMPLETE where one could not be checked. With a selection it is the verdict on the selection alone;
+    what its cases show of other clauses is told beside it.
 
     \b
     dmlcts run --backend cpu
@@ -235,8 +236,8 @@ def backends(verbose: bool) -> None:
 def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
     """Join the results folders of all shards of a run into what the whole run would have written.
 
-    It says what the whole run would have said, and ends with its exit code. Refused where a shard is missing, stands twice, did not end, or is of another run: other options, tables, seed,
-    device or version of the suite.
+    It says what the whole run would have said, and ends with its exit code. Refused where a shard is missing,
+    stands twice, did not end, or is of another run: other options, tables, seed, device or version of the suite.
     """
     from rich.console import Console
 

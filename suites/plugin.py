@@ -19,6 +19,7 @@ from dmlcts.backends import BackendUnavailable
 from dmlcts.reports.journal import Collection
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ItemRecord
+from dmlcts.reports.selecting import within
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.suites.bench import Bench, DeviceGone
 from dmlcts.suites.checks import Checked
@@ -269,6 +270,8 @@ def pytest_runtest_makereport(
         report.longrepr = "\n\n".join(failure.text for failure in record.failures)
         if settings.waivers.apply([record])[0].outcome is Outcome.WAIVED:
             report.outcome, report.wasxfail = "skipped", f"waived: {record.failures[0].title}"
+        elif not within([record], settings.selection)[0].outcome.breaks_conformance:
+            report.outcome, report.wasxfail = "skipped", f"not selected: {record.failures[0].clause}"
     if isinstance(error, DeviceGone):
         item.session.shouldstop = str(error)
     return report

@@ -29,6 +29,17 @@ class BackendUnavailable(Exception):
     pass
 
 
+class Overruns(Reference):
+    def dispatch(self, operator, memory, bindings):
+        super().dispatch(operator, memory, bindings)
+        memory[bindings["OutputTensor"].offset + bindings["OutputTensor"].size] ^= 1
+
+
+class Zeros(Reference):
+    def compute(self, operator, x):
+        return np.full_like(x, 77)
+
+
 class Level(Reference):
     level = "9.9"
 
@@ -88,6 +99,33 @@ def test_fewer_types_than_the_level_obliges_end_with_4(folder: Path, dmlcts: Cal
     assert ran.code == 4, ran.out + ran.err
     assert ran.results["verdict"] == "INCOMPLETE"
     assert ran.outcomes("clip.formula") == {"pass", "not_supported"}
+
+
+def test_a_verdict_on_selected_clauses_counts_these_alone(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    """What breaks other clauses is told beside it."""
+    right = dmlcts("run", "--backend", "third.py:Overruns", *ROUNDING, "--clause", "round.toward-zero")
+    assert right.code == 0, right.out + right.err
+    assert (right.results["verdict"], right.results["failures"]) == ("CONFORMANT", [])
+    assert {row["id"] for row in right.results["clauses"]} == {"round.toward-zero"}
+    assert {failure["clause"] for failure in right.results["besides"]} == {"tensor.output.bounds"}
+    assert "FAIL  tensor.output.bounds · ROUND on FLOAT32" in right.out
+    assert "replay: results/failures/tensor.output.bounds-" in right.out
+    said = (folder / "results" / "results.html").read_text(encoding="utf-8")
+    assert "Broken as well, though not selected: tensor.output.bounds." in said
+    assert 'failures="0"' in (folder / "results" / "junit.xml").read_text(encoding="utf-8")
+    control = dmlcts("run", "--backend", "third.py:Overruns", *ROUNDING, "--clause", "tensor.output.bounds")
+    assert (control.code, "besides" in control.results) == (1, False), control.out
+
+
+def test_a_selected_clause_of_which_nothing_came_right_is_not_said_to_hold(
+    folder: Path, dmlcts: Callable[..., Any]
+) -> None:
+    ran = dmlcts("run", "--backend", "third.py:Zeros", *ROUNDING, "--clause", "tensor.strides.padded")
+    assert ran.code == 4, ran.out + ran.err
+    assert ran.outcomes("tensor.strides.padded") == {"skipped"}
+    assert ran.results["besides"], "what is wrong is said all the same"
+    control = dmlcts("run", "--backend", "third.py:Zeros", *ROUNDING, "--clause", "round.toward-zero")
+    assert control.code == 1, control.out + control.err
 
 
 BAD_INPUT = {
