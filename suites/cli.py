@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -256,11 +255,14 @@ def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
 
 
 @main.command()
-@click.argument("failure", type=click.Path())
+@click.argument("failures", nargs=-1, required=True, type=click.Path(), metavar="FILE|DIR…")
+@click.option("--dump", type=click.Path(file_okay=False), metavar="DIR",
+              help="Write input, output and acceptable values as .npy, each case in a folder of its own.")
 @_process_options
 @_backend_options
 def replay(
-    failure: str,
+    failures: tuple[str, ...],
+    dump: str | None,
     backend: str,
     options: tuple[str, ...],
     feature_level: str | None,
@@ -269,26 +271,22 @@ def replay(
     isolation: str | None,
     timeout: str,
 ) -> None:
-    """Judge one failing case again, from a file under failures/, on this or another backend.
+    """Judge failing cases again, from files under failures/ or whole results folders, on this or another backend.
 
-    Exit code 1 where it fails, 0 where it passes, 4 where the backend has no way to express it.
+    Each is judged on a device that has run nothing yet. Exit code 1 where one fails, else 4 where the backend has no
+    way to express one, 0 where all pass.
     """
-    from dmlcts.suites.replaying import load_case
-    from dmlcts.suites.replaying import replay as judge_again
+    from dmlcts.suites.replaying import failure_files
+    from dmlcts.suites.replaying import replay_all as judge_again
     from dmlcts.suites.settings import Settings
 
     settings = Settings.read(
         backend=backend, options=options, feature_level=feature_level, strict=strict, extra_tables=tables,
         isolation=isolation, timeout=timeout,
     )  # fmt: skip
-    case = load_case(failure, settings.tables)
-    bench = settings.open()
-    try:
-        said = judge_again(bench, case, shlex.join(["dmlcts", *sys.argv[1:]]))
-    finally:
-        bench.close()
-    click.echo(said.text)
-    sys.exit(NOT_CONFORMANT if said.failed else 0 if said.supported else INCOMPLETE)
+    found = judge_again(settings, failure_files(failures), click.echo, None if dump is None else Path(dump))
+    failed = any(one.failed for one in found)
+    sys.exit(NOT_CONFORMANT if failed else 0 if all(one.supported for one in found) else INCOMPLETE)
 
 
 @main.command()

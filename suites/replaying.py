@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,11 @@ from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
+from dmlcts.suites.element_tables import Dispatch, dispatches, dump, table
 from dmlcts.suites.expectations import EXPECTATIONS, WITHOUT_DISPATCH
+from dmlcts.suites.failures import replay_command
 from dmlcts.suites.judge import account
+from dmlcts.suites.settings import Settings
 from dmlcts.suites.surviving import judge_surviving
 
 _MOST_BYTES = 1 << 31
@@ -20,11 +24,38 @@ _MOST_BYTES = 1 << 31
 
 @dataclass(frozen=True)
 class Replay:
-    """What replaying came to: whether the case fails, the account of it, and whether the backend can express it."""
+    """What replaying a case came to.
+
+    Attributes:
+        failed: whether it fails.
+        text: the account of it.
+        supported: whether the backend can express it.
+        dispatches: its dispatches, with what the oracle says of them.
+    """
 
     failed: bool
     text: str
     supported: bool = True
+    dispatches: tuple[Dispatch, ...] = ()
+
+
+def failure_files(paths: Sequence[str]) -> list[str]:
+    """The failure files that paths name: files, folders of them, and results folders; each once.
+
+    Raises:
+        UsageError: a folder holds none.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        folder = Path(path)
+        if not folder.is_dir():
+            found[path] = None
+            continue
+        inside = sorted((folder / "failures").glob("*.yaml")) or sorted(folder.glob("*.yaml"))
+        if not inside:
+            raise UsageError(f"{path} holds no failure files", "give files under failures/, or a results folder")
+        found |= dict.fromkeys(map(str, inside))
+    return list(found)
 
 
 def load_case(path: str | Path, tables: Tables) -> Case:
@@ -62,11 +93,56 @@ def load_case(path: str | Path, tables: Tables) -> Case:
 def replay(bench: Bench, case: Case, command: str) -> Replay:
     """Judge the case once more."""
     judgement = judge_surviving(bench, case)
+    seen = tuple(dispatches(bench, case, judgement.executions))
     if judgement.findings:
-        return Replay(True, "\n\n".join(account(bench.tables, finding, command) for finding in judgement.findings))
+        parts = [account(bench.tables, finding, command) for finding in judgement.findings]
+        parts += ["\n".join(lines) for lines in (table(case, dispatch) for dispatch in seen) if len(lines) > 2]
+        return Replay(True, "\n\n".join(parts), dispatches=seen)
     subject = f"{case.operator.name} on {case.data_type.name}"
     if judgement.unsupported is not None:
         return Replay(False, f"{subject}: not supported by the backend: {judgement.unsupported}", supported=False)
     if judgement.refused:
         return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
-    return Replay(False, f"{subject}: passes, {judgement.elements} elements judged ({case.clause})")
+    said = f"{subject}: passes, {judgement.elements} elements judged ({case.clause})"
+    return Replay(False, said, dispatches=seen)
+
+
+def replay_all(
+    settings: Settings, paths: Sequence[str], say: Callable[[str], object], folder: Path | None = None
+) -> list[Replay]:
+    """Judge the cases in failure files, each on a newly opened device, and say what came of them.
+
+    Args:
+        settings: how the backend is opened.
+        paths: the failure files.
+        say: is given what a user reads, a case at a time.
+        folder: where inputs, outputs and acceptable values are written; ``None`` for nowhere.
+
+    Raises:
+        DocumentError, UsageError: a file holds no case that can be run; nothing has been judged then.
+        BackendUnavailable: the backend cannot run here.
+    """
+    cases = [load_case(path, settings.tables) for path in paths]
+    found = []
+    for path, case in zip(paths, cases, strict=True):
+        bench = settings.open()
+        try:
+            said = replay(bench, case, replay_command(Path(path), settings))
+        finally:
+            bench.close()
+        if len(paths) > 1:
+            say(f"== {path}")
+        say(said.text)
+        if folder is not None:
+            place = folder / Path(path).stem if len(paths) > 1 else folder
+            written = dump(place, case, said.dispatches)
+            say(f"written: {', '.join(map(str, written))}" if written else "nothing to dump: no dispatch to judge")
+        if len(paths) > 1:
+            say("")
+        found.append(said)
+    if len(paths) > 1:
+        failing = sum(one.failed for one in found)
+        unable = sum(not one.supported for one in found)
+        say(f"{len(found)} cases: {failing} fail, {len(found) - failing - unable} pass"
+            f"{f', {unable} not supported' if unable else ''}")  # fmt: skip
+    return found

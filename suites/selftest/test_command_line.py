@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -229,3 +230,91 @@ def test_examples_in_the_help_keep_their_lines(dmlcts: Callable[..., Any]) -> No
         said = dmlcts(command, "--help").out
         assert f"\n  dmlcts {command} " in said
         assert "\\b" not in said
+
+
+def test_several_failures_and_whole_folders_are_replayed(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
+    assert ran.code == 1
+    files = sorted(str(path.relative_to(folder)) for path in (folder / "results" / "failures").glob("*.yaml"))
+    assert len(files) > 1
+    backend = ("--backend", "third.py:HalfUp", "--isolation", "none")
+    two = dmlcts("replay", *files[:2], *backend)
+    assert two.code == 1, two.err
+    assert two.out.count("ELEMENT_WISE_ROUND on FLOAT32: ") == 2
+    for name in files[:2]:
+        command = f"dmlcts replay {name} --backend third.py:HalfUp --isolation none\n"
+        assert (f"== {name}\n" in two.out, command in two.out) == (True, True), two.out
+    assert two.out.endswith("2 cases: 2 fail, 0 pass\n")
+    for name in ("results", "results/failures"):
+        whole = dmlcts("replay", name, files[0], *backend)
+        assert whole.out.endswith(f"{len(files)} cases: {len(files)} fail, 0 pass\n"), whole.out
+    right = dmlcts("replay", "results", "--backend", "cpu")
+    assert (right.code, right.out.endswith(f"{len(files)} cases: 0 fail, {len(files)} pass\n")) == (0, True), right.out
+    (folder / "nothing").mkdir()
+    empty = dmlcts("replay", "nothing", *backend)
+    assert (empty.code, empty.err.count("\n"), "nothing holds no failure files" in empty.err) == (2, 1, True)
+
+
+def test_the_page_s_replay_command_runs_in_the_results_folder(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    import shlex
+
+    place = folder / "out" / "there"
+    ran = dmlcts("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity",
+                 "--results", "out/there")  # fmt: skip
+    assert ran.code == 1
+    command = re.search(r"dmlcts replay failures/\S+ --backend [^\s<]+", (place / "results.html").read_text("utf-8"))
+    assert command is not None
+    again = dmlcts(*shlex.split(command[0])[1:], folder=place)
+    assert (again.code, "acceptable" in again.out) == (1, True), again.out + again.err
+
+
+MANY = """
+import numpy as np
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+
+class Shifted(Reference):
+    def compute(self, operator, x):
+        y = super().compute(operator, x)
+        y.reshape(-1)[3:] += 1
+        return y
+"""
+
+
+def test_replay_shows_and_dumps_every_wrong_element(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    import numpy as np
+
+    from dmlcts.reports.writing import dump_yaml
+    from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+    from dmlcts.suites.cases import Case
+    from dmlcts.suites.values import Values
+
+    (folder / "third.py").write_text(MANY, encoding="utf-8")
+    values = np.arange(30, dtype=np.float32)
+    tensor = TensorDesc(DataType.FLOAT32, (5, 6))
+    operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor},
+                            {"RoundingMode": "TOWARD_ZERO"})  # fmt: skip
+    case = Case(operator, Values.of(values, DataType.FLOAT32), "round.toward-zero")
+    written = {
+        "format": "dmlcts/failure/1", "title": "t", "clause": case.clause, "operator": operator.name,
+        "data_type": "FLOAT32", "outcome": "fail", "test": "t", "suite_version": "0.1.0", "text": "t", "details": {},
+        "case": case.to_json(),
+    }  # fmt: skip
+    (folder / "many.yaml").write_text(dump_yaml(written), encoding="utf-8")
+    ran = dmlcts("replay", "many.yaml", "--backend", "third.py:Shifted", "--dump", "arrays")
+    assert ran.code == 1, ran.err
+    assert re.search(r"\n  index +input +acceptable +got\n  \[0, 3\] +3\.0 \(0x40400000\) +3\.0 .* +4\.0 ", ran.out)
+    assert "… and 7 more of 30 elements; --dump DIR writes them all" in ran.out
+    arrays = {path.stem: np.load(path) for path in (folder / "arrays").glob("*.npy")}
+    assert set(arrays) == {"input", "output", "acceptable", "wrong"}
+    assert {name: array.shape for name, array in arrays.items() if name != "acceptable"} == dict.fromkeys(
+        ("input", "output", "wrong"), (5, 6)
+    )
+    assert arrays["acceptable"].shape[1:] == (5, 6)
+    assert arrays["wrong"].sum() == 27
+    assert (arrays["output"] == np.where(arrays["wrong"], arrays["input"] + 1, arrays["input"])).all()
+    assert (arrays["acceptable"] == arrays["input"]).any(axis=0).all()
+    control = dmlcts("replay", "many.yaml", "--backend", "cpu", "--dump", "right")
+    assert (control.code, np.load(folder / "right" / "wrong.npy").any()) == (0, False), control.out
+    refused = dmlcts("replay", "many.yaml", "--backend", "cpu", "--dump", "third.py/arrays")
+    assert (refused.code, "cannot write into" in refused.err) == (2, True), refused.err
