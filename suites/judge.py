@@ -356,7 +356,7 @@ def account(tables: Tables, finding: Finding, replay: str) -> str:
     lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {finding.title}"]
 
     def put(label: str, said: str) -> None:
-        lines.append(f"  {label:<12} {said}")
+        lines.append(f"  {label:<12} " + said.replace("\n", "\n" + " " * 15))
 
     for label, said in evidence(finding).items():
         put(label, said)

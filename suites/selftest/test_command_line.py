@@ -102,6 +102,50 @@ def test_fewer_types_than_the_level_obliges_end_with_4(folder: Path, dmlcts: Cal
     assert ran.outcomes("clip.formula") == {"pass", "not_supported"}
 
 
+RAISES = """
+import numpy as np
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+
+def helper(x):
+    return {}["absent"]
+
+
+class Raises(Reference):
+    def compute(self, operator, x):
+        return helper(x) if x.size == 1 else super().compute(operator, x)
+
+
+class FailsToOpen(Reference):
+    def open(self):
+        return helper(0)
+"""
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_an_exception_of_a_backend_is_told_with_its_own_lines(
+    folder: Path, dmlcts: Callable[..., Any], isolation: str
+) -> None:
+    (folder / "third.py").write_text(RAISES, encoding="utf-8")
+    ran = dmlcts("run", "--backend", "third.py:Raises", *ROUNDING, "--clause", "round.*",
+                 "--isolation", isolation)  # fmt: skip
+    assert ran.code == 1, ran.out + ran.err
+    replayed = dmlcts("replay", "results", "--backend", "third.py:Raises", "--isolation", isolation)
+    frames = [
+        "KeyError: 'absent'",
+        "at third.py:12 in compute: return helper(x) if x.size == 1 else super().compute(operator, x)",
+        'at third.py:7 in helper: return {}["absent"]',
+    ]
+    at = [replayed.out.index(frame) for frame in frames]
+    assert at == sorted(at), replayed.out
+    block = replayed.out[at[0] : replayed.out.index("clause", at[0])]
+    assert not re.search(r"(bench|worker|proxy|expectations)\.py:", block), "no line of the suite's own among them"
+    assert frames[-1] in ran.results["failures"][0]["details"]["said"]
+    opened = dmlcts("run", "--backend", "third.py:FailsToOpen", "--isolation", isolation)
+    assert (opened.code, opened.err.count("\n")) == (2, 1), opened.err
+    assert "KeyError: 'absent' (third.py:7 in helper: " in opened.err
+
+
 def test_a_verdict_on_selected_clauses_counts_these_alone(folder: Path, dmlcts: Callable[..., Any]) -> None:
     """What breaks other clauses is told beside it."""
     right = dmlcts("run", "--backend", "third.py:Overruns", *ROUNDING, "--clause", "round.toward-zero")
