@@ -184,6 +184,19 @@ def prepare_folder(folder: str | Path, *, keep_records: bool = False) -> Path:
     return folder
 
 
+def prepare_failures(folder: Path) -> Path:
+    """The folder that holds a results folder's failures, made where it is missing.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    try:
+        (folder / "failures").mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot use {folder} for results: {_reason(error)}", "choose another folder") from None
+    return folder / "failures"
+
+
 def write_run(folder: Path, results: Mapping[str, Any], items: Iterable[ItemRecord], page: str = "") -> list[Path]:
     """Write a run's failures, ``junit.xml``, ``results.html`` and ``results.json``, the last one last.
 
