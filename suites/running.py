@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shlex
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -61,7 +63,7 @@ def execute(
     run = Run(settings, resume=resume)
     try:
         run.begin()  # before pytest starts, so that what is wrong with folder or backend is said in one line
-        with _silenced(quiet):
+        with _silenced(quiet), _storage_elsewhere():
             status = pytest.main(pytest_arguments(settings, workers=workers, verbose=verbose), plugins=[Named(run)])
     finally:
         run.close()
@@ -88,6 +90,32 @@ class Named:
 
 
 @contextlib.contextmanager
+def _storage_elsewhere() -> Iterator[None]:
+    """Keep what Hypothesis stores, which no run reads again, out of the current folder, in all processes of a run."""
+    import hypothesis.configuration
+
+    with tempfile.TemporaryDirectory(prefix="dmlcts-") as folder, _environment("HYPOTHESIS_STORAGE_DIRECTORY", folder):
+        hypothesis.configuration.set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            hypothesis.configuration.set_hypothesis_home_dir(None)
+
+
+@contextlib.contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+@contextlib.contextmanager
 def _silenced(quiet: bool) -> Iterator[None]:
     if not quiet:
         yield
@@ -111,7 +139,7 @@ def collected_tests() -> list[str]:
 
 def _collect(settings: Settings, collector: object) -> None:
     arguments = [*pytest_arguments(settings), "--collect-only"]
-    with _silenced(True):
+    with _silenced(True), _storage_elsewhere():
         status = pytest.main(arguments, plugins=[collector, Named(Run(settings))])
     if status != pytest.ExitCode.OK:
         raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")

@@ -73,6 +73,15 @@ def test_a_conforming_selection_ends_with_0(dmlcts: Callable[..., Any]) -> None:
     assert ran.results["selection"] == {"operators": ["ELEMENT_WISE_ROUND"], "data_types": ["FLOAT32"]}
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["one process", "xdist"])
+def test_a_run_leaves_its_results_folder_and_nothing_else(
+    tmp_path: Path, dmlcts: Callable[..., Any], workers: tuple[str, ...]
+) -> None:
+    ran = dmlcts("run", "--backend", "cpu", *ROUNDING, "--clause", "round.odd", *workers)
+    assert ran.code == 0, ran.out + ran.err
+    assert {path.name for path in tmp_path.iterdir()} == {"results"}
+
+
 def test_round_half_up_ends_with_1_and_a_single_tie(folder: Path, dmlcts: Callable[..., Any]) -> None:
     ran = dmlcts("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
     assert ran.code == 1, ran.out + ran.err
