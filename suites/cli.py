@@ -135,7 +135,10 @@ def _selection_options(command: Command) -> Command:
               help="Continue the run that stopped in this results folder, with its options.")
 @click.option("--waivers", type=click.Path(), metavar="FILE",
               help="Failures that somebody answers for, as reports/CERTIFYING.md shows.")  # fmt: skip
-@click.option("-v", "--verbose", is_flag=True, help="A line for every test.")
+@click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first failing test.")
+@click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing tests.")
+@click.option("-v", "--verbose", is_flag=True, help="A line for every test, and each failure whole where it happens.")
+@click.option("-q", "--quiet", is_flag=True, help="Say only which clauses fail, and the verdict.")
 @click.pass_context
 def run(
     context: click.Context,
@@ -156,7 +159,10 @@ def run(
     shard: str | None,
     resume: str | None,
     waivers: str | None,
+    stop_at_first: bool,
+    maxfail: int | None,
     verbose: bool,
+    quiet: bool,
 ) -> None:
     r"""Judge a backend and write the records.
 
@@ -197,10 +203,16 @@ def run(
         raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
     else:
         settings = Settings.read(backend=backend, **given)
-    click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
-    click.echo(f"  {running.shown_command(settings)}")
-    finished = running.execute(settings, workers=workers, verbose=verbose, resume=resume is not None)
+    if not quiet:
+        click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
+        click.echo(f"  {running.shown_command(settings)}")
+    finished = running.execute(
+        settings, workers=workers, verbose=verbose, quiet=quiet, resume=resume is not None,
+        most_failures=1 if stop_at_first else maxfail or 0,
+    )  # fmt: skip
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
+    if quiet:
+        report_commands.tell_briefly(settings.results, settings.tables)
     report_commands.tell_github(settings.results, settings.tables)
     if finished.complaint is not None:
         sys.exit(USAGE)  # the plugin has said it, below the summary

@@ -314,7 +314,16 @@ class _Collector:
         if counted is not None and self.run.error is None:
             self._collected(Collection(*counted))
 
+    def _told_at_once(self, report: pytest.TestReport) -> None:
+        """With `dmlcts run -v`, tell a failure where it happens."""
+        options = self.config.option
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and options.verbose > 0 and options.tbstyle == "no" and terminal is not None:
+            terminal.ensure_newline()
+            terminal.write_line(report.longreprtext)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._told_at_once(report)
         for name, value in report.user_properties:
             if name == _RECORD and self.run.error is None:
                 try:
@@ -331,7 +340,8 @@ class _Collector:
             pytest.ExitCode.INTERRUPTED,
             pytest.ExitCode.INTERNAL_ERROR,
         )
-        self.run.interrupted = stopped
+        enough = bool(session.shouldfail) and not self.run.complete  # --maxfail
+        self.run.interrupted = stopped or enough
         try:
             self.run.end()
             self.show = publish(self.run)

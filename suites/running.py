@@ -23,11 +23,18 @@ class RunStopped(DmlctsError):  # noqa: N818  # it says what happened; nothing h
     """pytest ended before there was anything to give a verdict on."""
 
 
-def pytest_arguments(settings: Settings, *, workers: str = "", verbose: bool = False) -> list[str]:
-    """The arguments with which pytest does the same as ``dmlcts run``."""
+def pytest_arguments(
+    settings: Settings, *, workers: str = "", verbose: bool = False, most_failures: int = 0
+) -> list[str]:
+    """The arguments with which pytest does the same as ``dmlcts run``.
+
+    Failures are told in the summary, in the order of causes; with ``verbose`` each is told whole where it happens.
+    """
     found = ["-p", "dmlcts.suites.plugin", "-c", str(HERE / "run.ini"), "-p", "no:cacheprovider"]
     found += ["-v"] if verbose else ["-q"]
-    found += ["--no-header", "--disable-warnings", "-r", "N"]
+    found += ["--no-header", "--disable-warnings", "-r", "N", "--tb", "no"]
+    if most_failures:
+        found += ["--maxfail", str(most_failures)]
     if workers:
         found += ["-n", workers]
     modules = sorted(str(path) for path in HERE.glob("test_*.py"))
@@ -40,8 +47,9 @@ def shown_command(settings: Settings) -> str:
 
 
 def execute(
-    settings: Settings, *, workers: str = "", verbose: bool = False, quiet: bool = False, resume: bool = False
-) -> Run:
+    settings: Settings, *, workers: str = "", verbose: bool = False, quiet: bool = False, resume: bool = False,
+    most_failures: int = 0,
+) -> Run:  # fmt: skip
     """Judge the backend that the settings name.
 
     Args:
@@ -50,6 +58,7 @@ def execute(
         verbose: a line for every test.
         quiet: nothing on standard output; for callers that print what they need of the records.
         resume: continue the run whose journal the results folder holds.
+        most_failures: stop after so many failing tests; 0 for never.
 
     Returns:
         The finished run: its records and its verdict.
@@ -63,8 +72,11 @@ def execute(
     run = Run(settings, resume=resume)
     try:
         run.begin()  # before pytest starts, so that what is wrong with folder or backend is said in one line
+        arguments = pytest_arguments(settings, workers=workers, verbose=verbose, most_failures=most_failures)
         with _silenced(quiet), _storage_elsewhere():
-            status = pytest.main(pytest_arguments(settings, workers=workers, verbose=verbose), plugins=[Named(run)])
+            if resume:
+                print(f"dmlcts: {run.already}")  # noqa: T201  # what a user reads before the first test
+            status = pytest.main(arguments, plugins=[Named(run)])
     finally:
         run.close()
     if run.error is not None:

@@ -207,6 +207,16 @@ class Run:
         """Whether every test that was collected has been recorded."""
         return self.collection is not None and len(self.done) >= self.collection.items
 
+    @property
+    def already(self) -> str:
+        """How much of a resumed run was done before, in words."""
+        done = len(self.done)
+        if self.collection is None:
+            return f"{done} tests of {self.settings.results} were done before"
+        left = self.collection.items - done
+        said = f"{done} of {self.collection.items} tests of {self.settings.results} were done before"
+        return f"{said}; {f'{left} are left' if left > 0 else 'none is left'}"
+
     def end(self) -> None:
         """Note that the run came to its end, where it did.
 

@@ -87,12 +87,12 @@ def test_round_half_up_ends_with_1_and_a_single_tie(folder: Path, dmlcts: Callab
     assert ran.code == 1, ran.out + ran.err
     assert ran.results["verdict"] == "NOT_CONFORMANT"
     assert ran.outcomes("round.toward-infinity") == {"fail"}
-    first = next(line for line in ran.out.splitlines() if line.startswith("ELEMENT_WISE_ROUND on FLOAT32"))
-    assert first == "ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0"
-    for said in ("-0.5 (0xbf000000)", "acceptable", "-1.0 (0xbf800000)", "round.toward-infinity (required)",
-                 "being rounded away from zero", "dmlcts replay results/failures/"):  # fmt: skip
-        assert said in ran.out
     failures = sorted((folder / "results" / "failures").glob("*.yaml"))
+    told = [dmlcts("replay", str(path), "--backend", "third.py:HalfUp").out for path in failures[:3]]
+    first = next(text for text in told if text.startswith("ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0\n"))
+    for said in ("-0.5 (0xbf000000)", "acceptable", "-1.0 (0xbf800000)", "round.toward-infinity (required)",
+                 "being rounded away from zero", "dmlcts replay "):  # fmt: skip
+        assert said in first
     again = dmlcts("replay", str(failures[0]), "--backend", "third.py:HalfUp")
     assert again.code == 1
     assert "acceptable" in again.out
@@ -371,3 +371,43 @@ def test_replay_shows_and_dumps_every_wrong_element(folder: Path, dmlcts: Callab
     assert (control.code, np.load(folder / "right" / "wrong.npy").any()) == (0, False), control.out
     refused = dmlcts("replay", "many.yaml", "--backend", "cpu", "--dump", "third.py/arrays")
     assert (refused.code, "cannot write into" in refused.err) == (2, True), refused.err
+
+
+def test_a_run_says_each_fault_once_and_more_or_less_of_it_when_asked(
+    folder: Path, dmlcts: Callable[..., Any]
+) -> None:
+    command = ("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
+    account = "ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0\n"
+    told, quiet, verbose = (dmlcts(*command, *more) for more in ((), ("-q",), ("-v",)))
+    assert (told.code, quiet.code, verbose.code) == (1, 1, 1), told.err + quiet.err + verbose.err
+    assert told.out.count("FAIL  round.toward-infinity (required)") == 1
+    first = " ".join(told.out.split())
+    assert ("first: input -0.5 gives 0.0 on FLOAT32 with RoundingMode TOWARD_INFINITY; "
+            "acceptable: -1.0 (0xbf800000) replay: results/failures/round.toward-infinity-") in first  # fmt: skip
+    assert account not in told.out
+    assert len(told.out.splitlines()) < 50, told.out
+    assert quiet.out.lstrip().startswith("FAIL  round.toward-infinity (required)")
+    assert quiet.out.splitlines()[-1].startswith("NOT CONFORMANT: ")
+    assert verbose.out.count(account) > 1
+    assert verbose.out.index(account) < verbose.out.rindex("[ROUND-FLOAT32"), "at once, not at the end"
+    right = dmlcts("run", "--backend", "cpu", *ROUNDING, "--clause", "round.odd", "-q")
+    assert (right.code, right.out) == (0, "CONFORMANT: 1 clause row holds (exit code 0)\n")
+
+
+@pytest.mark.parametrize("option", [("-x",), ("--maxfail", "2"), ("--maxfail", "1", "-n", "1")], ids=" ".join)
+def test_a_run_stops_after_so_many_failures(
+    folder: Path, dmlcts: Callable[..., Any], option: tuple[str, ...]
+) -> None:
+    command = ("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
+    ran = dmlcts(*command, *option)
+    assert ran.code == 1, ran.out + ran.err
+    assert ran.results["interrupted"], ran.out
+    assert "The run was stopped before its end." in ran.out
+    failing = {failure["test"] for failure in ran.results["failures"]}
+    assert len(failing) == (2 if "2" in option else 1)
+    resumed = dmlcts("run", "--resume", "results")
+    done = re.search(r"dmlcts: (\d+) of (\d+) tests of results were done before; (\d+) are left\n", resumed.out)
+    assert done is not None, resumed.out
+    assert 0 < int(done[1]) == int(done[2]) - int(done[3])
+    assert (resumed.code, resumed.results["interrupted"]) == (1, False)
+    assert len({failure["test"] for failure in resumed.results["failures"]}) > len(failing)
