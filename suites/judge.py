@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench, Execution
@@ -16,7 +16,7 @@ from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import Finding, Judgement, judge_case, plain, value_clauses
 from dmlcts.suites.hazards import hazards_of, is_wanted
 from dmlcts.suites.surviving import judge_hazard, judge_surviving, unexplained
-from dmlcts.suites.values import Values, text_with_bits
+from dmlcts.suites.values import Values, text, text_with_bits
 
 _MOST_SHRINKS = 60
 _MOST_STEPWISE = 64
@@ -25,6 +25,7 @@ _MOST_LOSSES = 4
 _MOST_TIMEOUTS = 2
 _SHRINKS_WITH_LOSS = {"timeout": 1, "crash": 6, "device_lost": 6, "resource_error": 2}
 _MOST_PLAIN = 1 << 16
+_LARGE = 1e8  # from here on a FLOAT is written with an exponent
 _Row = tuple[str, str, str]
 
 
@@ -316,12 +317,13 @@ def _tensor_text(tensor: TensorDesc) -> str:
     return f"{tensor.data_type.name} {list(tensor.sizes)}, {strides}, {tensor.total_size_in_bytes} bytes"
 
 
-def attribute_text(value: Any) -> str:
-    """An attribute as a person reads it, floats with their bits."""
+def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
+    """An attribute as a person reads it, floats with their bits; beside integer elements, large ones in full."""
     if value is None:
         return "none"
     if isinstance(value, np.float32):
-        return text_with_bits(value)
+        large = not data_type.is_floating and np.isfinite(value) and abs(value) >= _LARGE
+        return text_with_bits(value).replace(text(value), str(int(value)), 1) if large else text_with_bits(value)
     if isinstance(value, str):
         return value
     return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
@@ -347,7 +349,7 @@ def evidence(finding: Finding) -> dict[str, str]:
         told = {"tensors": _tensor_text(source) + placed}
     else:
         told = {"InputTensor": _tensor_text(source), "OutputTensor": _tensor_text(target) + placed}
-    told |= {name: attribute_text(value) for name, value in case.operator.attributes.items()}
+    told |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
     return told | dict(finding.details)
 
 
