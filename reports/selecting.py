@@ -1,7 +1,8 @@
 """A verdict on selected clauses: what was found of the others is told beside it, and does not count.
 
 The cases of a selected clause often show something of another one (a value that is wrong whatever the layout, a
-byte outside the output). That belongs to the other clause.
+byte outside the output). That belongs to the other clause. A crash, a hang or a lost device counts whatever was
+selected, as no waiver covers it either.
 """
 
 from __future__ import annotations
@@ -26,14 +27,18 @@ def selects(selection: Mapping[str, Any], clause: str) -> bool:
     return not patterns or not clause or any(fnmatch.fnmatchcase(clause, pattern) for pattern in patterns)
 
 
+def _counts(selection: Mapping[str, Any], clause: str, outcome: Outcome) -> bool:
+    return selects(selection, clause) or outcome < Outcome.FAIL
+
+
 def within(items: Iterable[ItemRecord], selection: Mapping[str, Any]) -> list[ItemRecord]:
     """The records with what they hold of selected clauses alone; a test that only broke others passed."""
     return [_within(item, selection) for item in items] if _patterns(selection) else list(items)
 
 
 def _within(item: ItemRecord, selection: Mapping[str, Any]) -> ItemRecord:
-    tallies = tuple(tally for tally in item.tallies if selects(selection, tally.clause))
-    failures = tuple(failure for failure in item.failures if selects(selection, failure.clause))
+    tallies = tuple(tally for tally in item.tallies if _counts(selection, tally.clause, tally.outcome))
+    failures = tuple(told for told in item.failures if _counts(selection, told.clause, told.outcome))
     behaviours = tuple(one for one in item.behaviours if selects(selection, one.clause))
     outcome = item.outcome
     if outcome.breaks_conformance and (len(tallies) < len(item.tallies) or len(failures) < len(item.failures)):
@@ -46,4 +51,4 @@ def _within(item: ItemRecord, selection: Mapping[str, Any]) -> ItemRecord:
 
 def besides(items: Iterable[ItemRecord], selection: Mapping[str, Any]) -> list[FailureRecord]:
     """The failures of clauses that were not selected."""
-    return [failure for item in items for failure in item.failures if not selects(selection, failure.clause)]
+    return [told for item in items for told in item.failures if not _counts(selection, told.clause, told.outcome)]
