@@ -28,7 +28,7 @@ from markupsafe import Markup
 from dmlcts.reports.dxdispatch import DxDispatchError, model
 from dmlcts.reports.known import Known, Likeness, known_implementations, likenesses
 from dmlcts.reports.outcomes import Outcome
-from dmlcts.reports.overview import Failure, Overview, outcome_of, overview
+from dmlcts.reports.overview import Failure, Overview, grouped, outcome_of, overview
 from dmlcts.reports.plotting import Bucket, Lane, drawing
 from dmlcts.reports.waivers import accounts
 from dmlcts.reports.wording import many, places, short, type_order, visible
@@ -294,6 +294,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
             subjects=list(dict.fromkeys(subject for matrix in view.matrices for subject, _ in matrix.lines)),
             plots=_plots(view.failures[:MOST_FAILURES]),
             dispatches=[_dispatch(failure) for failure in view.failures[:MOST_FAILURES]],
+            groups=grouped(view.failures[:MOST_FAILURES], tables),
             waivers=waivers,
             behaviours=behaviours,
             likenesses=alike,

@@ -408,17 +408,25 @@ _tables_option = click.option("--tables", multiple=True, type=click.Path(), meta
 
 
 @spec.command()
-@click.argument("operator")
+@click.argument("name", required=False, metavar="[OPERATOR|CLAUSE]")
 @_tables_option
-def show(operator: str, tables: tuple[str, ...]) -> None:
-    """Print an operator's table for a person: `dmlcts spec show CLIP`."""
+def show(name: str | None, tables: tuple[str, ...]) -> None:
+    """Print the operators, an operator's table, or clauses, for a person.
+
+    Such as `dmlcts spec show CLIP`, `dmlcts spec show tensor.strides.output`, `dmlcts spec show 'clip.cast.*'`.
+    """
     from rich.console import Console
 
     from dmlcts.specs.loading import load_tables
-    from dmlcts.suites.listing import print_operator
+    from dmlcts.suites.listing import print_clauses, print_operator, print_operators
 
     loaded = load_tables(*map(Path, tables))
-    print_operator(Console(), loaded, loaded.operator(operator))
+    if name is None:
+        print_operators(Console(), loaded)
+    elif "." in name:
+        print_clauses(Console(), loaded, name)
+    else:
+        print_operator(Console(), loaded, loaded.operator(name))
 
 
 @spec.command()

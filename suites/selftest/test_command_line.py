@@ -207,6 +207,7 @@ BAD_INPUT = {
     "missing page": (("spec", "compare", "nowhere.txt"), "nowhere.txt"),
     "page of nothing": (("spec", "compare", "third.py"), "third.py"),
     "operator to show": (("spec", "show", "CLAP"), "CLAP"),
+    "clause to show": (("spec", "show", "clip.nothing"), "clip.nothing"),
     "no selection": (("run", "--backend", "cpu", "--data-type", "INT64", "--clause", "round.nan"), ""),
 }  # fmt: skip
 
@@ -411,3 +412,27 @@ def test_a_run_stops_after_so_many_failures(
     assert 0 < int(done[1]) == int(done[2]) - int(done[3])
     assert (resumed.code, resumed.results["interrupted"]) == (1, False)
     assert len({failure["test"] for failure in resumed.results["failures"]}) > len(failing)
+
+
+def test_every_clause_that_a_failure_cites_can_be_shown(dmlcts: Callable[..., Any]) -> None:
+    own = dmlcts("spec", "show", "clip.cast.float16")
+    assert (own.code, own.out.splitlines()[0]) == (0, "clip.cast.float16  required")
+    assert "  about CLIP on FLOAT16\n" in own.out
+    shared = dmlcts("spec", "show", "tensor.strides.output")
+    assert (shared.code, shared.out.startswith("tensor.strides.output  ")) == (0, True), shared.err
+    for operator in ("CLIP", "ROUND", "THRESHOLD"):
+        assert f"  about {operator} on FLOAT32, " in shared.out
+    several = dmlcts("spec", "show", "clip.cast.*")
+    heads = [line.split()[0] for line in several.out.splitlines() if line.startswith("clip.")]
+    assert len(heads) > 2
+    assert "clip.cast.float16" in heads
+
+
+def test_operators_are_listed_and_shown_with_attributes_and_limits(dmlcts: Callable[..., Any]) -> None:
+    listed = dmlcts("spec", "show")
+    assert listed.code == 0, listed.err
+    for operator in ("CLIP", "ROUND", "THRESHOLD"):
+        assert f" {operator} " in listed.out
+    shown = " ".join(dmlcts("spec", "show", "ROUND").out.split())
+    for said in ("Attributes and limits", "HALVES_TO_NEAREST_EVEN", "dimensions, at most", "4,294,967,295"):
+        assert said in shown, said
