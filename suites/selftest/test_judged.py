@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -48,21 +51,10 @@ def test_marks_that_do_not_stand_there_once_are_refused(text: str) -> None:
 
 def test_the_command_writes_and_then_finds_nothing_to_change(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
-    path.write_text("\n".join([*judged.marks("judged"), *judged.marks("compared")]), encoding="utf-8")
+    path.write_text("\n".join(judged.marks("judged")), encoding="utf-8")
     assert judged.main([str(path), "--check"]) == 1
     assert judged.main([str(path)]) == 0
     assert judged.main([str(path), "--check"]) == 0
-
-
-def test_the_matrix_is_the_comparison_without_its_examples(tmp_path: Path) -> None:
-    (tmp_path / "comparison.md").write_text("| a |\n\nWhere they differ from the pages, x\n\n| b |\n", encoding="utf-8")
-    assert judged.matrix(tmp_path) == "| a |"
-    (tmp_path / "comparison.md").write_text("| a |\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="is no comparison"):
-        judged.matrix(tmp_path)
-    (tmp_path / "comparison.md").unlink()
-    with pytest.raises(UsageError, match=r"no comparison\.md"):
-        judged.matrix(tmp_path)
 
 
 def test_the_sweeps_among_the_examples_are_what_their_schema_says() -> None:
@@ -74,3 +66,20 @@ def test_the_sweeps_among_the_examples_are_what_their_schema_says() -> None:
 
 def test_the_readme_is_up_to_date() -> None:
     assert judged.main([str(README), "--check"]) == 0, "run `python -m dmlcts.reports.judged README.md`"
+
+
+def test_the_extra_all_brings_every_backend_and_nothing_of_a_developer_s() -> None:
+    extras = tomllib.loads((README.parent / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = everything.removeprefix("dmlcts[").removesuffix("]").split(",")
+    assert set(named) == set(extras) - {"all", "dev"}
+
+
+def test_the_readme_s_commands_can_be_given() -> None:
+    """What it has found is shown by commands; each of them is one."""
+    from dmlcts.suites.cli import main
+
+    commands = re.findall(r"^\| .* \| `dmlcts (run .*)` \|$", README.read_text("utf-8"), re.MULTILINE)
+    assert len(commands) >= 8
+    for command in commands:
+        main.commands["run"].make_context("run", shlex.split(command)[1:]).close()
