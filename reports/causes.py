@@ -53,7 +53,7 @@ class Cause:
     @property
     def cases(self) -> int:
         """How many of its cases failed."""
-        return max(sum(row["failures"] for row in self.rows), len(self.failures))
+        return max(sum(int(row["failures"]) for row in self.rows), len(self.failures))
 
     @property
     def folded(self) -> tuple[Cause, ...]:

@@ -137,6 +137,7 @@ def _identity(view: Overview) -> list[tuple[str, object]]:
         ("profile", results["profile"] + (", strict IEEE 754" if results["strict"] else "")),
         ("seed", str(results["seed"])),
         ("selection", view.selection or "everything"),
+        ("forbidden descriptions refused", str((device["details"] or {}).get("refusals", ""))),
         ("suite", f"dmlcts {suite['version']}" + (f", {commit}" if commit else "")),
         ("run", results["timings"]["started"].replace("T", " ").replace("+00:00", " UTC")),
     ]

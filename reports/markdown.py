@@ -215,6 +215,9 @@ def summary(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] |
     lines = [f"## {_SIGNS[view.verdict]} {view.verdict.words}: {code(name)}", "", view.sentence, "", identity(results)]
     if view.selection:
         lines += ["", f"Only a selection was judged: {code(view.selection)}."]
+    refusals = (results["device"]["details"] or {}).get("refusals")
+    if refusals:
+        lines += ["", f"Forbidden descriptions were refused {code(refusals)}."]
     lines += ["", *_matrix(view), *_broken(view), *_waivers(results, tables), *_failures(view, tables)]
     lines += _silence(view, known_implementations() if known is None else known)
     text = "\n".join(lines) + "\n"

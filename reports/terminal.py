@@ -209,6 +209,13 @@ def _matrix(rows: Rows, tables: Tables, page: _Page) -> None:
         page.line(("; ".join(explained), "dim"))
 
 
+def _disclosed(results: Mapping[str, Any], page: _Page) -> None:
+    """What a reader must know of where the answers came from."""
+    refusals = ((results.get("device") or {}).get("details") or {}).get("refusals")
+    if refusals:
+        page.line((f"Forbidden descriptions were refused {refusals}.", "dim"))
+
+
 def _rule(clause: str, tables: Tables, page: _Page) -> None:
     """The words that a clause rests on: its quotation and source, or else its text."""
     try:
@@ -384,6 +391,7 @@ def summary(
         _head(results, verdict, page)
         _tally(rows, results, page)
         _matrix(rows, tables, page)
+        _disclosed(results, page)
     place = "" if folder is None else f"{Path(folder).as_posix()}/"
     _faults(results, rows, tables, page, place)
     _besides(results.get("besides") or [], tables, page, place)

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import shlex
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -104,14 +105,19 @@ class Named:
 @contextlib.contextmanager
 def _storage_elsewhere() -> Iterator[None]:
     """Keep what Hypothesis stores, which no run reads again, out of the current folder, in all processes of a run."""
-    import hypothesis.configuration
-
     with tempfile.TemporaryDirectory(prefix="dmlcts-") as folder, _environment("HYPOTHESIS_STORAGE_DIRECTORY", folder):
-        hypothesis.configuration.set_hypothesis_home_dir(folder)
+        _forget_storage()
         try:
             yield
         finally:
-            hypothesis.configuration.set_hypothesis_home_dir(None)
+            _forget_storage()
+
+
+def _forget_storage() -> None:
+    """Let Hypothesis look again where it stores; it is not imported for that, pytest has to do so first."""
+    configuration = sys.modules.get("hypothesis.configuration")
+    if configuration is not None:
+        configuration.set_hypothesis_home_dir(None)
 
 
 @contextlib.contextmanager

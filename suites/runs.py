@@ -17,6 +17,7 @@ from dmlcts.reports.waivers import WaiverError
 from dmlcts.reports.writing import prepare_folder
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
 from dmlcts.suites.bench import Bench
+from dmlcts.suites.disclosing import disclose
 from dmlcts.suites.settings import Settings
 
 _NAMES = {
@@ -137,6 +138,7 @@ class Run:
 
     def header(self) -> dict[str, Any]:
         """What the run is: what has to be the same for its parts to belong together, and when it began."""
+        disclose(self.bench)
         bench = self.bench
         return {
             "schema": SCHEMA,

@@ -436,3 +436,37 @@ def test_operators_are_listed_and_shown_with_attributes_and_limits(dmlcts: Calla
     shown = " ".join(dmlcts("spec", "show", "ROUND").out.split())
     for said in ("Attributes and limits", "HALVES_TO_NEAREST_EVEN", "dimensions, at most", "4,294,967,295"):
         assert said in shown, said
+
+
+OWN_RULES = """
+from dmlcts.backends.cpu import CpuBackend
+
+
+class Backend:
+    name = "mine"
+
+    def open(self):
+        device = CpuBackend().open()
+        made = device.create
+
+        def create(operator):
+            try:
+                return made(operator)
+            except Exception as error:
+                raise type(error)("E_INVALIDARG") from None
+        device.create = create
+        return device
+"""
+
+
+def test_refusals_of_the_suite_s_own_rules_are_disclosed(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    """cpu uses the suite's rule checks; another implementation refuses the same by itself."""
+    (folder / "third.py").write_text(OWN_RULES, encoding="utf-8")
+    said = "by the suite's own rule checks (dmlcts.specs.rules), not by the implementation"
+    for backend, told in (("cpu", True), ("third.py:Backend", False)):
+        ran = dmlcts("run", "--backend", backend, *ROUNDING, "--clause", "round.odd")
+        assert ran.code == 0, ran.out + ran.err
+        assert ran.results["device"]["details"].get("refusals") == (said if told else None)
+        assert ("Forbidden descriptions were refused by the suite's" in ran.out) == told
+        for name in ("results.html",):
+            assert (said.replace("'", "&#39;") in (folder / "results" / name).read_text("utf-8")) == told
