@@ -75,13 +75,14 @@ def _slug(label: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:40]
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """The text of one of the package's own templates, style sheets and scripts."""
     return importlib.resources.files("dmlcts.reports").joinpath("templates", name).read_text("utf-8")
 
 
 def _loaded(name: str) -> str | None:
     try:
-        return _template(name)
+        return template(name)
     except FileNotFoundError:
         return None
 
@@ -280,7 +281,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
         environment()
         .get_template("report.html")
         .render(
-            **inlined(_template("report.css"), _template("report.js")),
+            **inlined(template("report.css"), template("report.js")),
             view=view,
             results=results,
             identity=_identity(view),

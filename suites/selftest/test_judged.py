@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import shlex
@@ -83,3 +85,28 @@ def test_the_readme_s_commands_can_be_given() -> None:
     assert len(commands) >= 8
     for command in commands:
         main.commands["run"].make_context("run", shlex.split(command)[1:]).close()
+
+
+def test_a_sweep_s_page_is_one_file_in_the_style_of_the_results(tmp_path: Path) -> None:
+    """Of a sweep of a GPU that holds, and of the same with wrong values and hostile words in it."""
+    from dmlcts.reports.sweeps import load_sweep, page
+
+    record = load_sweep(next(iter(judged.EXAMPLES.glob("*.sweep.json"))))
+    right = page(record)
+    style = right.partition("<style>")[2].partition("</style>")[0]
+    assert "--bad-paper" in style, "the style sheet of results.html"
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in right
+    assert not re.search(r"(?:src|href)=[\"'](?!#)|<script|style=", right)
+    assert '<header class="v-CONFORMANT">' in right
+    assert 'id="failing"' not in right
+    record["verdict"] = "NOT_CONFORMANT"
+    record["backend"] = "<img src=x onerror=alert(1)>\N{RIGHT-TO-LEFT OVERRIDE}"
+    row = record["sweeps"][0]
+    row |= {"wrong": 2, "wrong_by_exponent": {"127": 2}, "simplest_wrong": [{"input": "1.0", "got": "<b>"}]}
+    wrong = page(record)
+    assert '<svg xmlns="http://www.w3.org/2000/svg"' in wrong
+    assert "&lt;img src=x" in wrong
+    assert "<img" not in wrong
+    assert "\\u{202e}" in wrong
+    assert f"<p>2 of {row['elements']:,} elements are wrong." in wrong
