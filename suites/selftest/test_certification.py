@@ -412,6 +412,8 @@ def test_a_draft_is_made_of_a_run(tmp_path: Path) -> None:
 
 
 RARELY_WRONG = """
+from pathlib import Path
+
 import numpy as np
 from dmlcts.backends.cpu import CpuBackend
 
@@ -437,7 +439,7 @@ class Backend:
         device.create = create
         return device
 """
-PLANTED = 'operator.attributes.get("Min") == np.float32(1.00048828125)'
+PLANTED = 'operator.attributes.get("Min") == np.float32(1.00048828125) and Path("after-the-run").exists()'
 
 
 def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, *, draft: bool) -> tuple[str, list[str]]:
@@ -447,6 +449,7 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, *, d
 
     def conformant(order: certifying.Order) -> certifying.Ran:
         ran = run_now(order)
+        (tmp_path / "after-the-run").touch()
         return replace(ran, results={**ran.results, "verdict": "CONFORMANT"})
 
     monkeypatch.setattr(certifying, "draft_reasons", lambda **_: [])
