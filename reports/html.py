@@ -28,7 +28,7 @@ from markupsafe import Markup
 from dmlcts.reports.dxdispatch import DxDispatchError, model
 from dmlcts.reports.known import Known, Likeness, known_implementations, likenesses
 from dmlcts.reports.outcomes import Outcome
-from dmlcts.reports.overview import Failure, Overview, outcome_of, overview
+from dmlcts.reports.overview import Failure, Overview, grouped, outcome_of, overview
 from dmlcts.reports.plotting import Bucket, Lane, drawing
 from dmlcts.reports.waivers import accounts
 from dmlcts.reports.wording import many, places, short, type_order, visible
@@ -75,13 +75,14 @@ def _slug(label: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:40]
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """The text of one of the package's own templates, style sheets and scripts."""
     return importlib.resources.files("dmlcts.reports").joinpath("templates", name).read_text("utf-8")
 
 
 def _loaded(name: str) -> str | None:
     try:
-        return _template(name)
+        return template(name)
     except FileNotFoundError:
         return None
 
@@ -137,6 +138,7 @@ def _identity(view: Overview) -> list[tuple[str, object]]:
         ("profile", results["profile"] + (", strict IEEE 754" if results["strict"] else "")),
         ("seed", str(results["seed"])),
         ("selection", view.selection or "everything"),
+        ("forbidden descriptions refused", str((device["details"] or {}).get("refusals", ""))),
         ("suite", f"dmlcts {suite['version']}" + (f", {commit}" if commit else "")),
         ("run", results["timings"]["started"].replace("T", " ").replace("+00:00", " UTC")),
     ]
@@ -279,7 +281,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
         environment()
         .get_template("report.html")
         .render(
-            **inlined(_template("report.css"), _template("report.js")),
+            **inlined(template("report.css"), template("report.js")),
             view=view,
             results=results,
             identity=_identity(view),
@@ -294,6 +296,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
             subjects=list(dict.fromkeys(subject for matrix in view.matrices for subject, _ in matrix.lines)),
             plots=_plots(view.failures[:MOST_FAILURES]),
             dispatches=[_dispatch(failure) for failure in view.failures[:MOST_FAILURES]],
+            groups=grouped(view.failures[:MOST_FAILURES], tables),
             waivers=waivers,
             behaviours=behaviours,
             likenesses=alike,

@@ -16,7 +16,7 @@ from markupsafe import escape
 
 from dmlcts.reports.known import Known, known_implementations, likenesses
 from dmlcts.reports.outcomes import Outcome, Verdict
-from dmlcts.reports.overview import Cell, Failure, Matrix, Overview, overview
+from dmlcts.reports.overview import Cell, Failure, Matrix, Overview, grouped, overview
 from dmlcts.reports.waivers import accounts
 from dmlcts.reports.wording import many, places, short, visible
 from dmlcts.specs import UsageError
@@ -157,17 +157,23 @@ def _failure(failure: Failure) -> Iterator[str]:
     yield "</details>"
 
 
-def _failures(view: Overview) -> Iterator[str]:
+def _failures(view: Overview, tables: Tables) -> Iterator[str]:
     if not view.failures:
         return
     yield ""
     yield f"### {many(len(view.failures), 'failing case')}"
     yield ""
-    for failure in view.failures[:MOST_FAILURES]:
-        yield from _failure(failure)
-    if len(view.failures) > MOST_FAILURES:
+    groups = grouped(view.failures, tables)
+    for group in groups[:MOST_FAILURES]:
+        yield from _failure(group.head)
+        if group.rest:
+            yield ""
+            yield f"{many(len(group.rest), 'case')} more of it, or that it explains: {code(group.said)}."
+            yield ""
+    left = sum(1 + len(group.rest) for group in groups[MOST_FAILURES:])
+    if left:
         yield ""
-        yield f"{many(len(view.failures) - MOST_FAILURES, 'further case')} in `results.html`."
+        yield f"{many(left, 'further case')} in `results.html`."
 
 
 def _waivers(results: Mapping[str, Any], tables: Tables) -> Iterator[str]:
@@ -209,7 +215,10 @@ def summary(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] |
     lines = [f"## {_SIGNS[view.verdict]} {view.verdict.words}: {code(name)}", "", view.sentence, "", identity(results)]
     if view.selection:
         lines += ["", f"Only a selection was judged: {code(view.selection)}."]
-    lines += ["", *_matrix(view), *_broken(view), *_waivers(results, tables), *_failures(view)]
+    refusals = (results["device"]["details"] or {}).get("refusals")
+    if refusals:
+        lines += ["", f"Forbidden descriptions were refused {code(refusals)}."]
+    lines += ["", *_matrix(view), *_broken(view), *_waivers(results, tables), *_failures(view, tables)]
     lines += _silence(view, known_implementations() if known is None else known)
     text = "\n".join(lines) + "\n"
     return text if len(text.encode()) <= _MOST_BYTES else "\n".join(lines[:5]) + "\n\nToo long to tell here.\n"

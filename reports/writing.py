@@ -24,6 +24,7 @@ from dmlcts.reports.html import PAGE_MARK
 from dmlcts.reports.journal import NAME as JOURNAL
 from dmlcts.reports.junit import SUITES_NAME, junit_xml
 from dmlcts.reports.records import FailureRecord, ItemRecord
+from dmlcts.reports.selecting import within
 from dmlcts.reports.validation import FAILURE_FORMAT
 from dmlcts.specs import UsageError
 
@@ -214,6 +215,19 @@ def _prepared(folder: Path, earlier: Callable[[Path], Iterable[Path]]) -> Path:
     return folder
 
 
+def prepare_failures(folder: Path) -> Path:
+    """The folder that holds a results folder's failures, made where it is missing.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    try:
+        (folder / "failures").mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot use {folder} for results: {_reason(error)}", "choose another folder") from None
+    return folder / "failures"
+
+
 def write_run(folder: Path, results: Mapping[str, Any], items: Iterable[ItemRecord], page: str = "") -> list[Path]:
     """Write a run's failures, ``junit.xml``, ``results.html`` and ``results.json``, the last one last.
 
@@ -237,7 +251,7 @@ def write_run(folder: Path, results: Mapping[str, Any], items: Iterable[ItemReco
     for name, failure in sorted(failures.items()):
         document = failure_document(failure, results["suite"]["version"])
         write_text(folder / "failures" / name, dump_yaml(document))
-    write_bytes(folder / "junit.xml", junit_xml(items, results))
+    write_bytes(folder / "junit.xml", junit_xml(within(items, results["selection"]), results))
     if page:
         write_text(folder / "results.html", page)
     write_json(folder / "results.json", results)

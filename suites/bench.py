@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dmlcts.backends import BackendUnavailable, DeviceInfo
 from dmlcts.backends.contract import describe, error_kind
+from dmlcts.backends.frames import with_frames
 from dmlcts.backends.registry import open_device
 from dmlcts.specs import FeatureLevel, OperatorDesc
 from dmlcts.specs.oracle.vectorised import VectorOracle
@@ -101,9 +102,9 @@ def _mishap(error: BaseException) -> Mishap:
             return Mishap("device_lost", said)
         case "execution_failed" | "not_supported":  # the latter only creation may say
             return Mishap("fail", said)
-    if isinstance(error, MemoryError):
-        return Mishap("resource_error", said)
-    return Mishap("crash", said)
+    if not isinstance(error, RemoteError):
+        said = with_frames(said, error)
+    return Mishap("resource_error" if isinstance(error, MemoryError) else "crash", said)
 
 
 @contextlib.contextmanager

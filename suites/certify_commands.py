@@ -12,8 +12,14 @@ import click
 _EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something is left open."
 
 
+_CERTIFY_EXIT_CODES = (
+    "Exit codes: 0 a submission that passes, 1 something is wrong, 2 usage error, 3 backend unavailable, "
+    "4 a draft, or incomplete."
+)
+
+
 # the paths are plain text here: a verifier parses a stranger's command and must not touch the files that it names
-@click.command()
+@click.command(epilog=_CERTIFY_EXIT_CODES)
 @click.option("--backend", required=True, metavar="BACKEND", help="The implementation, as `dmlcts run` takes it.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the backend; repeatable.")
 @click.option("--feature-level", metavar="LEVEL", help="The level to certify (default: the one claimed).")

@@ -29,13 +29,13 @@ from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.validation import load_results
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
-from dmlcts.specs.tables import Tables
-from dmlcts.suites import certified_sweep, evidence, merging, reverifying, running
-from dmlcts.suites.bench import Bench
+from dmlcts.suites import certified_sweep, evidence, evidence_failures, merging, reverifying, running
 from dmlcts.suites.runs import difference
 from dmlcts.suites.settings import Settings
 
 _MOST_LOG = 32 << 20
+_AS_VERDICT = {0: "", 1: Verdict.NOT_CONFORMANT.value, 4: Verdict.INCOMPLETE.value}
+"""What a verification's exit code says of the submission, for the command's own exit code."""
 
 
 class NotCertifiable(DmlctsError):  # noqa: N818  # it says what is so
@@ -154,7 +154,8 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
         say: is told what happens, line by line.
 
     Returns:
-        The run's verdict; where it is not CONFORMANT and no draft was asked for, nothing was written.
+        The verdict of run, evidence, sweep and verification together: a draft is INCOMPLETE at best. Where the run,
+        the evidence or the sweep is not CONFORMANT and no draft was asked for, nothing was written.
 
     Raises:
         NotCertifiable: it is known before the run that this can only be a draft.
@@ -183,7 +184,15 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     try:
         members = run_members(ran)
         say("dmlcts: gathering evidence")
-        carried, told = evidence_members(bench, settings.tables, settings.seed)
+        planned = evidence.plan(settings.tables, bench.level, settings.seed)
+        outputs, absent = evidence.gather(bench, planned)
+        wrong = evidence_failures.broken(planned, outputs, absent, settings.tables, settings.waivers.covering)
+        if wrong:
+            evidence_failures.tell(bench, wrong, settings, say)
+            if not order.draft:
+                say("dmlcts: nothing to certify, and nothing was written; --draft makes a draft of it")
+                return Verdict.NOT_CONFORMANT
+        carried, told = evidence_members(planned, outputs, absent)
         level = bench.level
     finally:
         bench.close()
@@ -209,14 +218,15 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     archive.write(order.output, sealed)
     say(f"written: {order.output} ({order.output.stat().st_size / 2**20:.1f} MiB)")
     trusted = () if key is None else (signing.raw(key),)
-    for line in reverifying.verify(order.output, reference, trusted=trusted).text():
+    verified = reverifying.verify(order.output, reference, trusted=trusted)
+    for line in verified.text():
         say(line)
-    return _worse(verdict, standing)
+    return _worse(verdict, standing, _AS_VERDICT[verified.exit_code], "NOT_CONFORMANT" if wrong else "")
 
 
-def _worse(verdict: Verdict, standing: str) -> Verdict:
-    """The verdict of the run and its sweep together; ``standing`` is the sweep's where it is not CONFORMANT."""
-    found = {verdict.value, standing}
+def _worse(verdict: Verdict, *standings: str) -> Verdict:
+    """The verdict of a run and of what else was found, its sweep, say, in one word where that is not CONFORMANT."""
+    found = {verdict.value, *standings}
     known = (Verdict.NOT_CONFORMANT, Verdict.INCOMPLETE)
     return next((worst for worst in known if worst.value in found), Verdict.CONFORMANT)
 
@@ -284,10 +294,10 @@ def run_members(ran: Ran) -> dict[str, bytes]:
     } | {archive.records_name(index, count): written_records(records) for index, records in enumerate(ran.shards, 1)}
 
 
-def evidence_members(bench: Bench, tables: Tables, seed: int) -> tuple[dict[str, bytes], dict[str, Any]]:
+def evidence_members(
+    planned: Sequence[evidence.Planned], outputs: bytes, absent: Sequence[evidence.Absent]
+) -> tuple[dict[str, bytes], dict[str, Any]]:
     """The members of a submission that hold its evidence, and what its statement says of them."""
-    planned = evidence.plan(tables, bench.level, seed)
-    outputs, absent = evidence.gather(bench, planned)
     told = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
     named = [{"case": item.case, "outcome": item.outcome, "said": item.said} for item in absent]
     document = {"format": EVIDENCE_FORMAT, **told, "absent": named}

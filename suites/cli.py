@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -136,7 +135,10 @@ def _selection_options(command: Command) -> Command:
               help="Continue the run that stopped in this results folder, with its options.")
 @click.option("--waivers", type=click.Path(), metavar="FILE",
               help="Failures that somebody answers for, as reports/CERTIFYING.md shows.")  # fmt: skip
-@click.option("-v", "--verbose", is_flag=True, help="A line for every test.")
+@click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first failing test.")
+@click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing tests.")
+@click.option("-v", "--verbose", is_flag=True, help="A line for every test, and each failure whole where it happens.")
+@click.option("-q", "--quiet", is_flag=True, help="Say only which clauses fail, and the verdict.")
 @click.pass_context
 def run(
     context: click.Context,
@@ -157,12 +159,16 @@ def run(
     shard: str | None,
     resume: str | None,
     waivers: str | None,
+    stop_at_first: bool,
+    maxfail: int | None,
     verbose: bool,
+    quiet: bool,
 ) -> None:
     r"""Judge a backend and write the records.
 
     The verdict is CONFORMANT where every clause that the feature level obliges held, NOT_CONFORMANT where one
-    did not, INCOMPLETE where one could not be checked. With a selection it is the verdict on the selection.
+    did not, INCOMPLETE where one could not be checked. With a selection it is the verdict on the selection alone;
+    what its cases show of other clauses is told beside it.
 
     \b
     dmlcts run --backend cpu
@@ -200,10 +206,16 @@ def run(
         raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
     else:
         settings = Settings.read(backend=backend, **given)
-    click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
-    click.echo(f"  {running.shown_command(settings)}")
-    finished = running.execute(settings, workers=workers, verbose=verbose, resume=resume is not None)
+    if not quiet:
+        click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
+        click.echo(f"  {running.shown_command(settings)}")
+    finished = running.execute(
+        settings, workers=workers, verbose=verbose, quiet=quiet, resume=resume is not None,
+        most_failures=1 if stop_at_first else maxfail or 0,
+    )  # fmt: skip
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
+    if quiet:
+        report_commands.tell_briefly(settings.results, settings.tables)
     report_commands.tell_github(settings.results, settings.tables)
     if finished.complaint is not None:
         sys.exit(USAGE)  # the plugin has said it, below the summary
@@ -233,29 +245,42 @@ def backends(verbose: bool) -> None:
 @main.command(epilog=EXIT_CODES)
 @click.argument("parts", nargs=-1, required=True, type=click.Path(), metavar="DIR…")
 @click.option("-o", "--results", "results", required=True, type=click.Path(), metavar="DIR",
-              help="Where the joined results.json, junit.xml, records.jsonl and failures/*.yaml go.")
+              help="Where the joined results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.")
 @click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that somebody answers for.")
 def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
     """Join the results folders of all shards of a run into what the whole run would have written.
 
-    Refused where a shard is missing, stands twice, did not end, or is of another run: other options, tables, seed,
-    device or version of the suite.
+    It says what the whole run would have said, and ends with its exit code. Refused where a shard is missing,
+    stands twice, did not end, or is of another run: other options, tables, seed, device or version of the suite.
     """
+    from rich.console import Console
+
+    from dmlcts.reports.outcomes import exit_code
+    from dmlcts.reports.terminal import summary
     from dmlcts.suites.merging import merge as join
+    from dmlcts.suites.merging import tables_of
     from dmlcts.suites.settings import valid_waivers
 
-    join(parts, results, click.echo, valid_waivers(waivers))
+    joined = join(parts, results, click.echo, valid_waivers(waivers))
+    tables = tables_of(parts[0])
+    click.echo()
+    summary(joined, tables, Console(file=sys.stdout), folder=results)
+    report_commands.tell_github(Path(results), tables)
+    sys.exit(exit_code(joined["verdict"]))
 
 
 @main.command()
-@click.argument("failure", type=click.Path())
+@click.argument("failures", nargs=-1, required=True, type=click.Path(), metavar="FILE|DIR…")
 @click.option("--repeat", type=click.IntRange(1, 1_000_000), default=1, show_default=True, metavar="N",
-              help="Judge it N times: for what does not go wrong every time.")  # fmt: skip
+              help="Judge each N times: for what does not go wrong every time.")  # fmt: skip
+@click.option("--dump", type=click.Path(file_okay=False), metavar="DIR",
+              help="Write input, output and acceptable values as .npy, each case in a folder of its own.")
 @_process_options
 @_backend_options
 def replay(
-    failure: str,
+    failures: tuple[str, ...],
     repeat: int,
+    dump: str | None,
     backend: str,
     options: tuple[str, ...],
     feature_level: str | None,
@@ -264,29 +289,23 @@ def replay(
     isolation: str | None,
     timeout: str,
 ) -> None:
-    """Judge one failing case again, from a file under failures/, on this or another backend.
+    """Judge failing cases again, from files under failures/ or whole results folders, on this or another backend.
 
-    Exit code 1 where it fails, with --repeat at least once, 0 where it passes, 4 where the backend has no way to
-    express it.
+    Each is judged on a device that has run nothing yet. Exit code 1 where one fails (with --repeat at least once), else
+    4 where the backend has no way to express one, 0 where all pass.
     """
-    from dmlcts.suites.replaying import load_case, was_unsteady
-    from dmlcts.suites.replaying import replay as judge_again
+    from dmlcts.suites.replaying import failure_files
+    from dmlcts.suites.replaying import replay_all as judge_again
     from dmlcts.suites.settings import Settings
 
     settings = Settings.read(
         backend=backend, options=options, feature_level=feature_level, strict=strict, extra_tables=tables,
         isolation=isolation, timeout=timeout,
     )  # fmt: skip
-    case = load_case(failure, settings.tables)
-    bench = settings.open()
-    try:
-        said = judge_again(bench, case, shlex.join(["dmlcts", *sys.argv[1:]]), repeat)
-    finally:
-        bench.close()
-    click.echo(said.text)
-    if not said.failed and repeat == 1 and was_unsteady(failure):
-        click.echo("it did not go wrong every time when it was found: try --repeat 100")
-    sys.exit(NOT_CONFORMANT if said.failed else 0 if said.supported else INCOMPLETE)
+    where = None if dump is None else Path(dump)
+    found = judge_again(settings, failure_files(failures), click.echo, where, repeat)
+    failed = any(one.failed for one in found)
+    sys.exit(NOT_CONFORMANT if failed else 0 if all(one.supported for one in found) else INCOMPLETE)
 
 
 @main.command()
@@ -396,17 +415,25 @@ _tables_option = click.option("--tables", multiple=True, type=click.Path(), meta
 
 
 @spec.command()
-@click.argument("operator")
+@click.argument("name", required=False, metavar="[OPERATOR|CLAUSE]")
 @_tables_option
-def show(operator: str, tables: tuple[str, ...]) -> None:
-    """Print an operator's table for a person: `dmlcts spec show CLIP`."""
+def show(name: str | None, tables: tuple[str, ...]) -> None:
+    """Print the operators, an operator's table, or clauses, for a person.
+
+    Such as `dmlcts spec show CLIP`, `dmlcts spec show tensor.strides.output`, `dmlcts spec show 'clip.cast.*'`.
+    """
     from rich.console import Console
 
     from dmlcts.specs.loading import load_tables
-    from dmlcts.suites.listing import print_operator
+    from dmlcts.suites.listing import print_clauses, print_operator, print_operators
 
     loaded = load_tables(*map(Path, tables))
-    print_operator(Console(), loaded, loaded.operator(operator))
+    if name is None:
+        print_operators(Console(), loaded)
+    elif "." in name:
+        print_clauses(Console(), loaded, name)
+    else:
+        print_operator(Console(), loaded, loaded.operator(name))
 
 
 @spec.command()

@@ -27,15 +27,18 @@ def write(results: str, path: str) -> None:
     """Write the departures of a run to FILE; reasons that FILE already holds are kept."""
     from dmlcts.reports import baseline as baselines
     from dmlcts.reports.validation import load_results
+    from dmlcts.reports.wording import many
 
     target = Path(path)
     known = baselines.load(target) if target.exists() else None
     made = baselines.baseline_of(load_results(results), known)
     baselines.write(made, target)
     unexplained = sum(not entry.because for entry in made.entries)
-    click.echo(f"written: {path}: {len(made.departures)} departures in {len(made.entries)} entries")
+    entries = "1 entry" if len(made.entries) == 1 else f"{len(made.entries)} entries"
+    click.echo(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
     if unexplained:
-        click.echo(f"{unexplained} entries have no reason yet: say it under `because`")
+        said = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
+        click.echo(f"{said} no reason yet: say it under `because`")
 
 
 @baseline.command()
@@ -45,6 +48,7 @@ def check(results: str, path: str) -> None:
     """Compare a run with FILE; exit code 1 where a departure is new or gone."""
     from dmlcts.reports import baseline as baselines
     from dmlcts.reports.validation import load_results
+    from dmlcts.reports.wording import many
 
     known = baselines.load(Path(path))
     found = baselines.compare(load_results(results), known)
@@ -55,7 +59,7 @@ def check(results: str, path: str) -> None:
     for departure in found.gone:
         click.echo(f"gone: {departure}")
     if found.agrees:
-        click.echo(f"as known: {len(known.departures)} departures, none new, none gone")
+        click.echo(f"as known: {many(len(known.departures), 'departure')}, none new, none gone")
         return
     click.echo(f"{len(found.new)} new, {len(found.gone)} gone; `dmlcts baseline write {results} {path}` accepts that")
     sys.exit(1)

@@ -233,6 +233,16 @@ def _cast_clause(bench: Bench, operator: OperatorDesc) -> str | None:
     return next((clause for clause in (f"{table.prefix}.cast.{name}" for name in wanted) if clause in known), None)
 
 
+def _beside_output(case: Case, offset: int) -> str:
+    """Where a byte of the memory stands, seen from the output tensor."""
+    target = case.operator.output
+    region = case.placement.regions(case.operator.input, target)[1]
+    end = region.offset + target.total_size_in_bytes
+    seen = f"{offset - end} bytes after the output's end" if offset >= end \
+        else f"{region.offset - offset} bytes before the output's beginning"  # fmt: skip
+    return f"{seen} (offset {offset} of the memory)"
+
+
 def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list[Finding]:
     found = []
     if execution.strays_in_input:
@@ -241,8 +251,8 @@ def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list
         found.append(Finding("tensor.input.unchanged", "fail", case, f"{count} bytes of the input changed", details))
     if execution.strays:
         count = len(execution.strays)
-        details = (("bytes", f"{count} changed, the first at offset {execution.strays[0]} of the memory"),)
-        title = f"{count} bytes outside the output's total size changed"
+        details = (("bytes", f"{count} changed, the first {_beside_output(case, execution.strays[0])}"),)
+        title = f"{count} byte{'s' if count > 1 else ''} outside the output's total size changed"
         found.append(Finding("tensor.output.bounds", "fail", case, title, details))
     if unwritten.size:
         details = (("element", f"the first at index {_index(case.operator.output, int(unwritten[0]))}"),)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench, Execution
@@ -17,10 +17,11 @@ from dmlcts.suites.combinations.coverage import Seen
 from dmlcts.suites.expectations import Finding, Judgement
 from dmlcts.suites.hazards import hazards_of, is_wanted
 from dmlcts.suites.surviving import judge_hazard, judge_surviving, unexplained
-from dmlcts.suites.values import text_with_bits
+from dmlcts.suites.values import text, text_with_bits
 
 _MOST_LOSSES = 4
 _MOST_TIMEOUTS = 2
+_LARGE = 1e8  # from here on a FLOAT is written with an exponent
 _Row = tuple[str, str, str]
 
 
@@ -202,12 +203,13 @@ def _tensor_text(tensor: TensorDesc) -> str:
     return f"{tensor.data_type.name} {list(tensor.sizes)}, {strides}, {tensor.total_size_in_bytes} bytes"
 
 
-def attribute_text(value: Any) -> str:
-    """An attribute as a person reads it, floats with their bits."""
+def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
+    """An attribute as a person reads it, floats with their bits; beside integer elements, large ones in full."""
     if value is None:
         return "none"
     if isinstance(value, np.float32):
-        return text_with_bits(value)
+        large = not data_type.is_floating and np.isfinite(value) and abs(value) >= _LARGE
+        return text_with_bits(value).replace(text(value), str(int(value)), 1) if large else text_with_bits(value)
     if isinstance(value, str | np.uint32):
         return str(value)
     return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
@@ -233,7 +235,7 @@ def evidence(finding: Finding) -> dict[str, str]:
         told = {"tensors": _tensor_text(source) + placed}
     else:
         told = {"InputTensor": _tensor_text(source), "OutputTensor": _tensor_text(target) + placed}
-    told |= {name: attribute_text(value) for name, value in case.operator.attributes.items()}
+    told |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
     return told | dict(finding.details)
 
 
@@ -242,7 +244,7 @@ def account(tables: Tables, finding: Finding, replay: str) -> str:
     lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {finding.title}"]
 
     def put(label: str, said: str) -> None:
-        lines.append(f"  {label:<12} {said}")
+        lines.append(f"  {label:<12} " + said.replace("\n", "\n" + " " * 15))
 
     for label, said in evidence(finding).items():
         put(label, said)

@@ -20,6 +20,7 @@ from dmlcts.reports.journal import Collection
 from dmlcts.reports.once import Fault, fault_of
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ItemRecord
+from dmlcts.reports.selecting import within
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.suites.bench import Bench, DeviceGone
 from dmlcts.suites.checks import Checked
@@ -273,6 +274,8 @@ def pytest_runtest_makereport(
         report.longrepr = _told(record, item.config.stash[_FAULTS])
         if settings.waivers.apply([record])[0].outcome is Outcome.WAIVED:
             report.outcome, report.wasxfail = "skipped", f"waived: {record.failures[0].title}"
+        elif not within([record], settings.selection)[0].outcome.breaks_conformance:
+            report.outcome, report.wasxfail = "skipped", f"not selected: {record.failures[0].clause}"
     if isinstance(error, DeviceGone):
         item.session.shouldstop = str(error)
     return report
@@ -326,7 +329,16 @@ class _Collector:
         if counted is not None and self.run.error is None:
             self._collected(Collection(*counted))
 
+    def _told_at_once(self, report: pytest.TestReport) -> None:
+        """With `dmlcts run -v`, tell a failure where it happens."""
+        options = self.config.option
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and options.verbose > 0 and options.tbstyle == "no" and terminal is not None:
+            terminal.ensure_newline()
+            terminal.write_line(report.longreprtext)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._told_at_once(report)
         for name, value in report.user_properties:
             if name == _RECORD and self.run.error is None:
                 try:
@@ -343,7 +355,8 @@ class _Collector:
             pytest.ExitCode.INTERRUPTED,
             pytest.ExitCode.INTERNAL_ERROR,
         )
-        self.run.interrupted = stopped
+        enough = bool(session.shouldfail) and not self.run.complete  # --maxfail
+        self.run.interrupted = stopped or enough
         try:
             self.run.end()
             self.show = publish(self.run)

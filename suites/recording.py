@@ -47,7 +47,7 @@ def item_record(
                 moved[(finding.clause, *subject)] = (least.clause, least.case.operator.name, least.case.data_type.name)
             failures.append(failure_of(test, judge.bench.tables, least, settings))
     outcome = _outcome(report, error, failures)
-    tallies = [] if judge is None else _tallies(judge, failures, moved)
+    tallies = [] if judge is None else _tallies(judge, failures, moved, settings)
     behaviours = () if judge is None else tuple(
         Behaviour(*row, behaviour, example) for row, (behaviour, example) in judge.ledger.behaviours.items()
     )  # fmt: skip
@@ -88,12 +88,15 @@ def _tallies(
     judge: Judge,
     failures: list[FailureRecord],
     moved: dict[tuple[str, str, str], tuple[str, str, str]],
+    settings: Settings,
 ) -> list[ClauseTally]:
     tallies = judge.ledger.tallies
     counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in tallies.items()}
     for origin, target in moved.items():
         failed = counted[origin][2]
         counted[origin][2] = 0
+        if failed and failed == counted[origin][0] and not settings.selects_clause(target[0]):
+            del counted[origin]  # not one case came right: nothing is known of the clause that was selected
         row = counted.setdefault(target, [failed, 0, 0])
         row[0] = max(row[0], failed)
         row[2] += failed

@@ -98,6 +98,16 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
     sys.exit(1 if found["regression"] else 0)
 
 
+def tell_briefly(folder: Path, tables: Tables) -> None:
+    """Print which clauses a run found to fail, and its verdict, and nothing else."""
+    from rich.console import Console
+
+    from dmlcts.reports.terminal import summary
+    from dmlcts.reports.validation import load_results
+
+    summary(load_results(folder), tables, Console(file=sys.stdout), folder=folder, brief=True)
+
+
 def tell_github(folder: Path, tables: Tables) -> None:
     """Append a run's summary to the file that GitHub Actions shows on its page, where there is one.
 

@@ -411,6 +411,81 @@ def test_a_draft_is_made_of_a_run(tmp_path: Path) -> None:
     assert reverifying.verify(tmp_path / "s.zip", strict).standing is Standing.FAIL
 
 
+RARELY_WRONG = """
+from pathlib import Path
+
+import numpy as np
+from dmlcts.backends.cpu import CpuBackend
+
+
+class Backend:
+    name = "mine"
+
+    def open(self, feature_level="1.0"):
+        device = CpuBackend().open(feature_level=feature_level)
+        made = device.create
+
+        def create(operator):
+            kernel = made(operator)
+            dispatch = kernel.dispatch
+
+            def dispatched(memory, bindings):
+                dispatch(memory, bindings)
+                wanted = {WANTED}
+                if wanted:
+                    memory[bindings["OutputTensor"].offset] ^= 1
+            kernel.dispatch = dispatched
+            return kernel
+        device.create = create
+        return device
+"""
+PLANTED = 'operator.attributes.get("Min") == np.float32(1.00048828125) and Path("after-the-run").exists()'
+
+
+def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, *, draft: bool) -> tuple[str, list[str]]:
+    """What becomes of an implementation whose run is conformant: the verdict, and what was said."""
+    (tmp_path / "mine.py").write_text(RARELY_WRONG.replace("{WANTED}", wanted), encoding="utf-8")
+    run_now = certifying._run_now
+
+    def conformant(order: certifying.Order) -> certifying.Ran:
+        ran = run_now(order)
+        (tmp_path / "after-the-run").touch()
+        return replace(ran, results={**ran.results, "verdict": "CONFORMANT"})
+
+    monkeypatch.setattr(certifying, "draft_reasons", lambda **_: [])
+    monkeypatch.setattr(certifying, "_run_now", conformant)
+    said: list[str] = []
+    order = certifying.Order.of({**GIVEN, "backend": "mine.py:Backend"}, WORDS)
+    made = certifying.certify(replace(order, draft=draft), said.append)
+    return made.value, said
+
+
+@pytest.mark.usefixtures("few_tests")
+@pytest.mark.parametrize("draft", [False, True])
+def test_wrong_evidence_is_told_in_full_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draft: bool
+) -> None:
+    """A fault that the run does not find: it is a failure like any other."""
+    made, said = certified(tmp_path, monkeypatch, PLANTED, draft=draft)
+    text = "\n".join(said)
+    assert made == "NOT_CONFORMANT", text
+    assert "Min          1.0004883 (0x3f801000)" in text
+    assert "clause       clip." in text
+    (file,) = (tmp_path / "results" / "failures").glob("clip.*.yaml")
+    assert f"dmlcts replay results/failures/{file.name} --backend mine.py:Backend" in text
+    assert (tmp_path / "s.zip").exists() == draft
+    if draft:
+        assert text.index("the evidence is wrong in") < text.index("written: s.zip")
+
+
+@pytest.mark.usefixtures("few_tests")
+def test_right_evidence_goes_into_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control of the test above; what stands in it is no release's and signed by nobody, so that it fails."""
+    made, said = certified(tmp_path, monkeypatch, "False", draft=False)
+    assert "the evidence is wrong" not in "\n".join(said)
+    assert (made, (tmp_path / "s.zip").exists()) == ("NOT_CONFORMANT", True), said
+
+
 @pytest.mark.parametrize("output", [".", "missing/s.zip"])
 def test_a_place_that_cannot_be_written_is_told_before_the_run(
     output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

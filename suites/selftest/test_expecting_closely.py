@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -232,7 +233,9 @@ def test_an_exception_while_creating_is_never_a_refusal(expectation: str) -> Non
     finding = only(judged(Raising(), replace(one, expectation=expectation)))
     assert (finding.outcome, finding.title) == ("resource_error", "the implementation ran out of resources")
     assert finding.clause == one.clause
-    assert details(finding) == {"said": "MemoryError: while creating"}
+    said, at = details(finding)["said"].split("\n")
+    assert said == "MemoryError: while creating"
+    assert re.fullmatch(r'at .*test_expecting_closely\.py:\d+ in create: raise MemoryError\("while creating"\)', at)
 
 
 def test_accepting_dispatches_nothing() -> None:
@@ -360,8 +363,21 @@ def test_memory_is_accounted_for() -> None:
     read, stray = judged(Spoils(), case()).findings
     assert (read.clause, read.title) == ("tensor.input.unchanged", "2 bytes of the input changed")
     assert details(read) == {"bytes": "2 changed, the first at offset 512 of the memory"}
-    assert (stray.clause, stray.title) == ("tensor.output.bounds", "1 bytes outside the output's total size changed")
-    assert details(stray)["bytes"].startswith("1 changed, the first at offset ")
+    assert (stray.clause, stray.title) == ("tensor.output.bounds", "1 byte outside the output's total size changed")
+    words = r"1 changed, the first (\d+) bytes after the output's end \(offset (\d+) of the memory\)"
+    shown = re.fullmatch(words, details(stray)["bytes"])
+    _, target, size = case().placement.regions(case().operator.input, case().operator.output)
+    end = target.offset + case().operator.output.total_size_in_bytes
+    assert shown is not None
+    assert (int(shown[1]), int(shown[2])) == (size - 3 - end, size - 3)
+
+    class SpoilsBefore(Device):
+        def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+            super().dispatch(operator, memory, bindings)
+            memory[bindings["OutputTensor"].offset - 2] ^= 1
+
+    before = only(judged(SpoilsBefore(), case()))
+    assert details(before)["bytes"].startswith("1 changed, the first 2 bytes before the output's beginning (offset ")
     for expectation in ("idempotent", "plain layout"):
         judgement = judged(Spoils(), case(expectation=expectation))
         assert [finding.clause for finding in judgement.findings] == [read.clause, stray.clause]

@@ -179,6 +179,22 @@ def test_a_failure_is_told_with_its_evidence_its_clause_and_its_reproducers() ->
     assert models[0]["dispatchables"]["operator"]["type"] == "DML_OPERATOR_ELEMENT_WISE_ROUND"
 
 
+def test_one_failure_of_each_cause_is_open_and_the_rest_is_folded_under_it() -> None:
+    document = failing()
+    first = document["failures"][0]
+    for clause in ("round.odd", "tensor.position"):  # a property follows from wrong values, a layout does not
+        other = first | {"clause": clause, "title": f"{clause} does not hold", "file": ""}
+        document["failures"] += [other | {"test": f"t{number}"} for number in range(3)]
+    page = made(document)
+    details = [attributes for tag, attributes in page.elements if tag == "details"]
+    told = ["open" in attributes for attributes in details if attributes.get("class") == "failure"]
+    assert told == [True, *([False] * 7), True, False, False]
+    assert [attributes.get("class") for attributes in details].count("rest") == 2
+    said = "it explains round.toward-infinity (ROUND on FLOAT32); round.odd (ROUND on FLOAT32)"
+    assert "7 cases more of it, or that" in page.text
+    assert said in " ".join(page.text.split())
+
+
 def test_a_case_that_several_tests_reach_is_told_once_with_all_of_them() -> None:
     view = overview(failing(), TABLES)
     assert [failure.document["title"] for failure in view.failures].count("input -0.5 gives 0.0") == 1

@@ -386,7 +386,7 @@ def test_failures_are_written_replayable_and_plotted(tmp_path: Path) -> None:
     assert replay(bench, load_case(path, TABLES), "").failed
     assert not replay(bench_of(Reference), load_case(path, TABLES), "").failed
     page = (tmp_path / "sweep.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == sum(bool(row["wrong"]) for row in record["sweeps"])
+    assert page.count("<svg xmlns") == sum(bool(row["wrong"]) for row in record["sweeps"])
 
 
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
