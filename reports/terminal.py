@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dmlcts.reports.characters import one_line
 from dmlcts.reports.outcomes import Outcome, Verdict, exit_code
 from dmlcts.reports.waivers import accounts
 from dmlcts.reports.wording import many, places, short, type_order
@@ -62,7 +63,8 @@ class _Page:
         self._encoding = console.encoding or "ascii"
 
     def fit(self, text: str) -> str:
-        """The text in characters that the stream has."""
+        """The text in characters that the stream has, and nothing but text."""
+        text = one_line(text)
         try:
             text.encode(self._encoding)
         except (UnicodeError, LookupError):

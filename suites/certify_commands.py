@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from dmlcts.suites.saying import say
+
 _EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something is left open."
 
 
@@ -53,7 +55,7 @@ def certify(**given: Any) -> None:
     from dmlcts.reports.outcomes import exit_code
     from dmlcts.suites import certifying
 
-    made = certifying.certify(certifying.Order.of(given, sys.argv[1:]), click.echo)
+    made = certifying.certify(certifying.Order.of(given, sys.argv[1:]), say)
     sys.exit(exit_code(made))
 
 
@@ -77,10 +79,10 @@ def verify(submission: str, trusted: tuple[str, ...], page: str | None) -> None:
     keys = [load_public(path) for path in trusted]
     found = reverifying.verify(submission, Reference.here(load_tables()), trusted=keys)
     for line in found.text():
-        click.echo(line.encode("ascii", "backslashreplace").decode())  # a stranger's text, on a terminal
+        say(line)
     if page is not None:
         write_text(Path(page), found.markdown(Path(submission).name))
-        click.echo(f"written: {page}")
+        say(f"written: {page}")
     sys.exit(found.exit_code)
 
 
@@ -92,8 +94,8 @@ def keygen(name: str) -> None:
 
     private, public = Path(f"{name}.key"), Path(f"{name}.pub")
     print_of_key = generate(private, public)
-    click.echo(f"written: {private} (keep it secret), {public} (hand it out)")
-    click.echo(f"fingerprint: {print_of_key}")
+    say(f"written: {private} (keep it secret), {public} (hand it out)")
+    say(f"fingerprint: {print_of_key}")
 
 
 def certify_words(words: Sequence[str]) -> dict[str, Any]:

@@ -11,15 +11,21 @@ from typing import Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from dmlcts.suites import certify_commands, departure_commands, report_commands, sweep_commands
+from dmlcts.suites import certify_commands, departure_commands, ending, report_commands, sweep_commands
 from dmlcts.suites.compare_commands import compare as compare_backends
 from dmlcts.suites.directml_commands import directml
+from dmlcts.suites.saying import complain, say, tell
 
 USAGE, UNAVAILABLE, NOT_CONFORMANT, INCOMPLETE = 2, 3, 1, 4
-EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
+EXIT_CODES = (
+    "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete. "
+    + ending.NO_VERDICT
+)
 _BACKEND_HELP = (
     "The implementation: a name from `dmlcts backends`, package.module:attribute, or path/to/file.py:attribute."
 )
+
+_MOST_FAULTS = 100
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -40,15 +46,51 @@ class _Group(click.Group):
             return super().invoke(context)
         except DmlctsError as error:
             _stop(error)
-        except BrokenPipeError:
-            sys.stderr.close()  # the reader went away (a pager, head); there is nobody left to tell
-            sys.exit(0)
+        except BrokenPipeError as error:
+            raise ending.Unsaid(error) from None  # click would end with 1, which is a verdict
+
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **more)
+        except BrokenPipeError as error:  # `--help` prints here
+            raise ending.Unsaid(error) from None
+
+    def main(self, *arguments: Any, **more: Any) -> NoReturn:
+        """Run the command line, and end with an exit code that says what happened, see :mod:`.ending`."""
+        run = super().main
+
+        def command() -> None:
+            try:
+                code = run(*arguments, **{**more, "standalone_mode": False})
+            except click.Abort:
+                raise KeyboardInterrupt from None
+            except click.ClickException as error:
+                complain_of(error)
+                sys.exit(error.exit_code)
+            sys.exit(code if isinstance(code, int) else 0)
+
+        sys.exit(ending.exit_code_of(command))
+
+
+def complain_of(error: click.ClickException) -> None:
+    """Say what is wrong with a command's words, and where its help is."""
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        tell(context.get_usage(), err=True)
+        say(f"Try '{context.command_path} --help' for help.", err=True)
+        say("", err=True)
+    say(f"Error: {error.format_message()}", err=True)
 
 
 def _stop(error: Exception) -> NoReturn:
+    from dmlcts.specs.errors import TableError
+
     unavailable = type(error).__name__ == "BackendUnavailable"
-    for line in str(error).splitlines():
-        click.echo(f"dmlcts: {line}", err=True)
+    lines = [str(fault) for fault in error.faults] if isinstance(error, TableError) else [str(error)]
+    for line in lines[:_MOST_FAULTS]:
+        complain(f"dmlcts: {line}")
+    if len(lines) > _MOST_FAULTS:
+        complain(f"dmlcts: and {len(lines) - _MOST_FAULTS:,} more faults; mend these first")
     sys.exit(UNAVAILABLE if unavailable else USAGE)
 
 
@@ -197,8 +239,8 @@ def run(
         raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
     else:
         settings = Settings.read(backend=backend, **given)
-    click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
-    click.echo(f"  {running.shown_command(settings)}")
+    say(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
+    say(f"  {running.shown_command(settings)}")
     finished = running.execute(settings, workers=workers, verbose=verbose, resume=resume is not None)
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
     report_commands.tell_github(settings.results, settings.tables)
@@ -220,11 +262,10 @@ def _need_xdist() -> None:
 @click.option("-v", "--verbose", is_flag=True, help="Also say where each is installed from and what its device is.")
 def backends(verbose: bool) -> None:
     """List the backends: which are available here, and why the others are not."""
-    from rich.console import Console
-
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.listing import print_backends
 
-    print_backends(Console(), verbose=verbose)
+    print_backends(PlainConsole(), verbose=verbose)
 
 
 @main.command(epilog=EXIT_CODES)
@@ -241,7 +282,7 @@ def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
     from dmlcts.suites.merging import merge as join
     from dmlcts.suites.settings import valid_waivers
 
-    join(parts, results, click.echo, valid_waivers(waivers))
+    join(parts, results, say, valid_waivers(waivers))
 
 
 @main.command()
@@ -276,7 +317,7 @@ def replay(
         said = judge_again(bench, case, shlex.join(["dmlcts", *sys.argv[1:]]))
     finally:
         bench.close()
-    click.echo(said.text)
+    tell(said.text)
     sys.exit(NOT_CONFORMANT if said.failed else 0 if said.supported else INCOMPLETE)
 
 
@@ -305,8 +346,7 @@ def probe(
     Nothing here is right or wrong; exit code 1 only where something unsafe or outside every permitted outcome
     was seen.
     """
-    from rich.console import Console
-
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.probing import fingerprint, print_fingerprint, write_fingerprint
     from dmlcts.suites.settings import Settings
 
@@ -316,10 +356,10 @@ def probe(
         isolation=isolation, timeout=timeout,
     )  # fmt: skip
     found = fingerprint(settings)
-    print_fingerprint(found, Console())
+    print_fingerprint(found, PlainConsole())
     if json_path is not None:
         write_fingerprint(found, Path(json_path))
-        click.echo(f"written: {json_path}")
+        say(f"written: {json_path}")
     sys.exit(NOT_CONFORMANT if found.unsafe else 0)
 
 
@@ -354,22 +394,21 @@ def selftest(
     """
     import os
 
-    from rich.console import Console
-
     from dmlcts.reports import killmatrix, writing
     from dmlcts.suites import proving
+    from dmlcts.suites.consoles import PlainConsole
 
     if listing:
         mutants, singles, pairs = proving.catalogues()
         for mutant in mutants:
-            click.echo(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
-        click.echo(
+            say(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
+        say(
             f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them"
         )
         return
-    proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, lambda text: click.echo(text, err=True),
+    proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, complain,
                           part=part, names=names)  # fmt: skip
-    killmatrix.print_proof(proof, Console())
+    killmatrix.print_proof(proof, PlainConsole())
     if json_path is not None:
         writing.write_json(Path(json_path), proof)
     if html_path is not None:
@@ -391,13 +430,12 @@ _tables_option = click.option("--tables", multiple=True, type=click.Path(), meta
 @_tables_option
 def show(operator: str, tables: tuple[str, ...]) -> None:
     """Print an operator's table for a person: `dmlcts spec show CLIP`."""
-    from rich.console import Console
-
     from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.listing import print_operator
 
     loaded = load_tables(*map(Path, tables))
-    print_operator(Console(), loaded, loaded.operator(operator))
+    print_operator(PlainConsole(), loaded, loaded.operator(operator))
 
 
 @spec.command()
@@ -410,7 +448,7 @@ def lint(paths: tuple[str, ...]) -> None:
     from dmlcts.specs.loading import load_tables
 
     loaded = load_tables(*map(Path, paths))
-    click.echo(
+    say(
         f"{len(loaded.digests)} tables, {len(loaded.clauses)} clauses, {len(loaded.operators)} operators: no fault"
     )
 
@@ -435,7 +473,7 @@ def coverage(tables: tuple[str, ...], proof: str | None) -> None:
         declared = None  # an installed copy has no mutants to count
     alone = None if proof is None else powers(load_proof(proof))
     unchecked = print_coverage(
-        load_tables(*map(Path, tables)), collected_clauses(tables), click.echo, declared, alone
+        load_tables(*map(Path, tables)), collected_clauses(tables), say, declared, alone
     )  # fmt: skip
     sys.exit(NOT_CONFORMANT if unchecked else 0)
 
@@ -448,7 +486,7 @@ def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
     from dmlcts.specs.loading import load_tables
     from dmlcts.suites.listing import compare_pages
 
-    sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), click.echo) else 0)
+    sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), say) else 0)
 
 
 main.add_command(compare_backends)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcts.reports.characters import one_line, quoted
 from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
@@ -353,10 +354,10 @@ def evidence(finding: Finding) -> dict[str, str]:
 
 def account(tables: Tables, finding: Finding, replay: str) -> str:
     """The full account of a finding: what was asked, what came back, why it is wrong, how to see it again."""
-    lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {finding.title}"]
+    lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {one_line(finding.title)}"]
 
     def put(label: str, said: str) -> None:
-        lines.append(f"  {label:<12} {said}")
+        lines.append(f"  {label:<12} {quoted(said)}")
 
     for label, said in evidence(finding).items():
         put(label, said)

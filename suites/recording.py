@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from rich.console import Console
 
 from dmlcts.reports.html import page
 from dmlcts.reports.outcomes import Outcome, Verdict, worst
@@ -17,6 +16,7 @@ from dmlcts.reports.terminal import summary
 from dmlcts.reports.waivers import WaiverError
 from dmlcts.reports.writing import write_run
 from dmlcts.suites.bench import DeviceGone
+from dmlcts.suites.consoles import PlainConsole
 from dmlcts.suites.expectations import Finding
 from dmlcts.suites.failures import failure_of
 from dmlcts.suites.judge import ConformanceFailure, Judge, smallest
@@ -145,7 +145,7 @@ def publish(run: Run) -> Callable[[], None]:
     run.verdict = Verdict(results["verdict"])
 
     def show() -> None:
-        console = Console(file=sys.stdout)
+        console = PlainConsole(sys.stdout)
         console.print()
         summary(results, settings.tables, console, folder=folder, written=written)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dmlcts.reports.characters import one_line
 from dmlcts.reports.validation import load_failure
 from dmlcts.specs import UsageError
 from dmlcts.specs.rules import unconditional_violations
@@ -66,7 +67,8 @@ def replay(bench: Bench, case: Case, command: str) -> Replay:
         return Replay(True, "\n\n".join(account(bench.tables, finding, command) for finding in judgement.findings))
     subject = f"{case.operator.name} on {case.data_type.name}"
     if judgement.unsupported is not None:
-        return Replay(False, f"{subject}: not supported by the backend: {judgement.unsupported}", supported=False)
+        because = one_line(judgement.unsupported)
+        return Replay(False, f"{subject}: not supported by the backend: {because}", supported=False)
     if judgement.refused:
         return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
     return Replay(False, f"{subject}: passes, {judgement.elements} elements judged ({case.clause})")

@@ -67,6 +67,8 @@ def execute(
         run.close()
     if run.error is not None:
         raise run.error
+    if run.verdict is None and status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt  # before there was anything to publish
     if run.verdict is None:
         raise RunStopped(
             "nothing was judged: the selection is empty" if status == pytest.ExitCode.NO_TESTS_COLLECTED

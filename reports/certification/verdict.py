@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dmlcts.reports.characters import escaped, one_line
+
 
 class Status(enum.StrEnum):
     """How one check ended."""
@@ -86,9 +88,9 @@ class Verification:
     def text(self) -> Iterator[str]:
         """The lines for a terminal, the standing last."""
         for line in self.lines:
-            yield f"{line.status}  {line.check:<10} {line.said}"
+            yield f"{line.status}  {line.check:<10} {one_line(line.said)}"
         yield ""
-        yield f"{self.standing}: {self.summary()} (exit code {self.exit_code})"
+        yield f"{self.standing}: {one_line(self.summary())} (exit code {self.exit_code})"
 
     def summary(self) -> str:
         """The standing in half a sentence."""
@@ -109,21 +111,13 @@ class Verification:
         Args:
             name: what to call the submission.
         """
-        lines = [f"# Submission {_cell(name)}: {self.standing}", "", f"{_cell(self.summary()).capitalize()}.", ""]
-        lines += ["| | |", "|---|---|", *(f"| {label} | {_cell(said)} |" for label, said in self.about.items()), ""]
+        lines = [f"# Submission {escaped(name)}: {self.standing}", "", f"{escaped(self.summary()).capitalize()}.", ""]
+        lines += ["| | |", "|---|---|", *(f"| {label} | {escaped(said)} |" for label, said in self.about.items()), ""]
         lines += ["| check | | |", "|---|---|---|"]
-        lines += [f"| {line.check} | **{line.status}** | {_cell(line.said)} |" for line in self.lines]
+        lines += [f"| {line.check} | **{line.status}** | {escaped(line.said)} |" for line in self.lines]
         used = sorted({line.status for line in self.lines})
         lines += ["", *(f"- **{status}**: {_MEANING[status]}" for status in used), ""]
         return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    """A stranger's text inside Markdown: no markup, no HTML, one line."""
-    plain = " ".join(text.split())
-    for character in "\\`*_[]|#":
-        plain = plain.replace(character, f"\\{character}")
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def about(statement: Mapping[str, Any]) -> dict[str, str]:
