@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
 from dmlcts.reports.records import ItemRecord, RecordError
-from dmlcts.reports.validation import MOST_LEVELS, DocumentError, nested_deeper
+from dmlcts.reports.validation import DocumentError, parse_json, values_in
 from dmlcts.specs import UsageError
+from dmlcts.specs.files import open_plain
 
 SCHEMA = "dmlcts-records/1"
 NAME = "records.jsonl"
-_MOST_LINE = 64 << 20
-_MOST_FILE = 4 << 30
+_MOST_LINE = 8 << 20
+_MOST_FILE = 256 << 20
+_MOST_VALUES = 2_000_000
 _HINT = "give the results folder of a run that this version of dmlcts wrote"
 
 
@@ -126,20 +128,13 @@ def _fail(path: Path, number: int, cause: str) -> NoReturn:
 
 
 def _parsed(path: Path, number: int, line: bytes) -> tuple[str, Any]:
-    try:
-        document = json.loads(line, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        _fail(path, number, f"is no JSON ({type(error).__name__})")
-    if not isinstance(document, dict) or len(document) != 1 or nested_deeper(document, MOST_LEVELS):
+    document = parse_json(line, f"{path}:{number}", _HINT)
+    if not isinstance(document, dict) or len(document) != 1:
         _fail(path, number, "is no line of a journal")
     ((kind, content),) = document.items()
     if not isinstance(content, dict):
         _fail(path, number, "is no line of a journal")
     return kind, content
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _counted(path: Path, number: int, content: Mapping[str, Any]) -> Collection:
@@ -166,18 +161,23 @@ def read_journal(place: str | Path) -> JournalContent:
     try:
         if os.path.getsize(path) > _MOST_FILE:
             raise DocumentError(str(path), "", "is larger than any run's journal", _HINT)
-        with open(path, "rb") as stream:
-            number = 0
+        with open_plain(path) as stream:
+            number = values = 0
             while line := stream.readline(_MOST_LINE + 1):
                 number += 1
                 if not line.endswith(b"\n"):
                     if len(line) > _MOST_LINE:
                         _fail(path, number, "is longer than any line of a journal")
                     break  # the last line, torn
+                values += values_in(line)
+                if values > _MOST_VALUES:
+                    _fail(path, number, f"brings the values to more than {_MOST_VALUES:,}")
                 kind, content = _parsed(path, number, line)
                 if header is None and (kind != "run" or content.get("schema") != SCHEMA):
                     _fail(path, number, f"does not begin a journal of the format {SCHEMA}")
                 match kind:
+                    case "run" if header is not None:
+                        _fail(path, number, "begins the journal a second time")
                     case "run":
                         header = content
                     case "collected":

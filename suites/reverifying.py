@@ -185,7 +185,7 @@ def expected_tests() -> list[str]:
 def verify_members(
     members: Mapping[str, bytes],
     reference: Reference,
-    expected: Sequence[str],
+    expected: Sequence[str] | None,
     *,
     trusted: Sequence[bytes] = (),
     now: datetime | None = None,
@@ -195,7 +195,7 @@ def verify_members(
     Args:
         members: as :func:`~dmlcts.reports.certification.archive.read` gives them.
         reference: the verifier's suite and tables.
-        expected: the node ids of the tests that had to run.
+        expected: the node ids of the tests that had to run; ``None`` to collect them here, when they are needed.
         trusted: public keys, 32 bytes each.
         now: the verifier's clock; ``None`` for the machine's.
     """
@@ -206,6 +206,9 @@ def verify_members(
         return Verification((Line("statement", Status.FAIL, str(error)),), draft=False, about={})
     context = Context(submission, reference, now or datetime.now(UTC), tuple(trusted))
     draft, told = bool(statement["draft"]), verdict.about(statement)
+    signed = _lines({name: structure.CHECKS[name] for name in ("digests", "signature")}, context)
+    if any(line.status is Status.FAIL for line in signed):
+        return Verification(signed, draft, told)  # whoever made it did not sign this: nothing more of it is read
     if any(statement["suite"][name] != getattr(reference, name) for name in ("version", "digest")):
         early = {name: structure.CHECKS[name] for name in ("digests", "signature", "suite")}
         return Verification(_lines(early, context), draft, told)  # another suite's documents may look otherwise
@@ -215,7 +218,7 @@ def verify_members(
     checks: dict[str, structure.Check] = {
         **structure.CHECKS,
         "command": check_command,
-        "records": partial(check_records, expected=expected),
+        "records": partial(check_records, expected=expected_tests() if expected is None else expected),
         "results": check_results,
         "evidence": check_evidence,
         "sweep": check_sweep,
@@ -243,4 +246,4 @@ def verify(path: str | Path, reference: Reference, *, trusted: Sequence[bytes] =
         members = archive.read(path)
     except DmlctsError as error:
         return Verification((Line("archive", Status.FAIL, str(error)),), draft=False, about={})
-    return verify_members(members, reference, expected_tests(), trusted=trusted)
+    return verify_members(members, reference, None, trusted=trusted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import stat
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -164,11 +165,20 @@ def build() -> Parts:
 
 
 def rezipped(packed: bytes, change: Callable[[zipfile.ZipFile, dict[str, bytes]], object]) -> bytes:
-    """The archive written again by hand; ``change`` writes what it wants and takes out of the members the rest."""
+    """The archive written again, as `archive.pack` does; ``change`` writes what it wants, and may take members out."""
     members = archive.unpack(packed)
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as made:
         change(made, members)
-        for name, data in members.items():
-            made.writestr(name, data)
+        for name in sorted(members):
+            made.writestr(entry(name), members[name])
     return stream.getvalue()
+
+
+def entry(name: str, **changed: Any) -> zipfile.ZipInfo:
+    """A member's entry as a submission has it, but for what is changed."""
+    made = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    made.create_system, made.external_attr = 3, (stat.S_IFREG | 0o644) << 16
+    for attribute, value in changed.items():
+        setattr(made, attribute, value)
+    return made
