@@ -31,7 +31,7 @@ from dmlcts.reports.known import Known, Likeness, known_implementations, likenes
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.overview import Failure, Overview, outcome_of, overview
 from dmlcts.reports.plotting import Bucket, Lane, drawing
-from dmlcts.reports.waivers import accounts
+from dmlcts.reports.waivers import accounts, with_waived
 from dmlcts.reports.wording import many, places, short, type_order
 from dmlcts.specs import DataType
 from dmlcts.specs.tables import Tables
@@ -278,6 +278,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
         .render(
             **inlined(_template("report.css"), _template("report.js")),
             view=view,
+            words=with_waived(view.verdict.words, results["clauses"]),
             results=results,
             identity=_identity(view),
             provenance=_provenance(view, tables),

@@ -18,7 +18,7 @@ from dmlcts.reports.characters import as_text, one_line
 from dmlcts.reports.known import Known, known_implementations, likenesses
 from dmlcts.reports.outcomes import Outcome, Verdict
 from dmlcts.reports.overview import Cell, Failure, Matrix, Overview, overview
-from dmlcts.reports.waivers import accounts
+from dmlcts.reports.waivers import accounts, with_waived
 from dmlcts.reports.wording import many, places, short
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
@@ -207,7 +207,8 @@ def summary(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] |
     """
     view = overview(results, tables)
     name = results["device"]["name"] or results["backend"]
-    lines = [f"## {_SIGNS[view.verdict]} {view.verdict.words}: {code(name)}", "", view.sentence, "", identity(results)]
+    words = with_waived(view.verdict.words, results["clauses"])
+    lines = [f"## {_SIGNS[view.verdict]} {words}: {code(name)}", "", view.sentence, "", identity(results)]
     if view.selection:
         lines += ["", f"Only a selection was judged: {code(view.selection)}."]
     lines += ["", *_matrix(view), *_broken(view), *_waivers(results, tables), *_failures(view)]

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from dmlcts.reports.characters import one_line
 from dmlcts.reports.outcomes import Outcome, Verdict, exit_code
-from dmlcts.reports.waivers import accounts
+from dmlcts.reports.waivers import accounts, with_waived
 from dmlcts.reports.wording import many, places, short, type_order
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
@@ -120,7 +120,7 @@ def _head(results: Mapping[str, Any], verdict: Verdict, page: _Page) -> None:
     extras.append(f"driver {device['driver']}" if device.get("driver") else "")
     about = ", ".join(dict.fromkeys(extra for extra in extras if extra and extra != who))
     page.line(
-        (verdict.words, f"bold {_COLOURS[verdict]}"),
+        (with_waived(verdict.words, results.get("clauses") or []), f"bold {_COLOURS[verdict]}"),
         f"  {results.get('backend') or 'no backend'} · {who}{f' ({about})' if about else ''}",
     )
     facts = [
@@ -339,9 +339,8 @@ def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
         facts.append(many(idle, "clause row") + " did not run")
     if not rows:
         facts.append("nothing ran")
-    waived = outcomes.count(Outcome.WAIVED)
-    if waived:
-        facts.append(many(waived, "clause row") + " waived")
+    if Outcome.WAIVED in outcomes and not facts:
+        facts.append("all others hold")
     return f": {', '.join(facts)}" if facts else f": {many(len(rows), 'clause row')} hold"
 
 
@@ -381,6 +380,6 @@ def summary(
             page.line(path, indent=2, whole=True)
         page.gap()
     page.line(
-        (verdict.words, f"bold {_COLOURS[verdict]}"),
+        (with_waived(verdict.words, rows), f"bold {_COLOURS[verdict]}"),
         f"{_closing(rows, failures, verdict)} (exit code {exit_code(verdict)})",
     )

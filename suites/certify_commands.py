@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,9 @@ def certify(**given: Any) -> None:
 @click.option("--trust", "trusted", multiple=True, type=click.Path(), metavar="FILE.pub",
               help="A public key whose signature counts; repeatable.")  # fmt: skip
 @click.option("--markdown", "page", type=click.Path(), metavar="FILE", help="Also write the verification as a page.")
-def verify(submission: str, trusted: tuple[str, ...], page: str | None) -> None:
+@click.option("--waivers-on", "day", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY",
+              help="Say whether its waivers held on this day, as 2027-01-31 (default: today).")  # fmt: skip
+def verify(submission: str, trusted: tuple[str, ...], page: str | None, day: datetime | None) -> None:
     """Verify a submission, on any machine and without a device; nothing in it is believed.
 
     The verdict is derived again from the records and this installation's tables, and the outputs that the
@@ -77,7 +80,7 @@ def verify(submission: str, trusted: tuple[str, ...], page: str | None) -> None:
     from dmlcts.suites import reverifying
 
     keys = [load_public(path) for path in trusted]
-    found = reverifying.verify(submission, Reference.here(load_tables()), trusted=keys)
+    found = reverifying.verify(submission, Reference.here(load_tables()), trusted=keys, day=day and day.date())
     for line in found.text():
         say(line)
     if page is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from dmlcts.reports.certification import archive, signing
@@ -37,6 +37,7 @@ class Context:
         submission: the submission.
         reference: the verifier's own suite and tables.
         now: the verifier's clock.
+        day: the day on which waivers have to hold; ``None`` for the clock's.
         trusted: the public keys that the verifier trusts, 32 bytes each.
     """
 
@@ -44,6 +45,7 @@ class Context:
     reference: Reference
     now: datetime
     trusted: tuple[bytes, ...] = ()
+    day: date | None = None
 
     @property
     def statement(self) -> dict[str, Any]:
@@ -265,7 +267,7 @@ def check_shards(context: Context) -> Said:
 
 
 def check_waivers(context: Context) -> Said:
-    """The waivers held when the run began, fit the device, and are those that the results name."""
+    """The waivers held when the run began, hold today, fit the device, and are those that the results name."""
     given, results = context.submission.waivers, context.submission.results
     named = results.get("waivers", [])
     if not given.entries:
@@ -280,14 +282,35 @@ def check_waivers(context: Context) -> Said:
         return
     started = moment(context.statement["started"])
     try:
-        given.check_run(context.reference.tables, context.reference.version, (started or context.now).date())
+        begun = (started or context.now).date()
+        given.check_run(context.reference.tables, context.reference.version, begun)
+        day = context.day or max(context.now.date(), begun)
+        given.check_run(context.reference.tables, context.reference.version, day, begun)
         given.check_device(results["device"])
         given.check_matched(results)
     except WaiverError as error:
         yield Status.FAIL, str(error)
         return
-    used = sum(len(waiver["waived"]) for waiver in named)
-    yield Status.PASS, f"{len(named)} waivers cover {used} rows; a person has to agree with their reasons"
+    used = sum(row["outcome"] == Outcome.WAIVED.value for row in rows_told(context.submission))
+    on = "" if context.day is None else f", as of {context.day}"
+    yield Status.PASS, f"{len(named)} waivers cover {used} rows{on}; a person has to agree with their reasons"
+
+
+def rows_told(submission: Submission) -> tuple[dict[str, Any], ...]:
+    """The results' clause rows; a row whose sweep fails under a waiver is waived as well."""
+    sweep, given = submission.sweep, submission.waivers
+    swept = {
+        (row["id"], row["operator"], row["data_type"]) for row in (sweep or {"clauses": ()})["clauses"]
+        if row["outcome"] == Outcome.FAIL.value
+    }  # fmt: skip
+    waived = {row for row in swept if given.covering(*row) is not None}
+
+    def told(row: Mapping[str, Any]) -> dict[str, Any]:
+        clean = row["outcome"] in (Outcome.PASS.value, Outcome.CHARACTERISED.value)
+        hidden = clean and (row["id"], row["operator"], row["data_type"]) in waived
+        return {**row, "outcome": Outcome.WAIVED.value if hidden else row["outcome"]}
+
+    return tuple(told(row) for row in submission.results["clauses"])
 
 
 def check_draft(context: Context) -> Said:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dmlcts.reports.characters import escaped, one_line
+from dmlcts.reports.waivers import with_waived
 
 
 class Status(enum.StrEnum):
@@ -64,11 +65,13 @@ class Verification:
         lines: in the order of the checks.
         draft: whether the submission calls itself a draft.
         about: what the submission says of itself, by label; empty where it cannot be read.
+        rows: the clause rows of its results, those that a waiver covers marked ``waived``; empty where none count.
     """
 
     lines: tuple[Line, ...]
     draft: bool
     about: Mapping[str, str]
+    rows: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def standing(self) -> Standing:
@@ -90,7 +93,12 @@ class Verification:
         for line in self.lines:
             yield f"{line.status}  {line.check:<10} {one_line(line.said)}"
         yield ""
-        yield f"{self.standing}: {one_line(self.summary())} (exit code {self.exit_code})"
+        yield f"{self.words}: {one_line(self.summary())} (exit code {self.exit_code})"
+
+    @property
+    def words(self) -> str:
+        """The standing, and what waivers leave out of it: "PASS with 2 waived clauses (3 of 786 rows, 0.4 %)"."""
+        return with_waived(self.standing.value, self.rows)
 
     def summary(self) -> str:
         """The standing in half a sentence."""
@@ -111,7 +119,7 @@ class Verification:
         Args:
             name: what to call the submission.
         """
-        lines = [f"# Submission {escaped(name)}: {self.standing}", "", f"{escaped(self.summary()).capitalize()}.", ""]
+        lines = [f"# Submission {escaped(name)}: {self.words}", "", f"{escaped(self.summary()).capitalize()}.", ""]
         lines += ["| | |", "|---|---|", *(f"| {label} | {escaped(said)} |" for label, said in self.about.items()), ""]
         lines += ["| check | | |", "|---|---|---|"]
         lines += [f"| {line.check} | **{line.status}** | {escaped(line.said)} |" for line in self.lines]

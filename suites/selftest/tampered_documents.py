@@ -6,6 +6,7 @@ Each change stands in :data:`EDITS` with the check that has to notice it and wha
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -18,9 +19,11 @@ from dmlcts.suites.selftest.submissions import COMMAND, NOW, RECORDS, STARTED, P
 ROW = ("clip.formula", "ELEMENT_WISE_CLIP", "FLOAT32")
 WAIVER = {
     "clause": "clip.formula",
-    "vendor": "*",
-    "device": "*",
-    "reason": "known",
+    "operator": "CLIP",
+    "data_type": "FLOAT32",
+    "vendor": platform.machine(),
+    "device": platform.machine(),
+    "reason": "The driver clamps one value too low.",
     "issue": "https://example.org/1",
     "expires": "2027-01-31",
     "suite": "0.1.*",
@@ -377,7 +380,7 @@ def a_removed_waiver(parts: Parts) -> None:
 @edit("waivers", "the results name other waivers than those in the submission")
 def an_edited_waiver(parts: Parts) -> None:
     waived(parts)
-    parts.members[archive.WAIVERS] = waivers_file(reason="better known")
+    parts.members[archive.WAIVERS] = waivers_file(reason="The driver clamps one value too high.")
 
 
 @edit("waivers", "expired on 2026-11-20")
@@ -413,3 +416,47 @@ def a_crash_under_a_waiver(parts: Parts) -> None:
     parts.members[archive.WAIVERS] = waivers_file()
     parts.statement["command"] += ["--waivers", "w.yaml"]
     parts.rebuild()
+
+
+for _name, _changed, _said in (
+    ("a waiver of every clause", {"clause": "*"}, "/waivers/0/clause: "),
+    ("a waiver of a family of clauses", {"clause": "clip.*"}, "/waivers/0/clause: "),
+    ("a waiver of every operator", {"operator": "*"}, "/waivers/0/operator: "),
+    ("a waiver of every type", {"data_type": "*"}, "/waivers/0/data_type: "),
+    ("a waiver of a list with a wildcard", {"data_type": ["FLOAT32", "*"]}, "/waivers/0/data_type/1: "),
+    ("a waiver of every vendor", {"vendor": "*"}, "its vendor '\\*' names nothing"),
+    ("a waiver of nearly every vendor", {"vendor": "?*"}, r"its vendor '\?\*' names nothing"),
+    ("a waiver of every device", {"device": "*"}, "its device '\\*' names nothing"),
+    ("a waiver of every suite", {"suite": "*"}, "its suite '\\*' is no version"),
+    ("a waiver of every suite of a number", {"suite": "0.*"}, "its suite '0.\\*' is no version"),
+    ("a waiver without a word", {"reason": " "}, "its reason ' ' says nothing"),
+    ("a waiver with a word", {"reason": "known"}, "its reason 'known' says nothing"),
+    ("a waiver with a dotted line", {"reason": "." * 40}, "says nothing"),
+    ("a waiver tracked nowhere", {"issue": "https://example.org/"}, "is no report's address"),
+    ("a waiver tracked in a script", {"issue": "javascript:alert(1)"}, "/waivers/0/issue: "),
+    ("a waiver for ever", {"expires": "9999-12-31"}, "holds until 9999-12-31, more than a year from 2026-11-21"),
+    ("a waiver for two years", {"expires": "2028-11-21"}, "holds until 2028-11-21, more than a year"),
+    ("a waiver until a day that is none", {"expires": "2027-02-30"}, "2027-02-30 is no date"),
+):
+
+    def _of(parts: Parts, changed: dict[str, Any] = _changed) -> None:
+        a_flipped_outcome(parts)
+        sealed = waivers_file()
+        parts.members[archive.WAIVERS] = sealed
+        parts.statement["command"] += ["--waivers", "w.yaml"]
+        parts.rebuild()
+        parts.members[archive.WAIVERS] = waivers_file(**changed)
+        parts.edit(archive.RESULTS, lambda results: results["waivers"][0].update(changed))
+
+    EDITS[_name] = (_of, "(form|waivers)", _said)
+
+
+@edit("waivers", "expired on 2026-11-20")
+def a_run_put_back_to_revive_a_waiver(parts: Parts) -> None:
+    """Begun, by its own account, while the waiver still held."""
+    moved = timedelta(days=30)
+    began, ended = STARTED - moved, STARTED - moved + timedelta(hours=2)
+    waived(parts, expires="2026-11-20")
+    parts.statement.update(started=began.isoformat(), finished=ended.isoformat())
+    times = {"started": began.isoformat(), "finished": ended.isoformat(), "seconds": 7200.0}
+    parts.edit(archive.RESULTS, lambda results: results["timings"].update(times))
