@@ -21,6 +21,10 @@ from dmlcts.specs import DataType, DmlctsError
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.yaml")
 
 
+_LATER = ("reason",)
+"""Members that earlier versions did not write."""
+
+
 class RecordError(DmlctsError):
     """A malformed record.
 
@@ -157,7 +161,7 @@ class _Record:
             raise RecordError(cls.__name__, "", f"{_shown(value)} is no object", "write an object")
         names = [member.name for member in fields(cls)]
         for name in names:
-            if name not in value:
+            if name not in value and name not in _LATER:
                 raise RecordError(cls.__name__, "", f"lacks {name!r}", f"its members are {', '.join(names)}")
         for name in value:
             if name not in names:
@@ -268,6 +272,7 @@ class ItemRecord(_Record):
         behaviours: what it saw where the pages are silent.
         failures: what it found wrong.
         left_out: how many of its cases were not tried, because the implementation does not survive their kind.
+        reason: why it did not run, where it did not; records of earlier versions lack it.
     """
 
     test: str
@@ -277,3 +282,4 @@ class ItemRecord(_Record):
     behaviours: tuple[Behaviour, ...] = ()
     failures: tuple[FailureRecord, ...] = ()
     left_out: int = 0
+    reason: str = ""

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
+from dmlcts.suites.ending import NO_VERDICT
 from dmlcts.suites.saying import say
 
-_EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something is left open."
+_EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something is left open. " + NO_VERDICT
 
 
 # the paths are plain text here: a verifier parses a stranger's command and must not touch the files that it names
@@ -28,6 +29,8 @@ _EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or somethin
               help="The private key that signs it; `dmlcts keygen` makes one.")  # fmt: skip
 @click.option("--waivers", metavar="FILE", help="Failures that somebody answers for.")
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@click.option("--challenge", metavar="DIGITS",
+              help="What whoever verifies handed out (`dmlcts challenge`); the evidence is drawn from it.")  # fmt: skip
 @click.option("--results", default="results", show_default=True, metavar="DIR",
               help="Where the run's own records go.")  # fmt: skip
 @click.option("--from", "parts", multiple=True, metavar="DIR",
@@ -65,9 +68,12 @@ def certify(**given: Any) -> None:
 @click.option("--trust", "trusted", multiple=True, type=click.Path(), metavar="FILE.pub",
               help="A public key whose signature counts; repeatable.")  # fmt: skip
 @click.option("--markdown", "page", type=click.Path(), metavar="FILE", help="Also write the verification as a page.")
+@click.option("--challenge", metavar="DIGITS",
+              help="The challenge that you handed out: the evidence must be drawn from it.")  # fmt: skip
 @click.option("--waivers-on", "day", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY",
               help="Say whether its waivers held on this day, as 2027-01-31 (default: today).")  # fmt: skip
-def verify(submission: str, trusted: tuple[str, ...], page: str | None, day: datetime | None) -> None:
+def verify(submission: str, trusted: tuple[str, ...], page: str | None, challenge: str | None,
+           day: datetime | None) -> None:
     """Verify a submission, on any machine and without a device; nothing in it is believed.
 
     The verdict is derived again from the records and this installation's tables, and the outputs that the
@@ -77,16 +83,30 @@ def verify(submission: str, trusted: tuple[str, ...], page: str | None, day: dat
     from dmlcts.reports.certification.signing import load_public
     from dmlcts.reports.writing import write_text
     from dmlcts.specs.loading import load_tables
-    from dmlcts.suites import reverifying
+    from dmlcts.suites import evidence, reverifying
 
     keys = [load_public(path) for path in trusted]
-    found = reverifying.verify(submission, Reference.here(load_tables()), trusted=keys, day=day and day.date())
+    drawn = evidence.read_challenge(challenge)
+    ours, on = Reference.here(load_tables()), day and day.date()
+    found = reverifying.verify(submission, ours, trusted=keys, day=on, challenge=drawn)
     for line in found.text():
         say(line)
     if page is not None:
         write_text(Path(page), found.markdown(Path(submission).name))
         say(f"written: {page}")
     sys.exit(found.exit_code)
+
+
+@click.command()
+def challenge() -> None:
+    """Print a challenge to hand out before a certification.
+
+    Whoever certifies gives it to `dmlcts certify --challenge`, and you give it to `dmlcts verify --challenge`: then
+    the sampled part of the evidence cannot have been prepared before you handed it out. Use each one once.
+    """
+    from dmlcts.suites.evidence import new_challenge
+
+    say(new_challenge())
 
 
 @click.command()
@@ -105,14 +125,15 @@ def certify_words(words: Sequence[str]) -> dict[str, Any]:
     """What the words of a `dmlcts certify` command ask for, by the closed list of its options.
 
     Returns:
-        ``product``, ``vendor``, ``backend``, ``options``, ``seed``, ``feature_level``, ``profile``, and as
-        booleans ``waived``, ``draft`` and ``signed``.
+        ``product``, ``vendor``, ``backend``, ``options``, ``seed``, ``challenge``, ``feature_level``, ``profile``, and
+        as booleans ``waived``, ``draft`` and ``signed``.
 
     Raises:
         UsageError: they are no such command.
     """
     from dmlcts.backends.registry import parse_options
     from dmlcts.specs import UsageError
+    from dmlcts.suites import evidence
 
     mend = "a certification takes the options of `dmlcts certify --help` and no others"
     if not words or words[0] != "certify" or {"-h", "--help"} & set(words):
@@ -129,6 +150,7 @@ def certify_words(words: Sequence[str]) -> dict[str, Any]:
     return named | {
         "options": dict(parse_options(given["options"])),
         "seed": int(given["seed"]),
+        "challenge": evidence.read_challenge(given["challenge"]),
         "waived": given["waivers"] is not None,
         "draft": given["draft"],
         "signed": given["key"] is not None,

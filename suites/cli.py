@@ -109,7 +109,9 @@ main.add_command(departure_commands.findings)
 main.add_command(report_commands.report)
 main.add_command(report_commands.diff)
 main.add_command(directml)
-for _command in (certify_commands.certify, certify_commands.verify, certify_commands.keygen):
+for _command in (
+    certify_commands.certify, certify_commands.verify, certify_commands.keygen, certify_commands.challenge,
+):  # fmt: skip
     main.add_command(_command)
 
 

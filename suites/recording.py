@@ -53,7 +53,14 @@ def item_record(
         failures.append(FailureRecord("", "", "", outcome, test, f"{type(error).__name__}: {error}",
                                       report.longreprtext, {}))  # fmt: skip
     left_out = 0 if judge is None else judge.ledger.left_out
-    return ItemRecord(test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out)
+    reason = _reason(report) if outcome.did_not_run else ""
+    return ItemRecord(test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out, reason)
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """Why a test was skipped, in its own words."""
+    told = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    return told.removeprefix("Skipped: ")
 
 
 def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:

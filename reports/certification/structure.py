@@ -37,6 +37,7 @@ class Context:
         submission: the submission.
         reference: the verifier's own suite and tables.
         now: the verifier's clock.
+        challenge: what the verifier handed out beforehand; "" for nothing.
         day: the day on which waivers have to hold; ``None`` for the clock's.
         trusted: the public keys that the verifier trusts, 32 bytes each.
     """
@@ -46,6 +47,7 @@ class Context:
     now: datetime
     trusted: tuple[bytes, ...] = ()
     day: date | None = None
+    challenge: str = ""
 
     @property
     def statement(self) -> dict[str, Any]:
@@ -214,7 +216,7 @@ def moment(text: str) -> datetime | None:
 
 
 def check_clock(context: Context) -> Said:
-    """The run began, ended and was submitted in this order, in our time, and no test outlasted it."""
+    """The run began, ended and was submitted in this order, in our time, took some, and no test outlasted it."""
     names = ("started", "finished", "made")
     moments = [moment(context.statement[name]) for name in names]
     if None in moments:
@@ -224,6 +226,7 @@ def check_clock(context: Context) -> Said:
     faults = []
     if not started <= finished <= made:
         faults.append("it ended before it began, or was submitted before it ended")
+    short = started == finished or not any(record.seconds for record in context.submission.records)
     if started < _EARLIEST:
         faults.append(f"it began {started:%Y-%m-%d}, before there was a suite")
     if made > context.now + _SKEW:
@@ -235,8 +238,24 @@ def check_clock(context: Context) -> Said:
     if slowest > (finished - started + _TOLERANCE).total_seconds():
         faults.append(f"a test took {slowest:.0f} s, longer than the run")
     yield from ((Status.FAIL, fault) for fault in faults)
-    if not faults:
+    if short:
+        yield _wrong(context, "the run, or every test of it, took no time at all")
+    elif not faults:
         yield Status.PASS, f"{(finished - started).total_seconds():.0f} s, begun {started:%Y-%m-%d}"
+
+
+def check_challenge(context: Context) -> Said:
+    """The evidence is drawn from the challenge that the verifier handed out, where one was."""
+    stated, given = context.statement.get("challenge", ""), context.challenge
+    if given and stated != given:
+        said = f"challenge {stated}" if stated else "no challenge"
+        yield Status.FAIL, f"the evidence is drawn from {said}, not from the one that was handed out"
+    elif given:
+        yield Status.PASS, "the evidence is drawn from the challenge that was handed out"
+    elif stated:
+        yield Status.PASS, f"drawn from challenge {stated}; who handed it out is not known here"
+    else:
+        yield Status.PASS, "none: nothing says that the evidence was not prepared beforehand"
 
 
 def check_shards(context: Context) -> Said:
@@ -408,6 +427,7 @@ CHECKS: Mapping[str, Check] = {
     "level": check_level,
     "device": check_device,
     "clock": check_clock,
+    "challenge": check_challenge,
     "shards": check_shards,
     "waivers": check_waivers,
     "draft": check_draft,
