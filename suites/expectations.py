@@ -689,7 +689,7 @@ def judge_after_another(bench: Bench, case: Case) -> Judgement:
 
 
 def judge_beside_another(bench: Bench, case: Case) -> Judgement:
-    """The kernel runs while such kernels, which ran before, are alive: the cheap part of :func:`judge_beside_others`."""
+    """The kernel runs while such kernels, which ran before, live: the cheap part of :func:`judge_beside_others`."""
     return _behind_others(bench, case, alive=True)
 
 
@@ -717,7 +717,7 @@ def _with_history(
     bench: Bench, case: Case, clause: str, kernel: Any, before: list[tuple[Any, OperatorDesc]], *,
     closed_first: bool = False,
 ) -> Judgement:  # fmt: skip
-    """Dispatch what runs before, whatever comes of it, then the case; what only its history makes wrong breaks ``clause``.
+    """Dispatch what runs before, whatever comes of it, then the case; what its history makes wrong breaks ``clause``.
 
     Args:
         bench: the bench.

@@ -98,10 +98,10 @@ def bounds_of(operator: OperatorDesc, table: OperatorTable, data_type: DataType)
     finite = [value for value in values if np.isfinite(value)]
     if any(np.isnan(value) for value in values):
         return "no-number"
-    if any(not within(value, data_type) for value in finite) or (len(finite) < len(values) and not data_type.is_floating):
+    if any(not within(value, data_type) for value in finite):
         return "beyond"
     if len(finite) < len(values):
-        return "infinite"
+        return "infinite" if data_type.is_floating else "beyond"
     low, high = operator.attributes.get("Min"), operator.attributes.get("Max")
     if isinstance(low, np.float32) and isinstance(high, np.float32) and low >= high:
         return "equal" if low == high else "inverted"

@@ -114,7 +114,11 @@ def counts(space: Space, rows: NDArray[np.intp]) -> dict[str, dict[str, int]]:
 
 
 def told(
-    records: Iterable[ItemRecord], tables: Tables, level: FeatureLevel, profile: str, subjects: Iterable[tuple[str, str]]
+    records: Iterable[ItemRecord],
+    tables: Tables,
+    level: FeatureLevel,
+    profile: str,
+    subjects: Iterable[tuple[str, str]],
 ) -> dict[str, Any]:
     """What a results document says of combinations: a row for every operator and type, from all tests together.
 
