@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
 from dmlcts.reports.records import ItemRecord, RecordError
-from dmlcts.reports.validation import MOST_LEVELS, DocumentError, nested_deeper
+from dmlcts.reports.validation import DocumentError, parse_json, values_in
 from dmlcts.specs import UsageError
+from dmlcts.specs.files import open_plain
 
 SCHEMA = "dmlcts-records/1"
 NAME = "records.jsonl"
-_MOST_LINE = 64 << 20
-_MOST_FILE = 4 << 30
+_MOST_LINE = 8 << 20
+_MOST_FILE = 256 << 20
+_MOST_VALUES = 2_000_000
 _HINT = "give the results folder of a run that this version of dmlcts wrote"
 
 
@@ -158,23 +160,13 @@ def _fail(path: Path, number: int, cause: str, hint: str) -> NoReturn:
 
 
 def _parsed(path: Path, number: int, line: bytes, hint: str) -> tuple[str, Any]:
-    try:
-        document = json.loads(line, parse_constant=_no_constant, object_pairs_hook=_no_key_twice)
-    except (ValueError, RecursionError) as error:
-        _fail(path, number, f"is no JSON ({type(error).__name__})", hint)
-    if not isinstance(document, dict) or len(document) != 1 or nested_deeper(document, MOST_LEVELS):
+    document = parse_json(line, f"{path}:{number}", hint)
+    if not isinstance(document, dict) or len(document) != 1:
         _fail(path, number, "is no line of a journal", hint)
     ((kind, content),) = document.items()
     if not isinstance(content, dict):
         _fail(path, number, "is no line of a journal", hint)
     return kind, content
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice")
-    return found
 
 
 def journal_lines(path: Path, hint: str = _HINT) -> Iterator[JournalLine]:
@@ -191,16 +183,17 @@ def journal_lines(path: Path, hint: str = _HINT) -> Iterator[JournalLine]:
     try:
         if os.path.getsize(path) > _MOST_FILE:
             raise DocumentError(str(path), "", "is larger than any journal", hint)
-        if not path.is_file():  # opening a pipe would wait for whoever writes into it
-            raise DocumentError(str(path), "", "is no file", hint)
-        with open(path, "rb") as stream:
-            number = 0
+        with open_plain(path) as stream:  # opening a pipe would wait for whoever writes into it
+            number = values = 0
             while line := stream.readline(_MOST_LINE + 1):
                 number += 1
                 if not line.endswith(b"\n"):
                     if len(line) > _MOST_LINE:
                         _fail(path, number, "is longer than any line of a journal", hint)
                     return  # the last line, torn
+                values += values_in(line)
+                if values > _MOST_VALUES:
+                    _fail(path, number, f"brings the values to more than {_MOST_VALUES:,}", hint)
                 end += len(line)
                 yield JournalLine(path, number, *_parsed(path, number, line, hint), end, hint)
     except FileNotFoundError:
@@ -208,10 +201,6 @@ def journal_lines(path: Path, hint: str = _HINT) -> Iterator[JournalLine]:
     except (OSError, ValueError) as error:
         said = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise DocumentError(str(path), "", f"cannot be read ({said})", hint) from None
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _counted(line: JournalLine) -> Collection:
@@ -239,6 +228,8 @@ def read_journal(place: str | Path) -> JournalContent:
         if header is None and (line.kind != "run" or line.content.get("schema") != SCHEMA):
             line.fail(f"does not begin a journal of the format {SCHEMA}")
         match line.kind:
+            case "run" if header is not None:
+                line.fail("begins the journal a second time")
             case "run":
                 header = line.content
             case "collected":

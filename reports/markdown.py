@@ -14,11 +14,12 @@ from typing import Any
 
 from markupsafe import escape
 
+from dmlcts.reports.characters import as_text, one_line
 from dmlcts.reports.known import Known, known_implementations, likenesses
 from dmlcts.reports.outcomes import Outcome, Verdict
 from dmlcts.reports.overview import Cell, Failure, Matrix, Overview, grouped, overview
-from dmlcts.reports.waivers import accounts
-from dmlcts.reports.wording import many, places, short, visible
+from dmlcts.reports.waivers import accounts, with_waived
+from dmlcts.reports.wording import many, places, short
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 
@@ -40,7 +41,7 @@ _CELLS = {
 
 def code(text: object) -> str:
     """A code span that shows the text as it is, on one line."""
-    flat = " ".join(str(visible(str(text))).split())
+    flat = one_line(" ".join(str(text).split()))
     if len(flat) > 300:
         flat = flat[:299] + "…"
     if not flat:
@@ -61,7 +62,7 @@ def cell(text: object) -> str:
 
 def block(text: object, language: str = "text") -> Iterator[str]:
     """The lines of a fenced code block that shows the text as it is."""
-    lines = str(visible(str(text))).splitlines() or [""]
+    lines = as_text("\n".join(str(text).splitlines())).split("\n")
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "\n".join(lines))), default=0))
     yield f"{fence}{language}"
     yield from lines
@@ -212,7 +213,8 @@ def summary(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] |
     """
     view = overview(results, tables)
     name = results["device"]["name"] or results["backend"]
-    lines = [f"## {_SIGNS[view.verdict]} {view.verdict.words}: {code(name)}", "", view.sentence, "", identity(results)]
+    words = with_waived(view.verdict.words, results["clauses"])
+    lines = [f"## {_SIGNS[view.verdict]} {words}: {code(name)}", "", view.sentence, "", identity(results)]
     if view.selection:
         lines += ["", f"Only a selection was judged: {code(view.selection)}."]
     refusals = (results["device"]["details"] or {}).get("refusals")

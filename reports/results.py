@@ -33,7 +33,7 @@ VOLATILE = ("timings", "environment")
 SLOWEST = 10
 
 _PACKAGES = (
-    "dmlcts", "click", "hypothesis", "jsonschema", "numpy", "pydantic", "pytest", "pytest-xdist", "PyYAML",
+    "dmlcts", "click", "hypothesis", "jsonschema-rs", "numpy", "pydantic", "pytest", "pytest-xdist", "PyYAML",
     "rich", "onnxruntime", "onnxruntime-directml", "torch", "torch-directml", "wgpu",
 )  # fmt: skip
 

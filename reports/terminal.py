@@ -16,9 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.reports.causes import Cause, causes, first_line
+from dmlcts.reports.characters import one_line
 from dmlcts.reports.outcomes import Outcome, Verdict, exit_code
 from dmlcts.reports.overview import rule_of
-from dmlcts.reports.waivers import accounts
+from dmlcts.reports.waivers import accounts, with_waived
 from dmlcts.reports.wording import many, places, short, type_order
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
@@ -64,7 +65,8 @@ class _Page:
         self._encoding = console.encoding or "ascii"
 
     def fit(self, text: str) -> str:
-        """The text in characters that the stream has."""
+        """The text in characters that the stream has, and nothing but text."""
+        text = one_line(text)
         try:
             text.encode(self._encoding)
         except (UnicodeError, LookupError):
@@ -120,7 +122,7 @@ def _head(results: Mapping[str, Any], verdict: Verdict, page: _Page) -> None:
     extras.append(f"driver {device['driver']}" if device.get("driver") else "")
     about = ", ".join(dict.fromkeys(extra for extra in extras if extra and extra != who))
     page.line(
-        (verdict.words, f"bold {_COLOURS[verdict]}"),
+        (with_waived(verdict.words, results.get("clauses") or []), f"bold {_COLOURS[verdict]}"),
         f"  {results.get('backend') or 'no backend'} · {who}{f' ({about})' if about else ''}",
     )
     facts = [
@@ -355,10 +357,9 @@ def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
         facts.append(many(idle, "clause row") + " did not run")
     if not rows:
         facts.append("nothing ran")
-    waived = outcomes.count(Outcome.WAIVED)
-    if waived:
+    if Outcome.WAIVED in outcomes:
         held = sum(outcome in (Outcome.PASS, Outcome.CHARACTERISED) for outcome in outcomes)
-        facts.append(f"{many(waived, 'clause row')} waived, {held:,} {'holds' if held == 1 else 'hold'}")
+        facts.append(f"{held:,} {'holds' if held == 1 else 'hold'}")
     if facts:
         return f": {', '.join(facts)}"
     return f": {many(len(rows), 'clause row')} {'holds' if len(rows) == 1 else 'hold'}"
@@ -409,6 +410,6 @@ def summary(
             page.line(path, indent=2, whole=True)
         page.gap()
     page.line(
-        (verdict.words, f"bold {_COLOURS[verdict]}"),
+        (with_waived(verdict.words, rows), f"bold {_COLOURS[verdict]}"),
         f"{_closing(rows, failures, verdict)} (exit code {exit_code(verdict)})",
     )

@@ -24,11 +24,13 @@ from dmlcts.reports.certification.submission import (
     written,
     written_records,
 )
+from dmlcts.reports.certification.verdict import Standing
 from dmlcts.reports.journal import read_journal
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.validation import load_results
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
+from dmlcts.specs.files import read_bounded
 from dmlcts.suites import certified_sweep, evidence, evidence_failures, merging, reverifying, running
 from dmlcts.suites.runs import difference
 from dmlcts.suites.settings import Settings
@@ -50,6 +52,19 @@ class NotCertifiable(DmlctsError):  # noqa: N818  # it says what is so
         self.reasons = tuple(reasons)
 
 
+class NotVerifiable(DmlctsError):  # noqa: N818  # it says what is so
+    """A submission that its own verification does not accept.
+
+    Args:
+        because: what it says.
+    """
+
+    def __init__(self, because: str) -> None:
+        mend = "certify what a run left as it was, or run it again"
+        super().__init__(f"nothing was written: the submission would not verify: {because}; {mend}")
+        self.because = because
+
+
 @dataclass(frozen=True)
 class Order:
     """What `dmlcts certify` was asked for.
@@ -66,6 +81,7 @@ class Order:
         command: the words of the command.
         parts: the results folders of the run, where it has been run already.
         workers: how many processes pytest-xdist starts, "" for none.
+        challenge: what the verifier handed out, from which the evidence is drawn; "" for nothing.
     """
 
     settings: Settings
@@ -79,6 +95,7 @@ class Order:
     command: tuple[str, ...]
     parts: tuple[str, ...] = ()
     workers: str = ""
+    challenge: str = ""
 
     @classmethod
     def of(cls, given: Mapping[str, Any], command: Sequence[str]) -> Order:
@@ -95,6 +112,7 @@ class Order:
         return cls(
             settings, given["product"], given["vendor"], given["contact"], Path(given["output"]), given["key"],
             given["waivers"], given["draft"], tuple(command), tuple(given["parts"]), given["workers"],
+            evidence.read_challenge(given.get("challenge")),
         )  # fmt: skip
 
 
@@ -160,6 +178,7 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     Raises:
         NotCertifiable: it is known before the run that this can only be a draft.
         KeyProblem: the key cannot be used.
+        NotVerifiable: what was made would not verify, as where the records of an earlier run were altered.
         BackendUnavailable, UsageError, RunStopped: as :func:`~dmlcts.suites.running.execute`.
     """
     settings = order.settings
@@ -184,7 +203,7 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     try:
         members = run_members(ran)
         say("dmlcts: gathering evidence")
-        planned = evidence.plan(settings.tables, bench.level, settings.seed)
+        planned = evidence.plan(settings.tables, bench.level, settings.seed, order.challenge)
         outputs, absent = evidence.gather(bench, planned)
         wrong = evidence_failures.broken(planned, outputs, absent, settings.tables, settings.waivers.covering)
         if wrong:
@@ -201,7 +220,7 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     if owes_sweep(settings.tables, level):
         standing = _swept(order, level, members, say)
     if order.waivers is not None:
-        members[archive.WAIVERS] = Path(order.waivers).read_bytes()
+        members[archive.WAIVERS] = read_bounded(order.waivers, 1 << 20)
     due = reasons(verdict.value, standing)
     if due and not order.draft:
         say(f"dmlcts: nothing to certify: {'; '.join(due)}; --draft makes a draft of it")
@@ -215,13 +234,15 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
         ],
     }  # fmt: skip
     sealed = seal(members, statement, key)
+    trusted = () if key is None else (signing.raw(key),)
+    found = reverifying.verify_members(sealed, reference, None, trusted=trusted, challenge=order.challenge)
+    for line in found.text():
+        say(line)
+    if found.standing is not (Standing.DRAFT if statement["draft"] else Standing.PASS):
+        raise NotVerifiable(found.summary())
     archive.write(order.output, sealed)
     say(f"written: {order.output} ({order.output.stat().st_size / 2**20:.1f} MiB)")
-    trusted = () if key is None else (signing.raw(key),)
-    verified = reverifying.verify(order.output, reference, trusted=trusted)
-    for line in verified.text():
-        say(line)
-    return _worse(verdict, standing, _AS_VERDICT[verified.exit_code], "NOT_CONFORMANT" if wrong else "")
+    return _worse(verdict, standing, "NOT_CONFORMANT" if wrong else "")
 
 
 def _worse(verdict: Verdict, *standings: str) -> Verdict:
@@ -308,6 +329,7 @@ def statement_of(order: Order, results: Mapping[str, Any], reference: Reference)
     """What a submission states of itself, without its files."""
     settings = order.settings
     contact = {"contact": order.contact} if order.contact else {}
+    challenge = {"challenge": order.challenge} if order.challenge else {}
     return {
         "format": FORMAT,
         "draft": [],
@@ -322,6 +344,7 @@ def statement_of(order: Order, results: Mapping[str, Any], reference: Reference)
         "feature_level": results["feature_level"],
         "profile": settings.profile,
         "seed": settings.seed,
+        **challenge,
         "isolation": settings.isolation,
         "verdict": results["verdict"],
         "started": results["timings"]["started"],

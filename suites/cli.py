@@ -10,15 +10,21 @@ from typing import Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from dmlcts.suites import certify_commands, departure_commands, report_commands, sweep_commands
+from dmlcts.suites import certify_commands, departure_commands, ending, report_commands, sweep_commands
 from dmlcts.suites.compare_commands import compare as compare_backends
 from dmlcts.suites.directml_commands import directml
+from dmlcts.suites.saying import complain, say, tell
 
 USAGE, UNAVAILABLE, NOT_CONFORMANT, INCOMPLETE = 2, 3, 1, 4
-EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
+EXIT_CODES = (
+    "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete. "
+    + ending.NO_VERDICT
+)
 _BACKEND_HELP = (
     "The implementation: a name from `dmlcts backends`, package.module:attribute, or path/to/file.py:attribute."
 )
+
+_MOST_FAULTS = 100
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -39,15 +45,51 @@ class _Group(click.Group):
             return super().invoke(context)
         except DmlctsError as error:
             _stop(error)
-        except BrokenPipeError:
-            sys.stderr.close()  # the reader went away (a pager, head); there is nobody left to tell
-            sys.exit(0)
+        except BrokenPipeError as error:
+            raise ending.Unsaid(error) from None  # click would end with 1, which is a verdict
+
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **more)
+        except BrokenPipeError as error:  # `--help` prints here
+            raise ending.Unsaid(error) from None
+
+    def main(self, *arguments: Any, **more: Any) -> NoReturn:
+        """Run the command line, and end with an exit code that says what happened, see :mod:`.ending`."""
+        run = super().main
+
+        def command() -> None:
+            try:
+                code = run(*arguments, **{**more, "standalone_mode": False})
+            except click.Abort:
+                raise KeyboardInterrupt from None
+            except click.ClickException as error:
+                complain_of(error)
+                sys.exit(error.exit_code)
+            sys.exit(code if isinstance(code, int) else 0)
+
+        sys.exit(ending.exit_code_of(command))
+
+
+def complain_of(error: click.ClickException) -> None:
+    """Say what is wrong with a command's words, and where its help is."""
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        tell(context.get_usage(), err=True)
+        say(f"Try '{context.command_path} --help' for help.", err=True)
+        say("", err=True)
+    say(f"Error: {error.format_message()}", err=True)
 
 
 def _stop(error: Exception) -> NoReturn:
+    from dmlcts.specs.errors import TableError
+
     unavailable = type(error).__name__ == "BackendUnavailable"
-    for line in str(error).splitlines():
-        click.echo(f"dmlcts: {line}", err=True)
+    lines = [str(fault) for fault in error.faults] if isinstance(error, TableError) else [str(error)]
+    for line in lines[:_MOST_FAULTS]:
+        complain(f"dmlcts: {line}")
+    if len(lines) > _MOST_FAULTS:
+        complain(f"dmlcts: and {len(lines) - _MOST_FAULTS:,} more faults; mend these first")
     sys.exit(UNAVAILABLE if unavailable else USAGE)
 
 
@@ -66,7 +108,9 @@ main.add_command(departure_commands.findings)
 main.add_command(report_commands.report)
 main.add_command(report_commands.diff)
 main.add_command(directml)
-for _command in (certify_commands.certify, certify_commands.verify, certify_commands.keygen):
+for _command in (
+    certify_commands.certify, certify_commands.verify, certify_commands.keygen, certify_commands.challenge,
+):  # fmt: skip
     main.add_command(_command)
 
 
@@ -207,8 +251,8 @@ def run(
     else:
         settings = Settings.read(backend=backend, **given)
     if not quiet:
-        click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
-        click.echo(f"  {running.shown_command(settings)}")
+        say(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
+        say(f"  {running.shown_command(settings)}")
     finished = running.execute(
         settings, workers=workers, verbose=verbose, quiet=quiet, resume=resume is not None,
         most_failures=1 if stop_at_first else maxfail or 0,
@@ -235,11 +279,10 @@ def _need_xdist() -> None:
 @click.option("-v", "--verbose", is_flag=True, help="Also say where each is installed from and what its device is.")
 def backends(verbose: bool) -> None:
     """List the backends: which are available here, and why the others are not."""
-    from rich.console import Console
-
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.listing import print_backends
 
-    print_backends(Console(), verbose=verbose)
+    print_backends(PlainConsole(), verbose=verbose)
 
 
 @main.command(epilog=EXIT_CODES)
@@ -253,18 +296,17 @@ def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
     It says what the whole run would have said, and ends with its exit code. Refused where a shard is missing,
     stands twice, did not end, or is of another run: other options, tables, seed, device or version of the suite.
     """
-    from rich.console import Console
-
     from dmlcts.reports.outcomes import exit_code
     from dmlcts.reports.terminal import summary
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.merging import merge as join
     from dmlcts.suites.merging import tables_of
     from dmlcts.suites.settings import valid_waivers
 
-    joined = join(parts, results, click.echo, valid_waivers(waivers))
+    joined = join(parts, results, say, valid_waivers(waivers))
     tables = tables_of(parts[0])
-    click.echo()
-    summary(joined, tables, Console(file=sys.stdout), folder=results)
+    say("")
+    summary(joined, tables, PlainConsole(file=sys.stdout), folder=results)
     report_commands.tell_github(Path(results), tables)
     sys.exit(exit_code(joined["verdict"]))
 
@@ -303,7 +345,7 @@ def replay(
         isolation=isolation, timeout=timeout,
     )  # fmt: skip
     where = None if dump is None else Path(dump)
-    found = judge_again(settings, failure_files(failures), click.echo, where, repeat)
+    found = judge_again(settings, failure_files(failures), tell, where, repeat)
     failed = any(one.failed for one in found)
     sys.exit(NOT_CONFORMANT if failed else 0 if all(one.supported for one in found) else INCOMPLETE)
 
@@ -333,8 +375,7 @@ def probe(
     Nothing here is right or wrong; exit code 1 only where something unsafe or outside every permitted outcome
     was seen.
     """
-    from rich.console import Console
-
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.probing import fingerprint, print_fingerprint, write_fingerprint
     from dmlcts.suites.settings import Settings
 
@@ -344,10 +385,10 @@ def probe(
         isolation=isolation, timeout=timeout,
     )  # fmt: skip
     found = fingerprint(settings)
-    print_fingerprint(found, Console())
+    print_fingerprint(found, PlainConsole())
     if json_path is not None:
         write_fingerprint(found, Path(json_path))
-        click.echo(f"written: {json_path}")
+        say(f"written: {json_path}")
     sys.exit(NOT_CONFORMANT if found.unsafe else 0)
 
 
@@ -382,22 +423,21 @@ def selftest(
     """
     import os
 
-    from rich.console import Console
-
     from dmlcts.reports import killmatrix, writing
     from dmlcts.suites import proving
+    from dmlcts.suites.consoles import PlainConsole
 
     if listing:
         mutants, singles, pairs = proving.catalogues()
         for mutant in mutants:
-            click.echo(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
-        click.echo(
+            say(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
+        say(
             f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them"
         )
         return
-    proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, lambda text: click.echo(text, err=True),
+    proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, complain,
                           part=part, names=names)  # fmt: skip
-    killmatrix.print_proof(proof, Console())
+    killmatrix.print_proof(proof, PlainConsole())
     if json_path is not None:
         writing.write_json(Path(json_path), proof)
     if html_path is not None:
@@ -422,18 +462,17 @@ def show(name: str | None, tables: tuple[str, ...]) -> None:
 
     Such as `dmlcts spec show CLIP`, `dmlcts spec show tensor.strides.output`, `dmlcts spec show 'clip.cast.*'`.
     """
-    from rich.console import Console
-
     from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.listing import print_clauses, print_operator, print_operators
 
     loaded = load_tables(*map(Path, tables))
     if name is None:
-        print_operators(Console(), loaded)
+        print_operators(PlainConsole(), loaded)
     elif "." in name:
-        print_clauses(Console(), loaded, name)
+        print_clauses(PlainConsole(), loaded, name)
     else:
-        print_operator(Console(), loaded, loaded.operator(name))
+        print_operator(PlainConsole(), loaded, loaded.operator(name))
 
 
 @spec.command()
@@ -446,7 +485,7 @@ def lint(paths: tuple[str, ...]) -> None:
     from dmlcts.specs.loading import load_tables
 
     loaded = load_tables(*map(Path, paths))
-    click.echo(
+    say(
         f"{len(loaded.digests)} tables, {len(loaded.clauses)} clauses, {len(loaded.operators)} operators: no fault"
     )
 
@@ -477,8 +516,8 @@ def coverage(tables: tuple[str, ...], proof: str | None) -> None:
         declared = None  # an installed copy has no mutants to count
     alone = None if proof is None else powers(load_proof(proof))
     loaded = load_tables(*map(Path, tables))
-    unchecked = print_coverage(loaded, collected_clauses(tables), click.echo, declared, alone)
-    missed = print_combinations(loaded, click.echo)
+    unchecked = print_coverage(loaded, collected_clauses(tables), say, declared, alone)
+    missed = print_combinations(loaded, say)
     sys.exit(NOT_CONFORMANT if unchecked or missed else 0)
 
 
@@ -490,7 +529,7 @@ def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
     from dmlcts.specs.loading import load_tables
     from dmlcts.suites.listing import compare_pages
 
-    sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), click.echo) else 0)
+    sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), say) else 0)
 
 
 main.add_command(compare_backends)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from dmlcts.suites.saying import say, tell
+
 _RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.json")
 
 
@@ -35,10 +37,10 @@ def write(results: str, path: str) -> None:
     baselines.write(made, target)
     unexplained = sum(not entry.because for entry in made.entries)
     entries = "1 entry" if len(made.entries) == 1 else f"{len(made.entries)} entries"
-    click.echo(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
+    say(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
     if unexplained:
         said = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
-        click.echo(f"{said} no reason yet: say it under `because`")
+        say(f"{said} no reason yet: say it under `because`")
 
 
 @baseline.command()
@@ -53,15 +55,15 @@ def check(results: str, path: str) -> None:
     known = baselines.load(Path(path))
     found = baselines.compare(load_results(results), known)
     for note in found.notes:
-        click.echo(f"note: {note}")
+        say(f"note: {note}")
     for departure in found.new:
-        click.echo(f"new:  {departure}")
+        say(f"new:  {departure}")
     for departure in found.gone:
-        click.echo(f"gone: {departure}")
+        say(f"gone: {departure}")
     if found.agrees:
-        click.echo(f"as known: {many(len(known.departures), 'departure')}, none new, none gone")
+        say(f"as known: {many(len(known.departures), 'departure')}, none new, none gone")
         return
-    click.echo(f"{len(found.new)} new, {len(found.gone)} gone; `dmlcts baseline write {results} {path}` accepts that")
+    say(f"{len(found.new)} new, {len(found.gone)} gone; `dmlcts baseline write {results} {path}` accepts that")
     sys.exit(1)
 
 
@@ -84,7 +86,7 @@ def findings(results: str, known: str | None, path: str | None, tables: tuple[st
     words += () if path is None else ("--markdown", path)
     text = page(load_results(results), load_tables(*map(Path, tables)), loaded, shlex.join(words))
     if path is None:
-        click.echo(text, nl=False)
+        tell(text)
     else:
         write_text(Path(path), text)
-        click.echo(f"written: {path}")
+        say(f"written: {path}")

@@ -13,7 +13,7 @@ from dmlcts.suites import evidence
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.expectations import Finding
 from dmlcts.suites.failures import failure_of
-from dmlcts.suites.judge import smallest
+from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.settings import Settings
 from dmlcts.suites.surviving import judge_surviving
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcts.reports.characters import one_line, quoted
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
@@ -241,10 +242,10 @@ def evidence(finding: Finding) -> dict[str, str]:
 
 def account(tables: Tables, finding: Finding, replay: str) -> str:
     """The full account of a finding: what was asked, what came back, why it is wrong, how to see it again."""
-    lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {finding.title}"]
+    lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {one_line(finding.title)}"]
 
     def put(label: str, said: str) -> None:
-        lines.append(f"  {label:<12} " + said.replace("\n", "\n" + " " * 15))
+        lines.append(f"  {label:<12} {quoted(said)}")
 
     for label, said in evidence(finding).items():
         put(label, said)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dmlcts.reports.characters import one_line
 from dmlcts.reports.validation import load_failure
 from dmlcts.specs import UsageError
 from dmlcts.specs.rules import unconditional_violations
@@ -115,7 +116,8 @@ def replay(bench: Bench, case: Case, command: str, repeat: int = 1) -> Replay:
         return Replay(True, "\n\n".join(parts), dispatches=seen)
     subject = f"{case.operator.name} on {case.data_type.name}"
     if judgement.unsupported is not None:
-        return Replay(False, f"{subject}: not supported by the backend: {judgement.unsupported}", supported=False)
+        because = one_line(judgement.unsupported)
+        return Replay(False, f"{subject}: not supported by the backend: {because}", supported=False)
     if judgement.refused:
         return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
     said = f"{subject}: passes, {judgement.elements} elements judged ({case.clause})"

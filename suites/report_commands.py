@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dmlcts.suites.saying import say, tell
+
 if TYPE_CHECKING:
     from dmlcts.specs.tables import Tables
 
@@ -52,7 +54,7 @@ def report(
     if markdown:
         summary = summaries.summary(document, loaded)
         if markdown == "-":
-            click.echo(summary, nl=False)
+            tell(summary)
         else:
             writing.write_text(Path(markdown), summary)
     if junit:
@@ -61,7 +63,7 @@ def report(
         writing.write_json(Path(badge), badges.badge(document))
     for written in (html, markdown, junit, badge):
         if written and written != "-":
-            click.echo(f"written: {written}")
+            say(f"written: {written}")
 
 
 @click.command()
@@ -90,11 +92,11 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
     if markdown and markdown != "-":
         writing.write_text(Path(markdown), differences.markdown(found, loaded))
     if json_path == "-":
-        click.echo(printed, nl=False)
+        tell(json.dumps(found, indent=2))
     elif markdown == "-":
-        click.echo(differences.markdown(found, loaded), nl=False)
+        tell(differences.markdown(found, loaded))
     else:
-        click.echo(differences.text(found, loaded), nl=False)
+        tell(differences.text(found, loaded))
     sys.exit(1 if found["regression"] else 0)
 
 
@@ -121,4 +123,4 @@ def tell_github(folder: Path, tables: Tables) -> None:
     from dmlcts.reports.validation import load_results
 
     path = markdown.append_to_step(markdown.summary(load_results(folder), tables))
-    click.echo(f"summary appended: {path}")
+    say(f"summary appended: {path}")

@@ -82,6 +82,8 @@ def execute(
         run.close()
     if run.error is not None:
         raise run.error
+    if run.verdict is None and status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt  # before there was anything to publish
     if run.verdict is None:
         raise RunStopped(
             "nothing was judged: the selection is empty" if status == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -155,9 +157,27 @@ def collected_tests() -> list[str]:
     return found
 
 
+_TAKEN_OVER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Pytest as it is: nothing of the environment adds options or plugins, and what is written goes away."""
+    kept = {name: os.environ.pop(name) for name in _TAKEN_OVER if name in os.environ}
+    known = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    try:
+        with tempfile.TemporaryDirectory(prefix="dmlcts-collect-") as folder, contextlib.chdir(folder):
+            yield
+    finally:
+        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+        os.environ.update(kept if known is None else {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": known})
+
+
 def _collect(settings: Settings, collector: object) -> None:
+    """Collect the tests; what they are follows from the suite alone, wherever and by whomever it is asked."""
     arguments = [*pytest_arguments(settings), "--collect-only"]
-    with _silenced(True), _storage_elsewhere():
+    with _silenced(True), _undisturbed():
         status = pytest.main(arguments, plugins=[collector, Named(Run(settings))])
     if status != pytest.ExitCode.OK:
         raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from dmlcts.suites.saying import complain
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -153,7 +155,7 @@ def bench(
     from dmlcts.suites.sweeping.ordinary import ordinary_run
 
     def told(text: str) -> None:
-        click.echo(f"dmlcts: {text}", err=True)
+        complain(f"dmlcts: {text}")
 
     figures = benchmarks.yardsticks_and_judging(rounds, os.cpu_count() or 1, told)
     for operator, data_type, targets, bar in (

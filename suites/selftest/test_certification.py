@@ -231,7 +231,8 @@ def test_the_words_of_a_command_are_understood() -> None:
     said = certify_words(COMMAND)
     assert said == {
         "product": "Driver 1.2", "vendor": "ACME", "backend": "cpu", "feature_level": None, "profile": "certification",
-        "options": {"feature_level": "1.0"}, "seed": 0, "waived": False, "draft": False, "signed": True,
+        "options": {"feature_level": "1.0"}, "seed": 0, "challenge": "", "waived": False, "draft": False,
+        "signed": True,
         "isolation": "process",
     }  # fmt: skip
 
@@ -516,6 +517,57 @@ def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
     other = {**GIVEN, "parts": ("part1", "part2"), "seed": "5"}
     with pytest.raises(UsageError, match="is of a run that differs in the seed"):
         certifying.certify(certifying.Order.of(other, words), lambda _: None)
+
+
+@pytest.mark.usefixtures("few_tests")
+def test_altered_records_are_not_certified_and_leave_nothing(tmp_path: Path) -> None:
+    """What an earlier run left, changed since: refused with an error, and no archive stands there."""
+    settings = Settings.read(options=["feature_level=1.0"], isolation="process", results="part")
+    assert running.execute(settings, quiet=True).verdict is not None
+    words = (*WORDS, "--from", "part")
+    order = certifying.Order.of({**GIVEN, "parts": ("part",)}, words)
+    journal = tmp_path / "part" / "records.jsonl"
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    number = next(index for index, line in enumerate(lines) if '"cases": ' in line)
+    altered = json.loads(lines[number])
+    altered["item"]["tallies"][0]["cases"] += 1000
+    journal.write_text("".join([*lines[:number], json.dumps(altered) + "\n", *lines[number + 1 :]]), encoding="utf-8")
+    said: list[str] = []
+    with pytest.raises(certifying.NotVerifiable, match="nothing was written: the submission would not verify"):
+        certifying.certify(order, said.append)
+    assert any(line.startswith("FAIL  results") for line in said)
+    assert not (tmp_path / "s.zip").exists()
+    journal.write_text("".join(lines), encoding="utf-8")
+    certifying.certify(order, said.append)
+    assert (tmp_path / "s.zip").exists()
+
+
+def test_verify_writes_nothing_and_takes_no_one_s_options(
+    parts: Parts, dmlcts: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, evil = tmp_path / "here", tmp_path / "evil"
+    for folder in (place, evil):
+        folder.mkdir()
+    (tmp_path / "s.zip").write_bytes(parts.packed())
+    (evil / "evil_plugin.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n", encoding="utf-8")
+    for name in ("conftest.py", "pytest.ini", "tox.ini"):
+        text = "raise SystemExit(0)\n" if name.endswith(".py") else "[pytest]\naddopts = -k nothing\n"
+        (place / name).write_text(text, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(evil))
+    monkeypatch.setenv("PYTEST_PLUGINS", "evil_plugin")
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"-k nothing --junitxml={tmp_path / 'ran'} --rootdir=/")
+    before = sorted(place.rglob("*"))
+    ran = dmlcts("verify", "../s.zip", folder=place)
+    assert "PASS  records    1214 tests, each once" in ran.out, ran.out + ran.err
+    assert sorted(place.rglob("*")) == before
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_challenge_is_printed_alone(dmlcts: Callable[..., Ran]) -> None:
+    ran = dmlcts("challenge")
+    assert ran.code == 0
+    assert evidence.read_challenge(ran.out.strip())
+    assert dmlcts("verify", "s.zip", "--challenge", "x").code == 2
 
 
 def test_signing_without_the_extra_says_what_to_install(tmp_path: Path) -> None:

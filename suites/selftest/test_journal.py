@@ -107,12 +107,12 @@ class Full:
 
 def test_a_full_disk_is_said_and_leaves_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
-    journal = Journal(path, open_file=lambda place, mode: Full(place, mode, 500))  # type: ignore[arg-type,return-value]
+    journal = Journal(path, open_file=lambda place, mode: Full(place, mode, 700))  # type: ignore[arg-type,return-value]
     journal.append("run", {"schema": SCHEMA})
     for number in range(3):
         journal.append("item", ItemRecord(f"t::{number}", Outcome.PASS, 0.1).to_json())
     with pytest.raises(UsageError, match=r"No space left on device; .* --resume"):
-        journal.append("item", ItemRecord("t::" + 500 * "x", Outcome.PASS, 0.1).to_json())
+        journal.append("item", ItemRecord("t::" + 700 * "x", Outcome.PASS, 0.1).to_json())
     journal.close()
     assert len(read_journal(path).records) == 3
     assert path.read_bytes().endswith(b"}\n")

@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcts.reports import html
+from dmlcts.reports.characters import visible
 from dmlcts.reports.known import KINDS, Known, known_implementations, likenesses, named
 from dmlcts.reports.markdown import summary
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.overview import SUBJECTS, overview
 from dmlcts.reports.plotting import Bucket, Lane, drawing, position
 from dmlcts.reports.validation import load_document, validate_results
-from dmlcts.reports.wording import visible
 from dmlcts.specs import DataType
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.selftest.report_samples import CLIP, HARM, ROUND, case, conformant, failing, hostile
