@@ -322,6 +322,15 @@ class Bench:
         """Count what ran before as another test's: what a dispatch had before it must not depend on their order."""
         self._histories = Histories()
 
+    @contextlib.contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """Inside, dispatches are looked at but told to nobody: nothing judges what they give."""
+        watch, self.watch = self.watch, None
+        try:
+            yield
+        finally:
+            self.watch = watch
+
     def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
         """Dispatch an existing kernel on a case's memory without looking at what comes of it; nobody is told."""
         mishap = self.dispatch(kernel, self.prepare(case))

@@ -48,7 +48,7 @@ def between_float16() -> tuple[np.float32, ...]:
     """
     found = []
     for exponent in range(31):
-        for mantissa in (0x155, 0x2AA, 0x3FE, 1, 2):
+        for mantissa in (0x155, 0x2AA, 1):
             pair = np.array([exponent << 10 | mantissa, (exponent << 10 | mantissa) + 1], np.uint16)
             low, high = pair.view(np.float16).astype(np.float64)
             found += [np.float32(low + part * (high - low)) for part in _FRACTIONS]

@@ -760,7 +760,7 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
             judgements.append(judge_dispatch(bench, kernel, case, bench.oracle(operator)))
             continue
         with bench.unwatched():
-            ran = bench.run_on(kernel, case, bench.prepare(case))
+            ran = bench.run_on(kernel, replace(case, operator=operator), bench.prepare(case))
         if isinstance(ran, Execution):
             given[operator] = ran.output
     (own,) = [kernel for operator, kernel in made if operator == case.operator]

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
-from dmlcts.suites.cases import Case
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.checks import checks
 from dmlcts.suites.judge import Judge
 from dmlcts.suites.subjects import Subject
@@ -51,7 +51,7 @@ def _share(subject: Subject, cases: list[Case]) -> list[Case]:
     What the rules say here does not depend on the type; the other profiles take every case for every type.
     """
     types = subject.table.data_types
-    parts = min(3, len(types))
+    parts = min(5, len(types))
     return cases if subject.thorough else cases[types.index(subject.data_type) % parts :: parts]
 
 
@@ -132,10 +132,9 @@ def _too_many(rank: int) -> Iterator[Sizes]:
     """Sizes whose product is above 2^32 - 1: just above, huge, and small or zero modulo 2^32 or 2^64."""
     ones = (1,) * rank
     for first, second in ((0, rank - 1), (rank - 2, rank - 1)):
-        for one, other in ((1 << 16, 1 << 16), ((1 << 16) + 1, 1 << 16), (HUGE, 2), (HUGE + 1, 2), (3, HUGE + 1),
+        for one, other in ((1 << 16, 1 << 16), (1 << 16, (1 << 16) + 1), (HUGE, 2), (2, HUGE + 1), (3, HUGE + 1),
                            (MOST, MOST), (MOST, 2)):  # fmt: skip
             yield _replaced(_replaced(ones, first, one), second, other)
-            yield _replaced(_replaced(ones, first, other), second, one)
     if rank > 2:
         yield (HUGE, HUGE, 4, *ones[3:])  # 2^64
         yield (*ones[3:], 1 << 22, 1 << 22, 1 << 22)  # 2^66
@@ -219,6 +218,26 @@ def test_total_sizes_that_are_right_modulo_2_to_32_only(subject: Subject, judge:
             reach = (MOST - 1) * MOST * item + item
             cases += _short(subject, most, _replaced(ones, rank - 1, MOST), min(reach % (1 << 64), 1 << 40))
     judge.all(_share(subject, cases))
+
+
+@checks("tensor.total-size.larger")
+def test_larger_total_sizes_of_matrices(subject: Subject, judge: Judge) -> None:
+    """A few bytes, a row's worth and more, on a matrix; with ScaleBias where there is one, and in place."""
+    rank = min((rank for rank in subject.ranks if rank > 1), default=1)
+    sizes = (*([1] * (rank - 2)), 6, 10)[-rank:]
+    sets = [subject.revealing()]
+    if subject.table.has_scale_bias:
+        sets.append({**sets[0], "ScaleBias": ScaleBias(1.0, 1.0)})
+    values = Values.of(subject.distinct(60), subject.data_type)
+    needed = _packed(subject, sizes).total_size_in_bytes
+    cases = []
+    for attributes in sets:
+        clause = subject.values_clause(attributes)
+        for extra in (4, 6 * subject.data_type.itemsize + 8, 256):
+            operator = subject.describe(sizes, attributes, None, None, needed + -(-extra // 4) * 4)
+            for placement in (Placement(), Placement(in_place=True)):
+                cases.append(Case(operator, values, clause, "tensor.total-size.larger", placement=placement))
+    judge.all(cases)
 
 
 # Strides.

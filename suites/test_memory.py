@@ -8,6 +8,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dmlcts.specs import ScaleBias
 from dmlcts.suites import strategies
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.checks import checks
@@ -70,6 +71,25 @@ def test_any_multiple_of_16_is_an_offset(subject: Subject, judge: Judge) -> None
                      placement=Placement(front=offset, gap=gap, output_first=output_first))
         for offset in offsets
         for gap, output_first in ((16, False), (48, True))
+    )  # fmt: skip
+
+
+@checks("binding.offset")
+def test_offsets_of_strided_and_scaled_tensors(subject: Subject, judge: Judge) -> None:
+    """The same for inputs with gaps, and with ScaleBias, which other paths of a kernel may be for."""
+    attributes = subject.revealing()
+    values = Values.of(subject.distinct(71), subject.data_type)
+    sizes = subject.flat(71)
+    strides = tuple(213 if axis < len(sizes) - 1 else 3 for axis in range(len(sizes)))
+    sets = [(attributes, strides)]
+    if subject.table.has_scale_bias:
+        sets.append(({**attributes, "ScaleBias": ScaleBias(1.0, 1.0)}, None))
+    judge.all(
+        Case(subject.describe(sizes, one, source, None), values, subject.values_clause(one), "binding.offset",
+             placement=Placement(front=offset, gap=gap, output_first=output_first))
+        for one, source in sets
+        for offset in (16, 48, 80, 112, 240, 272, 65_552)
+        for gap, output_first in (((16, False), (48, True)) if subject.thorough else ((48, offset % 32 == 0),))
     )  # fmt: skip
 
 

@@ -40,6 +40,19 @@ def test_near_ties(subject: Subject, judge: Judge, mode: str) -> None:
     _judge(subject, judge, mode, lattice.near_ties(subject.data_type))
 
 
+@checks("{op}.toward-infinity", "{op}.nearest-even", "{op}.toward-zero", "tensor.position")
+@in_every_mode
+def test_near_ties_in_packed_powers_of_two(subject: Subject, judge: Judge, mode: str) -> None:
+    """The same in tensors of 2^k elements, for which kernels of their own are often written."""
+    clause = subject.clause(MODES[mode])
+    inputs = np.concatenate([lattice.near_ties(subject.data_type), lattice.ties(subject.data_type)])
+    judge.all(
+        subject.case(clause, np.resize(inputs, count), subject.attributes(RoundingMode=mode),
+                     layout_clause="tensor.position")
+        for count in (64, 256, 1024, 4096)
+    )  # fmt: skip
+
+
 @in_all_modes
 @in_every_mode
 def test_integers_stay(subject: Subject, judge: Judge, mode: str) -> None:

@@ -59,6 +59,18 @@ def test_row_lengths_that_do_not_divide_well(subject: Subject, judge: Judge) -> 
     judge.all(cases)
 
 
+@checks("tensor.position", "tensor.output.complete")
+def test_more_rows_than_a_grid_has(subject: Subject, judge: Judge) -> None:
+    """A matrix of more than 65535 rows of three elements, which is what one dimension of a grid takes."""
+    rank = next((rank for rank in subject.ranks if rank > 1), 0)
+    if not rank:
+        pytest.skip("needs two dimensions")
+    attributes = subject.revealing()
+    operator = subject.describe((*([1] * (rank - 2)), 65_541, 3), attributes)
+    values = Values.bulk(subject.data_type, subject.seed + 3)
+    judge(Case(operator, values, subject.values_clause(attributes), "tensor.position"))
+
+
 @checks("tensor.position")
 def test_many_dimensions_past_many_workgroups(subject: Subject, judge: Judge) -> None:
     """The highest rank with a few hundred thousand elements."""

@@ -84,6 +84,26 @@ def test_permuted_strides(subject: Subject, judge: Judge) -> None:
     judge.all(_cases(subject, "tensor.strides.permuted", layouts))
 
 
+@checks("tensor.strides.permuted")
+def test_padded_and_permuted_strides(subject: Subject, judge: Judge) -> None:
+    """Gaps in tensors that are permuted as well: reversed, and with the second dimension last, at every rank."""
+    layouts = []
+    for sizes in _all_ranks(subject):
+        axes = tuple(range(len(sizes)))
+        for order in dict.fromkeys((axes[::-1], (*axes[:1], *axes[2:], *axes[1:2]))):
+            layouts.append((sizes, _permuted(sizes, order, 3), ()))
+    judge.all(_cases(subject, "tensor.strides.permuted", layouts))
+
+
+@checks("tensor.strides.padded", data_types=("INT64",))
+def test_wide_elements_past_2_26_bytes(subject: Subject, judge: Judge) -> None:
+    """64-bit elements whose byte offsets need more than 26 bits, though there are only a few."""
+    rank = subject.ranks[-1]
+    sizes = (*([1] * (rank - 2)), 2, 5)[-rank:] if rank > 1 else (2,)
+    strides = tuple((1 << 23) + 3 if axis == max(0, rank - 2) else 1 for axis in range(rank))
+    judge.all(_cases(subject, "tensor.strides.padded", [(sizes, strides, ())]))
+
+
 @checks("tensor.strides.broadcast")
 def test_broadcast_input(subject: Subject, judge: Judge) -> None:
     """A stride of zero on each axis alone, on all but one, and on all, at every rank."""

@@ -89,7 +89,7 @@ class OffsetsPast65536InWordsWithScaleBias(Reference):
 class StridedOutputPackedBeforeTheInput(Restrided):
     """A strided output that stands before its input is written packed."""
 
-    clause = "binding.same-resource"
+    clause = "tensor.strides.output"
     before = False
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:

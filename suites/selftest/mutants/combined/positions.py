@@ -71,8 +71,10 @@ class PositionsIn16BitsAboveFourDimensions(_Bits):
         return strided(tensor) and tensor.rank > 4
 
 
-class WideByteOffsetsIn27Bits(_Bits):
-    """Byte offsets into strided 64-bit tensors are computed modulo 2^27, the largest texel buffer."""
+class WideByteOffsetsIn26Bits(_Bits):
+    """Byte offsets into strided 64-bit tensors are computed modulo 2^26."""
+
+    bits = 23
 
     def when(self, tensor: TensorDesc) -> bool:
         return strided(tensor) and tensor.data_type.itemsize == 8
