@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from dmlcts.suites.values import text_with_bits
 
 _MOST_LOSSES = 4
 _MOST_TIMEOUTS = 2
+_MOST_KEPT = 1 << 12
 _Row = tuple[str, str, str]
 
 
@@ -154,7 +155,8 @@ class Judge:
             self.bench.watch = None
         self.ledger.count(case, judgement)
         if judgement.findings:
-            self._wrong[case] = judgement
+            kept = judgement.executions if judgement.elements <= _MOST_KEPT else ()  # tests outlive their run
+            self._wrong[case] = replace(judgement, executions=kept)
         if self.bench.isolated and self.bench.losses > before:
             self._lost = True
             if not expected:
