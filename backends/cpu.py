@@ -90,7 +90,8 @@ class CpuDevice:
             raise InvalidArgument(error.cause) from None
         if table.operator not in _PROGRAMS:
             raise InvalidArgument(f"the cpu backend has no {table.operator}")
-        found = (*violations(operator, self._level, self._tables), *_layout_violations(operator))
+        _check_strides(operator)
+        found = (*violations(operator, self._level, self._tables), *_zero_output_strides(operator))
         if found:
             raise InvalidArgument("; ".join(f"{violation.clause}: {violation.text}" for violation in found))
         _check_attribute_names(operator, table)
@@ -165,18 +166,21 @@ class CpuKernel:
 # Descriptions.
 
 
-def _layout_violations(operator: OperatorDesc) -> list[Violation]:
-    """What this backend refuses beyond the shared rules, because it has no meaning to execute."""
-    found = []
+def _check_strides(operator: OperatorDesc) -> None:
+    """Refuse what DirectML's own description cannot even say: no clause is about it."""
     for name, tensor in operator.tensors.items():
         if any(stride < 0 for stride in tensor.element_strides):
-            text = f"{name} has strides {list(tensor.element_strides)}, which are unsigned in DirectML"
-            found.append(Violation("tensor.strides", text))
+            strides = list(tensor.element_strides)
+            raise InvalidArgument(f"{name} has strides {strides}, which are unsigned in DirectML")
+
+
+def _zero_output_strides(operator: OperatorDesc) -> list[Violation]:
+    """What this backend refuses beyond the shared rules, because it has no meaning to execute."""
     steps = zip(operator.output.sizes, operator.output.element_strides, strict=True)
-    if any(size > 1 and stride == 0 for size, stride in steps):
-        text = "OutputTensor has a stride of zero, so several elements would be written to one place"
-        found.append(Violation("tensor.strides.zero-output", text))
-    return found
+    if not any(size > 1 and stride == 0 for size, stride in steps):
+        return []
+    text = "OutputTensor has a stride of zero, so several elements would be written to one place"
+    return [Violation("tensor.strides.zero-output", text)]
 
 
 def _check_attribute_names(operator: OperatorDesc, table: OperatorTable) -> None:

@@ -33,6 +33,7 @@ from dmlcts.backends.contract import (
     describe,
     error_kind,
 )
+from dmlcts.backends.frames import backend_frames
 from dmlcts.specs import DmlctsError, UsageError
 
 GROUP = "dmlcts.backends"
@@ -137,7 +138,8 @@ def open_device(backend: Backend, options: Mapping[str, object]) -> Device:
     except Exception as error:
         if error_kind(error) == "unavailable":
             raise _unavailable(error) from error
-        cause = f"opening {name!r} failed: {_said(error)}"
+        frames = backend_frames(error)
+        cause = f"opening {name!r} failed: {_said(error)}{f' ({frames[-1]})' if frames else ''}"
         raise UsageError(cause, f"check the options {dict(options)}" if options else "") from error
     lacking = [part for part in ("create", "close", "__enter__", "__exit__") if not hasattr(device, part)]
     if not hasattr(device, "info"):

@@ -21,6 +21,9 @@ def badge(results: Mapping[str, Any]) -> dict[str, Any]:
     broken = {row["id"] for row in results["clauses"] if Outcome(row["outcome"]).breaks_conformance}
     if broken:
         message += f" ({len(broken)} clause{'' if len(broken) == 1 else 's'})"
+    waived = {row["id"] for row in results["clauses"] if row["outcome"] == Outcome.WAIVED.value}
+    if waived and not broken:
+        message += f" with {len(waived)} waived clause{'' if len(waived) == 1 else 's'}"
     message += f", level {results['feature_level']}"
     if any(results["selection"].values()):
         message += ", selection only"

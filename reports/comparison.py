@@ -147,6 +147,13 @@ def _behaviours(columns: Sequence[Column]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def _mapping(details: object) -> list[dict[str, str]]:
+    """What a backend says it mapped to what; nothing where its details, which are free, say something else."""
+    told = details.get("mapping") if isinstance(details, Mapping) else None
+    rows = [row for row in told if isinstance(row, Mapping)] if isinstance(told, list) else []
+    return [{name: str(row.get(name) or "") for name in ("what", "to", "by", "note")} for row in rows]
+
+
 def _described(column: Column) -> dict[str, Any]:
     described: dict[str, Any] = {"label": column.label, "available": column.results is not None}
     if column.results is None:
@@ -158,7 +165,7 @@ def _described(column: Column) -> dict[str, Any]:
         "verdict": results["verdict"],
         "backend": results["backend"],
         "device": {name: str(results["device"].get(name) or "") for name in _DEVICE},
-        "mapping": list(results["device"].get("details", {}).get("mapping", ())),
+        "mapping": _mapping(results["device"].get("details")),
         "outcomes": {outcome.value: outcomes[outcome.value] for outcome in Outcome if outcomes[outcome.value]},
         "run": {name: results[name] for name in _ALIKE},
         "suite": results["suite"]["version"],

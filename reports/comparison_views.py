@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dmlcts.reports.characters import escaped, one_line, visible
 from dmlcts.reports.comparison import (
     departure_cell,
     example_text,
@@ -44,11 +45,12 @@ def print_comparison(document: Mapping[str, Any], console: Console) -> None:
     columns = document["columns"]
     for column in columns:
         if column["available"]:
-            console.print(Text(f"{column['label']}: {column['verdict'].replace('_', ' ')} ({_version(column)})"))
+            verdict = column["verdict"].replace("_", " ")
+            console.print(Text(one_line(f"{column['label']}: {verdict} ({_version(column)})")))
         else:
-            console.print(Text(f"{column['label']}: unavailable: {column['reason']}"))
+            console.print(Text(one_line(f"{column['label']}: unavailable: {column['reason']}")))
     for text in document["uneven"]:
-        console.print(Text(f"note: {text}", style="bold"))
+        console.print(Text(one_line(f"note: {text}"), style="bold"))
     ran = _ran(document)
     if not ran:
         return
@@ -62,13 +64,14 @@ def print_comparison(document: Mapping[str, Any], console: Console) -> None:
     for row in grouped_departures(document):
         console.print()
         types = ", ".join(row["data_types"])
-        console.print(Text(f"{short(row['operator'])} {row['clause']} ({row['obligation']}) on {types}", style="bold"))
-        console.print(Text(f"  {row['text']}"))
+        named = f"{short(row['operator'])} {row['clause']} ({row['obligation']}) on {types}"
+        console.print(Text(one_line(named), style="bold"))
+        console.print(Text(one_line(f"  {row['text']}")))
         for number in which:
             cell = row["cells"][number]
             told = departure_cell(cell, True)[1]
             shown = f": {example_text(cell['example'])}" if cell and "example" in cell else ""
-            console.print(Text(f"  {columns[number]['label']}: {told}{shown}"))
+            console.print(Text(one_line(f"  {columns[number]['label']}: {told}{shown}")))
     title = "What the pages leave open, where the implementations differ"
     table = _table(title, "clause", "types", *labels)
     for row in grouped_behaviours(document):
@@ -88,15 +91,8 @@ def print_comparison(document: Mapping[str, Any], console: Console) -> None:
             console.print(table)
 
 
-def _cell(text: str) -> str:
-    """Text that may stand in a cell of a Markdown table."""
-    for special in "\\`*_<>[]|":
-        text = text.replace(special, f"\\{special}")
-    return " ".join(text.split())
-
-
 def _row(*cells: str) -> str:
-    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
 
 
 def _head(*cells: str) -> list[str]:
@@ -113,7 +109,7 @@ def markdown(document: Mapping[str, Any]) -> str:
             lines.append(_row(column["label"], _version(column), verdict))
         else:
             lines.append(_row(column["label"], "", f"unavailable: {column['reason']}"))
-    lines += ["", *(f"Note: {_cell(text)}." for text in document["uneven"])]
+    lines += ["", *(f"Note: {escaped(text)}." for text in document["uneven"])]
     ran = _ran(document)
     which = [number for number, column in enumerate(columns) if column["available"]]
     labels = [column["label"] for column in ran]
@@ -222,7 +218,7 @@ express was not run.</p>
 
 def html(document: Mapping[str, Any]) -> str:
     """The comparison as one self-contained page, for light and dark, its signs readable without colour."""
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=visible)
     tools = {
         "short": short, "matrix_cell": matrix_cell, "departure_cell": departure_cell, "example_text": example_text,
         "version": _version,

@@ -15,10 +15,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dmlcts.reports.characters import one_line
 from dmlcts.reports.markdown import cell, code, table
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.overview import outcome_of
-from dmlcts.reports.wording import many, places, visible
+from dmlcts.reports.wording import many, places
 from dmlcts.specs.tables import Tables
 
 SCHEMA = "dmlcts-difference/1"
@@ -199,7 +200,7 @@ def text(document: Mapping[str, Any], tables: Tables) -> str:
         lines += ["", f"changed behaviour where the pages are silent ({len(document['behaviours'])}):"]
         for clause, change, where in _grouped(document["behaviours"], tables):
             lines.append(f"  {clause} · {where}: {change.replace('→', '->')}")
-    return "\n".join(str(visible(line.replace("\n", " "))) for line in [*lines, "", closing(document)]) + "\n"
+    return "\n".join(one_line(line) for line in [*lines, "", closing(document)]) + "\n"
 
 
 def markdown(document: Mapping[str, Any], tables: Tables) -> str:

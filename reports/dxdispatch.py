@@ -53,12 +53,16 @@ def _float(written: Mapping[str, str]) -> float | str:
 def _attribute(written: Any) -> Any:
     if isinstance(written, Mapping) and "scale" in written:
         return {"Scale": _float(written["scale"]), "Bias": _float(written["bias"])}
+    if isinstance(written, Mapping) and "enumerator" in written:
+        raise DxDispatchError("an enumerator of it has no name, and the tool reads names", "replay it")
     return _float(written) if isinstance(written, Mapping) else written
 
 
 def _element_strides(tensor: Mapping[str, Any]) -> list[int]:
     if tensor["strides"] is not None:
         return list(tensor["strides"])
+    if not tensor["sizes"]:
+        return []
     packed = [1]
     for size in reversed(tensor["sizes"][1:]):
         packed.insert(0, packed[0] * size)
@@ -169,3 +173,14 @@ def _dispatchable(kernel: Mapping[str, Any], tensors: Mapping[str, Mapping[str, 
     # an optional member that is left out is a null pointer
     desc |= {name: _attribute(value) for name, value in kernel["attributes"].items() if value is not None}
     return {"type": _OPERATOR_PREFIX + kernel["operator"], "desc": desc}
+
+
+def told_model(case: Mapping[str, Any], comment: str = "") -> tuple[dict[str, Any] | None, str]:
+    """The DxDispatch model of a case from anyone's document, or ``None`` and why there is none."""
+    try:
+        return model(case, comment), ""
+    except DxDispatchError as error:
+        return None, str(error)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # results.json may come from anyone, and its schema leaves the case open
+        return None, f"no DxDispatch model: the case is malformed ({type(error).__name__})"

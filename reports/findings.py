@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dmlcts.reports.baseline import Baseline, Departure, departures_of
-from dmlcts.reports.dxdispatch import DxDispatchError, model
+from dmlcts.reports.characters import one_line, prose
+from dmlcts.reports.dxdispatch import told_model
+from dmlcts.reports.markdown import code
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.specs import DataType
 from dmlcts.specs.tables import Tables
@@ -23,7 +25,9 @@ _SHOWN = ("Min", "Max", "ScaleBias", "RoundingMode")
 
 
 def _cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+    """A stranger's text in a cell or a heading: one line, no HTML, no link; numbers stay readable."""
+    shown = one_line(" ".join(text.split())).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return shown.replace("](", "]\\(").replace("`", "\\`").replace("@", "@\u200b")
 
 
 def _short(operator: str) -> str:
@@ -88,15 +92,14 @@ def _examples(departures: list[Departure], failures: Mapping[Departure, list[Map
                 "DxDispatch model</summary>"
             )
             yield ""
-            yield f"    {failure['replay']}"
+            yield f"    {one_line(failure['replay'])}"
             yield ""
-            try:
-                written = model(failure["case"], f"{failure['clause']}: {failure['title']}")
-            except DxDispatchError as error:
-                yield f"{error}."
+            written, because = told_model(failure["case"], f"{failure['clause']}: {failure['title']}")
+            if written is None:
+                yield f"{_cell(because)}."
             else:
                 yield "```json"
-                yield json.dumps(written, ensure_ascii=False)
+                yield one_line(json.dumps(written, ensure_ascii=False))
                 yield "```"
             yield ""
             yield "</details>"
@@ -136,9 +139,9 @@ def page(results: Mapping[str, Any], tables: Tables, baseline: Baseline | None, 
     held = sum(row["outcome"] in ("pass", "characterised") for row in results["clauses"])
     name = results["device"]["name"] or results["backend"]
     lines = [
-        f"# Where {name} departs from the pages",
+        f"# Where {_cell(name)} departs from the pages",
         "",
-        f"Made by `{command}`; edit the baseline, not this page.",
+        f"Made by {code(command)}; edit the baseline, not this page.",
         "",
     ]
     lines += _device(results)
@@ -146,8 +149,8 @@ def page(results: Mapping[str, Any], tables: Tables, baseline: Baseline | None, 
               f"reason{'' if len(reasons) == 1 else 's'}.", ""]  # fmt: skip
     for number, (because, departures) in enumerate(reasons.items(), 1):
         title, _, rest = (because or _NO_REASON).partition("\n")
-        lines += [f"## {number}. {title.rstrip('.')}", ""]
-        lines += [rest.strip(), ""] if rest.strip() else []
+        lines += [f"## {number}. {prose(title).rstrip('.')}", ""]
+        lines += [prose(rest.strip()), ""] if rest.strip() else []
         lines += [
             *_table(departures, failures),
             "",

@@ -4,7 +4,7 @@ Made from the document and the tables alone. The page loads nothing: styles and 
 content security policy permits these two, by digest, and nothing else. It reads without the script.
 
 Everything in the document is untrusted: the template engine escapes it, and
-:func:`~dmlcts.reports.wording.visible` writes control characters and those that reorder text as their code
+:func:`~dmlcts.reports.characters.visible` writes control characters and those that reorder text as their code
 points, so that what is shown is what is there.
 """
 
@@ -25,13 +25,14 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from dmlcts.reports.dxdispatch import DxDispatchError, model
+from dmlcts.reports.characters import visible
+from dmlcts.reports.dxdispatch import told_model
 from dmlcts.reports.known import Known, Likeness, known_implementations, likenesses
 from dmlcts.reports.outcomes import Outcome
-from dmlcts.reports.overview import Failure, Overview, outcome_of, overview
+from dmlcts.reports.overview import Failure, Overview, grouped, outcome_of, overview
 from dmlcts.reports.plotting import Bucket, Lane, drawing
-from dmlcts.reports.waivers import accounts
-from dmlcts.reports.wording import many, places, short, type_order, visible
+from dmlcts.reports.waivers import accounts, with_waived
+from dmlcts.reports.wording import many, places, short, type_order
 from dmlcts.specs import DataType
 from dmlcts.specs.tables import Tables
 
@@ -75,13 +76,14 @@ def _slug(label: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:40]
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """The text of one of the package's own templates, style sheets and scripts."""
     return importlib.resources.files("dmlcts.reports").joinpath("templates", name).read_text("utf-8")
 
 
 def _loaded(name: str) -> str | None:
     try:
-        return _template(name)
+        return template(name)
     except FileNotFoundError:
         return None
 
@@ -137,6 +139,7 @@ def _identity(view: Overview) -> list[tuple[str, object]]:
         ("profile", results["profile"] + (", strict IEEE 754" if results["strict"] else "")),
         ("seed", str(results["seed"])),
         ("selection", view.selection or "everything"),
+        ("forbidden descriptions refused", str((device["details"] or {}).get("refusals", ""))),
         ("suite", f"dmlcts {suite['version']}" + (f", {commit}" if commit else "")),
         ("run", results["timings"]["started"].replace("T", " ").replace("+00:00", " UTC")),
     ]
@@ -208,13 +211,9 @@ def _dispatch(failure: Failure) -> tuple[str, str]:
     told = failure.document
     if not told["case"]:
         return "", ""
-    try:
-        written = model(told["case"], f"{told['clause']}: {told['title']}")
-    except DxDispatchError as error:
-        return "", str(error)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # results.json may come from anyone, and its schema leaves the case open
-        return "", f"no DxDispatch model: the case is malformed ({type(error).__name__})"
+    written, because = told_model(told["case"], f"{told['clause']}: {told['title']}")
+    if written is None:
+        return "", because
     return json.dumps(written, indent=2, ensure_ascii=False), ""
 
 
@@ -279,8 +278,9 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
         environment()
         .get_template("report.html")
         .render(
-            **inlined(_template("report.css"), _template("report.js")),
+            **inlined(template("report.css"), template("report.js")),
             view=view,
+            words=with_waived(view.verdict.words, results["clauses"]),
             results=results,
             identity=_identity(view),
             provenance=_provenance(view, tables),
@@ -294,6 +294,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
             subjects=list(dict.fromkeys(subject for matrix in view.matrices for subject, _ in matrix.lines)),
             plots=_plots(view.failures[:MOST_FAILURES]),
             dispatches=[_dispatch(failure) for failure in view.failures[:MOST_FAILURES]],
+            groups=grouped(view.failures[:MOST_FAILURES], tables),
             waivers=waivers,
             behaviours=behaviours,
             likenesses=alike,

@@ -1,7 +1,7 @@
-"""The README's tables of judged implementations, made from the results that are checked in as examples.
+"""The README's table of judged implementations, made from the results that are checked in as examples.
 
-``python -m dmlcts.reports.judged README.md`` writes them between their marks in a Markdown file;
-``--check`` says whether they are up to date, with exit code 1 where they are not.
+``python -m dmlcts.reports.judged README.md`` writes it between its marks in a Markdown file;
+``--check`` says whether it is up to date, with exit code 1 where it is not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from dmlcts.reports.writing import write_text
 from dmlcts.specs import UsageError
 
 EXAMPLES = Path(__file__).resolve().parent / "examples"
-_END_OF_MATRIX = "\nWhere they differ from the pages"
 _UNABLE = (Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value)
 
 
@@ -87,30 +86,14 @@ def examples(folder: Path = EXAMPLES) -> list[dict[str, Any]]:
     return [load_results(path) for path in sorted(folder.glob("*.results.json"))]
 
 
-def matrix(folder: Path = EXAMPLES) -> str:
-    """The comparison that is checked in as ``comparison.md``, without its examples: who is right where.
-
-    Raises:
-        UsageError: there is no such page, or it is none that ``dmlcts compare --markdown`` wrote.
-    """
-    path = folder / "comparison.md"
-    mend = "write it with `dmlcts compare … --markdown`"
-    if not path.is_file():
-        raise UsageError(f"there is no {path.name} beside the results", mend)
-    head, found, _ = path.read_text(encoding="utf-8").partition(_END_OF_MATRIX)
-    if not found:
-        raise UsageError(f"{path.name} is no comparison", mend)
-    return head.strip()
-
-
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(prog="python -m dmlcts.reports.judged", description=__doc__)
-    parser.add_argument("path", type=Path, help="the Markdown file, with the marks of both tables")
+    parser.add_argument("path", type=Path, help="the Markdown file, with the table's marks")
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 where it is out of date")
     options = parser.parse_args(arguments)
     text = options.path.read_text(encoding="utf-8")
-    wanted = replaced(replaced(text, "judged", table(examples())), "compared", matrix())
+    wanted = replaced(text, "judged", table(examples()))
     if options.check:
         return int(wanted != text)
     write_text(options.path, wanted)

@@ -14,11 +14,12 @@ from typing import Any
 
 from markupsafe import escape
 
+from dmlcts.reports.characters import as_text, one_line
 from dmlcts.reports.known import Known, known_implementations, likenesses
 from dmlcts.reports.outcomes import Outcome, Verdict
-from dmlcts.reports.overview import Cell, Failure, Matrix, Overview, overview
-from dmlcts.reports.waivers import accounts
-from dmlcts.reports.wording import many, places, short, visible
+from dmlcts.reports.overview import Cell, Failure, Matrix, Overview, grouped, overview
+from dmlcts.reports.waivers import accounts, with_waived
+from dmlcts.reports.wording import many, places, short
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 
@@ -40,7 +41,7 @@ _CELLS = {
 
 def code(text: object) -> str:
     """A code span that shows the text as it is, on one line."""
-    flat = " ".join(str(visible(str(text))).split())
+    flat = one_line(" ".join(str(text).split()))
     if len(flat) > 300:
         flat = flat[:299] + "…"
     if not flat:
@@ -61,7 +62,7 @@ def cell(text: object) -> str:
 
 def block(text: object, language: str = "text") -> Iterator[str]:
     """The lines of a fenced code block that shows the text as it is."""
-    lines = str(visible(str(text))).splitlines() or [""]
+    lines = as_text("\n".join(str(text).splitlines())).split("\n")
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", "\n".join(lines))), default=0))
     yield f"{fence}{language}"
     yield from lines
@@ -115,8 +116,8 @@ def _matrix(view: Overview) -> Iterator[str]:
         cells = []
         for matrix in view.matrices:
             worst = _worst(matrix, matrix.data_types.index(name)) if name in matrix.data_types else None
-            right = worst is not None and worst.outcome is Outcome.PASS and name in matrix.unlisted
-            cells.append("✓ refused" if right else _said(worst))
+            fine = worst is not None and worst.outcome in (Outcome.PASS, Outcome.CHARACTERISED)
+            cells.append("✓ unlisted" if fine and name in matrix.unlisted else _said(worst))
         rows.append([name, *cells])
     yield from table(["", *(short(matrix.operator) for matrix in view.matrices)], rows)
 
@@ -157,17 +158,23 @@ def _failure(failure: Failure) -> Iterator[str]:
     yield "</details>"
 
 
-def _failures(view: Overview) -> Iterator[str]:
+def _failures(view: Overview, tables: Tables) -> Iterator[str]:
     if not view.failures:
         return
     yield ""
     yield f"### {many(len(view.failures), 'failing case')}"
     yield ""
-    for failure in view.failures[:MOST_FAILURES]:
-        yield from _failure(failure)
-    if len(view.failures) > MOST_FAILURES:
+    groups = grouped(view.failures, tables)
+    for group in groups[:MOST_FAILURES]:
+        yield from _failure(group.head)
+        if group.rest:
+            yield ""
+            yield f"{many(len(group.rest), 'case')} more of it, or that it explains: {code(group.said)}."
+            yield ""
+    left = sum(1 + len(group.rest) for group in groups[MOST_FAILURES:])
+    if left:
         yield ""
-        yield f"{many(len(view.failures) - MOST_FAILURES, 'further case')} in `results.html`."
+        yield f"{many(left, 'further case')} in `results.html`."
 
 
 def _waivers(results: Mapping[str, Any], tables: Tables) -> Iterator[str]:
@@ -206,10 +213,14 @@ def summary(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] |
     """
     view = overview(results, tables)
     name = results["device"]["name"] or results["backend"]
-    lines = [f"## {_SIGNS[view.verdict]} {view.verdict.words}: {code(name)}", "", view.sentence, "", identity(results)]
+    words = with_waived(view.verdict.words, results["clauses"])
+    lines = [f"## {_SIGNS[view.verdict]} {words}: {code(name)}", "", view.sentence, "", identity(results)]
     if view.selection:
         lines += ["", f"Only a selection was judged: {code(view.selection)}."]
-    lines += ["", *_matrix(view), *_broken(view), *_waivers(results, tables), *_failures(view)]
+    refusals = (results["device"]["details"] or {}).get("refusals")
+    if refusals:
+        lines += ["", f"Forbidden descriptions were refused {code(refusals)}."]
+    lines += ["", *_matrix(view), *_broken(view), *_waivers(results, tables), *_failures(view, tables)]
     lines += _silence(view, known_implementations() if known is None else known)
     text = "\n".join(lines) + "\n"
     return text if len(text.encode()) <= _MOST_BYTES else "\n".join(lines[:5]) + "\n\nToo long to tell here.\n"

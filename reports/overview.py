@@ -6,11 +6,13 @@ come from other tables) is shown with what the document itself says of it.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from dmlcts.reports.causes import causes
 from dmlcts.reports.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.wording import many, places, type_order
 from dmlcts.specs import UsageError
@@ -74,7 +76,7 @@ class Matrix:
         operator: the ``OperatorDesc`` name.
         data_types: the columns.
         lines: subject and cells; ``None`` where there is nothing to check.
-        unlisted: the columns of types that the operator's table does not list, where a refusal is right.
+        unlisted: the columns of types that the operator's table does not list; they may be refused.
     """
 
     operator: str
@@ -114,11 +116,13 @@ class Failure:
         document: its entry in the results document.
         rule: the clause it breaks; ``None`` where no single clause is at fault.
         tests: the tests that found it.
+        cause: the clause under which it is told (:mod:`dmlcts.reports.causes`), its own or one that explains it.
     """
 
     document: Mapping[str, Any]
     rule: Rule | None
     tests: tuple[str, ...]
+    cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ class Overview:
         counts: how many rows ended in each outcome, worst first, those that occur.
         matrices: one an operator.
         entries: every clause that has a row, the worst first, then in the tables' order.
-        failures: every failing case, the worst first.
+        failures: every failing case in the order of causes; those told under one clause stand together.
         selection: what was selected, in words; "" for everything.
         same_tables: whether the tables that this overview was made with are those the run rested on.
         rules: every clause that a row or failure names, by id.
@@ -197,9 +201,12 @@ def _sentence(results: Mapping[str, Any], entries: Sequence[Entry]) -> str:
     facts += ["the run was stopped before its end"] if results["interrupted"] else []
     if not rows:
         facts.append("nothing ran")
+    beside = sorted({failure["clause"] for failure in results.get("besides", ())})
+    said = f" Broken as well, though not selected: {', '.join(beside)}." if beside else ""
     if not facts:
-        return f"All {many(len(entries), 'clause')} hold, in {many(len(rows), 'row')} of operators and data types."
-    return f"{'; '.join(facts)[0].upper()}{'; '.join(facts)[1:]}."
+        where = f"in {many(len(rows), 'row')} of operators and data types"
+        return f"All {many(len(entries), 'clause')} hold, {where}.{said}"
+    return f"{'; '.join(facts)[0].upper()}{'; '.join(facts)[1:]}.{said}"
 
 
 def _cell(rows: Rows) -> Cell | None:
@@ -257,8 +264,11 @@ def _entries(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Ent
     )  # fmt: skip
 
 
-def _failures(told: Iterable[Mapping[str, Any]], rules: Mapping[str, Rule]) -> tuple[Failure, ...]:
-    """Failures that several tests reached are one; the worst first."""
+def _failures(rows: Rows, told: Rows, rules: Mapping[str, Rule]) -> tuple[Failure, ...]:
+    """Failures that several tests reached are one; in the order of causes, waived ones last."""
+    under: dict[str, str] = {}
+    for cause in causes(rows, told, lambda clause: rules[clause].subject):
+        under |= dict.fromkeys((cause.clause, *(one.clause for one in cause.folded)), cause.clause)
     tests: dict[tuple[str, ...], list[str]] = defaultdict(list)
     first: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for failure in told:
@@ -267,13 +277,20 @@ def _failures(told: Iterable[Mapping[str, Any]], rules: Mapping[str, Rule]) -> t
         first.setdefault(key, failure)
         tests[key].append(failure["test"])
     found = [
-        Failure(failure, rules.get(failure["clause"]), tuple(dict.fromkeys(tests[key])))
+        Failure(
+            failure, rules.get(failure["clause"]), tuple(dict.fromkeys(tests[key])),
+            under.get(failure["clause"], failure["clause"]),
+        )
         for key, failure in first.items()
-    ]
+    ]  # fmt: skip
+    causal, clauses = list(dict.fromkeys(under.values())), list(under)
 
-    def order(failure: Failure) -> tuple[Outcome, str, str, int]:
+    def order(failure: Failure) -> tuple[int, int, int, Outcome, str, int]:
         told = failure.document
-        return outcome_of(told), told["clause"], told["operator"], type_order(told["data_type"])
+        place = causal.index(failure.cause) if failure.cause in causal else len(causal)
+        clause = clauses.index(told["clause"]) if told["clause"] in under else len(clauses)
+        waived = int(not outcome_of(told).breaks_conformance)
+        return waived, place, clause, outcome_of(told), told["operator"], type_order(told["data_type"])
 
     return tuple(sorted(found, key=order))
 
@@ -297,8 +314,42 @@ def overview(results: Mapping[str, Any], tables: Tables) -> Overview:
         tuple((outcome, counts[outcome]) for outcome in Outcome if counts[outcome]),
         _matrices(rows, rules, tables),
         entries,
-        _failures(results["failures"], rules),
+        _failures(rows, results["failures"], rules),
         _selection(results),
         dict(results["specs"]) == dict(tables.digests),
         rules,
     )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Failures that are told together: one to read, the rest folded under it.
+
+    Attributes:
+        head: the one to read.
+        rest: the others, of the same clause and of clauses that it explains.
+        said: what the others are, in words; "" where there are none.
+    """
+
+    head: Failure
+    rest: tuple[Failure, ...]
+    said: str
+
+
+def grouped(failures: Sequence[Failure], tables: Tables) -> tuple[Group, ...]:
+    """The failures of an overview by what explains them, in its order.
+
+    Args:
+        failures: those of :class:`Overview`, all or the first so many.
+        tables: the tables, for the names of places.
+    """
+    groups = []
+    kinds = itertools.groupby(failures, lambda one: (outcome_of(one.document).breaks_conformance, one.cause))
+    for _, members in kinds:
+        head, *rest = members
+        clauses: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        for one in rest:
+            clauses[one.document["clause"]].add((one.document["operator"], one.document["data_type"]))
+        named = (f"{clause or 'no single clause'} ({places(where, tables)})" for clause, where in clauses.items())
+        groups.append(Group(head, tuple(rest), "; ".join(named)))
+    return tuple(groups)

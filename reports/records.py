@@ -21,6 +21,10 @@ from dmlcts.specs import DataType, DmlctsError
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.yaml")
 
 
+_LATER = ("reason",)
+"""Members that earlier versions did not write."""
+
+
 class RecordError(DmlctsError):
     """A malformed record.
 
@@ -285,6 +289,7 @@ class ItemRecord(_Record):
         failures: what it found wrong.
         left_out: how many of its cases were not tried, because the implementation does not survive their kind.
         combinations: the levels of what it dispatched and judged; records of earlier versions say nothing of them.
+        reason: why it did not run, where it did not; records of earlier versions lack it.
     """
 
     test: str
@@ -295,3 +300,4 @@ class ItemRecord(_Record):
     failures: tuple[FailureRecord, ...] = ()
     left_out: int = 0
     combinations: tuple[LevelsSeen, ...] = field(default=(), metadata={"optional": True})
+    reason: str = field(default="", metadata={"optional": True})

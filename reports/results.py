@@ -24,6 +24,7 @@ import numpy as np
 
 from dmlcts.reports.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.records import ClauseTally, FailureRecord, ItemRecord
+from dmlcts.reports.selecting import besides, within
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.tables import Tables
 
@@ -32,7 +33,7 @@ VOLATILE = ("timings", "environment")
 SLOWEST = 10
 
 _PACKAGES = (
-    "dmlcts", "click", "hypothesis", "jsonschema", "numpy", "pydantic", "pytest", "pytest-xdist", "PyYAML",
+    "dmlcts", "click", "hypothesis", "jsonschema-rs", "numpy", "pydantic", "pytest", "pytest-xdist", "PyYAML",
     "rich", "onnxruntime", "onnxruntime-directml", "torch", "torch-directml", "wgpu",
 )  # fmt: skip
 
@@ -232,7 +233,11 @@ def _failures(items: Iterable[ItemRecord]) -> list[dict[str, Any]]:
         if item.outcome.breaks_conformance and worst(told) > item.outcome:
             title = f"the test ended as {item.outcome.value} without an account"
             found.append(_summarised(FailureRecord("", "", "", item.outcome, item.test, title, title, {})))
-    return sorted(found, key=lambda failure: tuple(failure[name] for name in _FAILURE_ORDER))
+    return _ordered(found)
+
+
+def _ordered(failures: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(failures, key=lambda failure: tuple(failure[name] for name in _FAILURE_ORDER))
 
 
 def _timings(items: Iterable[ItemRecord], run: RunInfo) -> dict[str, Any]:
@@ -277,7 +282,8 @@ def build_results(
 ) -> dict[str, Any]:
     """Merge the records of a run into its results document.
 
-    Every row that did not run is one that was owed: what neither ran nor was owed has no row.
+    Every row that did not run is one that was owed: what neither ran nor was owed has no row. Where clauses were
+    selected, rows and failures are those of the selected ones, and ``besides`` holds the failures of the others.
 
     Args:
         items: the records, in any order.
@@ -292,6 +298,7 @@ def build_results(
         UsageError: a tally names a clause that no table has.
     """
     items = list(items)
+    chosen = within(items, run.selection)
     owed = {(clause, operator, data_type): duty for clause, operator, data_type, duty in obliged}
     results: dict[str, Any] = {
         "schema": SCHEMA,
@@ -308,11 +315,14 @@ def build_results(
         "left_out": sum(item.left_out for item in items),
         "suite": dict(run.suite),
         "specs": dict(sorted(tables.digests.items())),
-        "clauses": _rows(items, owed, tables, unsupported),
-        "behaviours": _behaviours(items),
-        "failures": _failures(items),
+        "clauses": _rows(chosen, owed, tables, unsupported),
+        "behaviours": _behaviours(chosen),
+        "failures": _failures(chosen),
         "timings": _timings(items, run),
         "environment": dict(run.environment),
     }
+    beside = [_summarised(failure) for failure in besides(items, run.selection)]
+    if beside:
+        results["besides"] = _ordered(beside)
     results["verdict"] = verdict_of(results).value
     return results

@@ -15,8 +15,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dmlcts.reports.causes import Cause, causes, first_line
+from dmlcts.reports.characters import one_line
 from dmlcts.reports.outcomes import Outcome, Verdict, exit_code
-from dmlcts.reports.waivers import accounts
+from dmlcts.reports.overview import rule_of
+from dmlcts.reports.waivers import accounts, with_waived
 from dmlcts.reports.wording import many, places, short, type_order
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
@@ -45,7 +48,7 @@ _LEGEND = {
     "not run": "no clause ran",
     "n/s": "not supported, as the device declares",
     "waived": "clauses failing under a waiver",
-    "refused": "rightly refused: no feature level lists the type",
+    "unlisted": "no feature level lists the type: refused, or accepted and right",
 }
 _FALLBACKS = str.maketrans(
     {"—": "-", "·": "|", "…": "...", "✓": "+", "✗": "x", "“": '"', "”": '"', "\u2018": "'", "\u2019": "'"}
@@ -62,7 +65,8 @@ class _Page:
         self._encoding = console.encoding or "ascii"
 
     def fit(self, text: str) -> str:
-        """The text in characters that the stream has."""
+        """The text in characters that the stream has, and nothing but text."""
+        text = one_line(text)
         try:
             text.encode(self._encoding)
         except (UnicodeError, LookupError):
@@ -118,7 +122,7 @@ def _head(results: Mapping[str, Any], verdict: Verdict, page: _Page) -> None:
     extras.append(f"driver {device['driver']}" if device.get("driver") else "")
     about = ", ".join(dict.fromkeys(extra for extra in extras if extra and extra != who))
     page.line(
-        (verdict.words, f"bold {_COLOURS[verdict]}"),
+        (with_waived(verdict.words, results.get("clauses") or []), f"bold {_COLOURS[verdict]}"),
         f"  {results.get('backend') or 'no backend'} · {who}{f' ({about})' if about else ''}",
     )
     facts = [
@@ -143,7 +147,7 @@ def _tally(rows: Rows, results: Mapping[str, Any], page: _Page) -> None:
     )
     seconds = (results.get("timings") or {}).get("seconds")
     spent = f" in {seconds:.1f} s" if seconds is not None else ""
-    page.line(f"{len(rows)} clause rows: {said or 'none'} · {cases:,} cases, {elements:,} elements{spent}")
+    page.line(f"{many(len(rows), 'clause row')}: {said or 'none'} · {cases:,} cases, {elements:,} elements{spent}")
     if results.get("interrupted"):
         page.line(("The run was stopped before its end.", "yellow"))
 
@@ -165,7 +169,7 @@ def _cell(rows: Rows, listed: bool) -> tuple[str, str]:
     waived = outcomes.count(Outcome.WAIVED)
     if waived:
         return f"waived {waived}", "yellow"
-    return ("✓ pass", "green") if listed else ("✓ refused", "green")
+    return ("✓ pass", "green") if listed else ("✓ unlisted", "green")
 
 
 def _matrix(rows: Rows, tables: Tables, page: _Page) -> None:
@@ -207,6 +211,13 @@ def _matrix(rows: Rows, tables: Tables, page: _Page) -> None:
         page.line(("; ".join(explained), "dim"))
 
 
+def _disclosed(results: Mapping[str, Any], page: _Page) -> None:
+    """What a reader must know of where the answers came from."""
+    refusals = ((results.get("device") or {}).get("details") or {}).get("refusals")
+    if refusals:
+        page.line((f"Forbidden descriptions were refused {refusals}.", "dim"))
+
+
 def _rule(clause: str, tables: Tables, page: _Page) -> None:
     """The words that a clause rests on: its quotation and source, or else its text."""
     try:
@@ -219,54 +230,63 @@ def _rule(clause: str, tables: Tables, page: _Page) -> None:
         page.line(("(these tables have no such clause)", "dim"), indent=2)
 
 
-def _clause_failures(
-    clause: str, rows: Rows, failures: Rows, tables: Tables, page: _Page, folder: str
-) -> None:
+def _cause(cause: Cause, tables: Tables, page: _Page, folder: str) -> None:
     """One clause: where it fails, what it rests on, its first failing case, and the file that replays it."""
-    worst = min(_outcome(row) for row in [*rows, *failures])
-    cases = max(sum(row["failures"] for row in rows), len(failures))
-    where = places(
-        {(row["operator"], row["data_type"]) for row in [*rows, *failures] if row["operator"]}, tables
-    )
-    obligation = f" ({rows[0]['obligation']})" if rows else ""
+    where = places(cause.places, tables)
+    obligation = f" ({cause.rows[0]['obligation']})" if cause.rows else ""
     word = (
-        f" fail{'s' if cases == 1 else ''}"
-        if worst is Outcome.FAIL
-        else f", the worst: {worst.value.replace('_', ' ')}"
+        f" fail{'s' if cause.cases == 1 else ''}"
+        if cause.outcome is Outcome.FAIL
+        else f", the worst: {cause.outcome.value.replace('_', ' ')}"
     )
     page.line(
-        (f"{_FAULTS[worst]}  ", "bold red"),
-        (clause or "no single clause", "bold"),
-        f"{obligation}: {many(cases, 'case')}{word}{f' · {where}' if where else ''}",
+        (f"{_FAULTS[cause.outcome]}  ", "bold red"),
+        (cause.clause or "no single clause", "bold"),
+        f"{obligation}: {many(cause.cases, 'case')}{word}{f' · {where}' if where else ''}",
     )
-    if clause:
-        _rule(clause, tables, page)
-    first = next(iter(sorted(failures, key=lambda failure: (_outcome(failure), not failure["file"]))), None)
-    if first is not None:
-        page.line(f"first: {_shortened(first['title'] or first['test'], 150)}", indent=2)
-        replay = next((failure["file"] for failure in [first, *failures] if failure["file"]), "")
-        test = first["test"]
-        page.line(f"replay: {folder}failures/{replay}" if replay else f"test: {test}", indent=2, whole=True)
+    if cause.clause:
+        _rule(cause.clause, tables, page)
+    if cause.failures:
+        first = cause.failures[0]
+        page.line(f"first: {_shortened(first_line(first), 300)}", indent=2)
+        replay = next((failure["file"] for failure in cause.failures if failure["file"]), "")
+        page.line(f"replay: {folder}failures/{replay}" if replay else f"test: {first['test']}", indent=2, whole=True)
+    for words, members in (("the same under", cause.same), ("it may be why these fail", cause.following)):
+        if members:
+            named = [f"{one.clause} ({places(one.places, tables)})" for one in members[:CLAUSES_SHOWN]]
+            more = f"; and {len(members) - CLAUSES_SHOWN} more" if len(members) > CLAUSES_SHOWN else ""
+            page.line(f"{words}: {'; '.join(named)}{more}", indent=2)
 
 
 def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: _Page, folder: str) -> None:
-    failing: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    found = causes(rows, results.get("failures") or [], lambda clause: rule_of(clause, tables).subject)
+    for cause in found[:CLAUSES_SHOWN]:
+        page.gap()
+        _cause(cause, tables, page, folder)
+    left = sum(1 + len(cause.folded) for cause in found[CLAUSES_SHOWN:])
+    if left:
+        page.gap()
+        page.line(f"… and {many(left, 'more clause')}, in results.json")
+
+
+def _besides(failures: Rows, tables: Tables, page: _Page, folder: str) -> None:
+    """What broke clauses that were not selected."""
     told: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in _failing(rows):
-        failing[row["id"]].append(row)
-    for failure in _failing(results.get("failures") or []):
+    for failure in failures:
         told[failure["clause"]].append(failure)
-
-    def order(clause: str) -> tuple[Outcome, str]:
-        return min(map(_outcome, [*failing[clause], *told[clause]])), clause
-
-    ordered = sorted({*failing, *told}, key=order)
-    for clause in ordered[:CLAUSES_SHOWN]:
-        page.gap()
-        _clause_failures(clause, failing[clause], told[clause], tables, page, folder)
-    if len(ordered) > CLAUSES_SHOWN:
-        page.gap()
-        page.line(f"… and {many(len(ordered) - CLAUSES_SHOWN, 'more clause')}, in results.json")
+    if not told:
+        return
+    page.gap()
+    page.line(("Broken as well, and not selected (it does not count):", "bold yellow"))
+    for clause in sorted(told, key=lambda clause: (min(map(_outcome, told[clause])), clause))[:CLAUSES_SHOWN]:
+        first = min(told[clause], key=lambda failure: (_outcome(failure), not failure["file"]))
+        where = places({(failure["operator"], failure["data_type"]) for failure in told[clause]}, tables)
+        page.line((_FAULTS[_outcome(first)], "yellow"), f"  {clause} · {where}", indent=2)
+        page.line(f"first: {_shortened(first['title'], 150)}", indent=4)
+        if first["file"]:
+            page.line(f"replay: {folder}failures/{first['file']}", indent=4, whole=True)
+    if len(told) > CLAUSES_SHOWN:
+        page.line(f"… and {many(len(told) - CLAUSES_SHOWN, 'more clause')}, in results.json", indent=2)
 
 
 def _gaps(rows: Rows, tables: Tables, page: _Page) -> None:
@@ -337,10 +357,12 @@ def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
         facts.append(many(idle, "clause row") + " did not run")
     if not rows:
         facts.append("nothing ran")
-    waived = outcomes.count(Outcome.WAIVED)
-    if waived:
-        facts.append(many(waived, "clause row") + " waived")
-    return f": {', '.join(facts)}" if facts else f": {many(len(rows), 'clause row')} hold"
+    if Outcome.WAIVED in outcomes:
+        held = sum(outcome in (Outcome.PASS, Outcome.CHARACTERISED) for outcome in outcomes)
+        facts.append(f"{held:,} {'holds' if held == 1 else 'hold'}")
+    if facts:
+        return f": {', '.join(facts)}"
+    return f": {many(len(rows), 'clause row')} {'holds' if len(rows) == 1 else 'hold'}"
 
 
 def summary(
@@ -350,6 +372,7 @@ def summary(
     *,
     folder: str | Path | None = None,
     written: Iterable[str | Path] = (),
+    brief: bool = False,
 ) -> None:
     """Print what a run found: verdict, matrix, failures, gaps, observed behaviour, paths, verdict again.
 
@@ -359,19 +382,27 @@ def summary(
         console: where to print.
         folder: the results folder, for the paths of the files that replay a failure.
         written: the paths that were written.
+        brief: the failing clauses and the verdict, and nothing else.
     """
     page = _Page(console)
     rows: Rows = results.get("clauses") or []
     failures: Rows = results.get("failures") or []
     verdict = Verdict(results.get("verdict") or Verdict.INCOMPLETE)
-    _head(results, verdict, page)
-    _tally(rows, results, page)
-    _matrix(rows, tables, page)
-    _faults(results, rows, tables, page, "" if folder is None else f"{Path(folder).as_posix()}/")
-    _waivers(results, tables, page)
+    if not brief:
+        _head(results, verdict, page)
+        _tally(rows, results, page)
+        _matrix(rows, tables, page)
+        _disclosed(results, page)
+    place = "" if folder is None else f"{Path(folder).as_posix()}/"
+    _faults(results, rows, tables, page, place)
+    _besides(results.get("besides") or [], tables, page, place)
+    if not brief:
+        _waivers(results, tables, page)
     _gaps(rows, tables, page)
-    _behaviours(results.get("behaviours") or [], tables, page)
-    page.gap()
+    if not brief:
+        _behaviours(results.get("behaviours") or [], tables, page)
+    if not brief or failures or results.get("besides") or any(_outcome(row).did_not_run for row in rows):
+        page.gap()
     paths = [str(path) for path in written]
     if paths:
         page.line("Written:")
@@ -379,6 +410,6 @@ def summary(
             page.line(path, indent=2, whole=True)
         page.gap()
     page.line(
-        (verdict.words, f"bold {_COLOURS[verdict]}"),
+        (with_waived(verdict.words, rows), f"bold {_COLOURS[verdict]}"),
         f"{_closing(rows, failures, verdict)} (exit code {exit_code(verdict)})",
     )

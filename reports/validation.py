@@ -5,21 +5,26 @@ from __future__ import annotations
 import functools
 import importlib.resources
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-import jsonschema
+import jsonschema_rs
 
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.results import SCHEMA, verdict_of
 from dmlcts.specs import DmlctsError, TableError
+from dmlcts.specs.files import read_bounded
 from dmlcts.specs.yaml_source import read_yaml
 
 FAILURE_FORMAT = "dmlcts/failure/1"
-MOST_BYTES = 64 << 20
+MOST_BYTES = 48 << 20
+MOST_VALUES = 1_500_000
 MOST_LEVELS = 64
+MOST_DIGITS = 40
+"""The bounds of every document that is read: whatever stands in one, reading it takes seconds and 500 MB at most."""
 
 
 class DocumentError(DmlctsError):
@@ -49,17 +54,27 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @functools.cache
-def _validator(name: str) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(schema(name))
+def _validator(name: str) -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(schema(name))
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    text = ""
+    for part in json.JSONEncoder(ensure_ascii=False, default=repr).iterencode(value):
+        text += part[:61]
+        if len(text) > 60:
+            return f"{text[:57]}..."
+    return text
 
 
 def _kinds(written: str | list[str]) -> str:
     return written if isinstance(written, str) else " or ".join(written)
+
+
+def _few(names: list[str]) -> str:
+    """Some of the names, each short."""
+    more = f" and {len(names) - 3} more" if len(names) > 4 else ""
+    return ", ".join(_cut(name) for name in (names[:3] if more else names)) + more
 
 
 def _explained(value: Any, rule: str, wanted: Any, around: Any) -> tuple[str, str]:
@@ -77,7 +92,7 @@ def _explained(value: Any, rule: str, wanted: Any, around: Any) -> tuple[str, st
             return f"lacks {', '.join(missing)}", "add what is missing"
         case "additionalProperties":
             unknown = sorted(set(value) - set(around["properties"]))
-            return f"has the unknown key {', '.join(unknown)}", "remove it"
+            return f"has the unknown key {_few(unknown)}", "remove it"
         case "enum":
             known = ", ".join(_shown(member) for member in wanted)
             return f"{_shown(value)} is not known here", f"write one of {known}"
@@ -93,17 +108,27 @@ def _explained(value: Any, rule: str, wanted: Any, around: Any) -> tuple[str, st
             return f"{_shown(value)} is malformed", f"it must match {_shown(wanted)}"
 
 
-def _order(error: jsonschema.ValidationError) -> tuple[int, str]:
-    return len(error.absolute_path), error.json_path
+def _at(whole: Any, path: Iterable[str | int]) -> Any:
+    for part in path:
+        whole = whole[part]
+    return whole
 
 
 def _check(document: object, name: str, where: str) -> None:
-    errors = sorted(_validator(name).iter_errors(document), key=_order)
-    if errors:
-        first = errors[0]
-        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in first.absolute_path)
-        cause, mend = _explained(first.instance, str(first.validator), first.validator_value, first.schema)
-        raise DocumentError(where, "".join(f"/{part}" for part in parts), cause, mend)
+    """Refuse a document that does not fit its schema, at the first place where it does not."""
+    try:
+        _validator(name).validate(document)
+    except jsonschema_rs.ValidationError as error:
+        *around, rule = error.schema_path
+        rules = _at(schema(name), around)
+        if not isinstance(rules, dict) or rule not in rules:  # a false schema stands for itself
+            around, rule, rules = [], "", {}
+        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in error.instance_path)
+        cause, mend = _explained(_at(document, error.instance_path), str(rule), rules.get(rule), rules)
+        raise DocumentError(where, "".join(f"/{part}" for part in parts), cause, mend) from None
+    except (UnicodeError, ValueError) as error:
+        cause = f"holds text that cannot be written as UTF-8 ({error})"
+        raise DocumentError(where, "", cause, "write it in UTF-8") from None
 
 
 def _repeated(values: Iterable[Any]) -> Any | None:
@@ -144,22 +169,90 @@ def validate_failure(document: object, where: str = "failure") -> None:
     _check(document, "failure-1", where)
 
 
-def _text(path: Path, hint: str) -> str:
+def _bytes(path: Path, hint: str) -> bytes:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise DocumentError(str(path), "", f"is larger than {MOST_BYTES >> 20} MiB", hint)
-        return path.read_text(encoding="utf-8")
+        data = read_bounded(path, MOST_BYTES)
     except FileNotFoundError:
         raise DocumentError(str(path), "", "does not exist", hint) from None
-    except UnicodeDecodeError as error:
-        raise DocumentError(str(path), "", f"is not UTF-8 text (byte {error.start})", hint) from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise DocumentError(str(path), "", f"cannot be read ({reason})", hint) from None
+    if len(data) > MOST_BYTES:
+        raise DocumentError(str(path), "", f"is larger than {MOST_BYTES >> 20} MiB", hint)
+    return data
+
+
+def _decoded(data: bytes, where: str, hint: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentError(where, "", f"is not UTF-8 text (byte {error.start})", hint) from None
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _integer(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"a number has {len(text):,} digits")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    found = float(text)
+    if math.isinf(found):
+        raise ValueError(f"the number {_cut(text)} is beyond all bounds")
+    return found
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _no_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        twice = _repeated(key for key, _ in pairs)
+        raise ValueError(f"the key {_shown(twice)} stands twice in one object")
+    return made
+
+
+def values_in(data: bytes) -> int:
+    """No fewer values than a JSON document of these bytes can hold; counted without reading it."""
+    return 1 + data.count(b",") + data.count(b"[") + data.count(b"{")
+
+
+def parse_json(data: bytes, where: str, hint: str) -> Any:
+    """A stranger's JSON: bounded in size, values, depth and digits, no key twice, no NaN and no infinity.
+
+    Every JSON document that is not this package's own is read here.
+
+    Args:
+        data: the document's bytes.
+        where: what to call it in messages.
+        hint: the mend.
+
+    Raises:
+        DocumentError: it is no such document.
+    """
+    if len(data) > MOST_BYTES:
+        raise DocumentError(where, "", f"is larger than {MOST_BYTES >> 20} MiB", hint)
+    if values_in(data) > MOST_VALUES:
+        raise DocumentError(where, "", f"may hold more than {MOST_VALUES:,} values", hint)
+    text = _decoded(data, where, hint)
+    try:
+        document = json.loads(
+            text, parse_constant=_no_constant, parse_int=_integer, parse_float=_float, object_pairs_hook=_no_repetition
+        )
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise DocumentError(where, "", f"is no JSON: {error.msg} at {place}", hint) from None
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(where, "", f"is no JSON: {error}", hint) from None
+    if nested_deeper(document, MOST_LEVELS):
+        raise DocumentError(where, "", f"is nested more than {MOST_LEVELS} levels deep", hint)
+    return document
 
 
 def load_results(path: str | Path) -> dict[str, Any]:
@@ -171,17 +264,11 @@ def load_results(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     if path.is_dir():
         path /= "results.json"
-    document = _json(path, "give the results.json that `dmlcts run` wrote, or its folder")
+    hint = "give the results.json that `dmlcts run` wrote, or its folder"
+    document = parse_json(_bytes(path, hint), str(path), hint)
     validate_results(document, str(path))
     loaded: dict[str, Any] = document
     return loaded
-
-
-def _no_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    twice = _repeated(key for key, _ in pairs)
-    if twice is not None:
-        raise ValueError(f"the key {_shown(twice)} stands twice in one object")
-    return dict(pairs)
 
 
 def parse_document(data: bytes, name: str | None, where: str) -> dict[str, Any]:
@@ -195,10 +282,7 @@ def parse_document(data: bytes, name: str | None, where: str) -> dict[str, Any]:
     Raises:
         DocumentError: it is no such document.
     """
-    try:
-        document = json.loads(data.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_repetition)
-    except (ValueError, RecursionError) as error:
-        raise DocumentError(where, "", f"is no JSON: {error}", "take it as it was written") from None
+    document = parse_json(data, where, "take it as it was written")
     if not isinstance(document, dict):
         raise DocumentError(where, "", "is no JSON object", "take it as it was written")
     if name is not None:
@@ -212,11 +296,7 @@ def parse_yaml(data: bytes, name: str, where: str) -> dict[str, Any]:
     Raises:
         DocumentError: it is no YAML, or does not fit the schema.
     """
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DocumentError(where, "", f"is not UTF-8 text (byte {error.start})", "write it in UTF-8") from None
-    return _yaml(text, name, where)
+    return _yaml(_decoded(data, where, "write it in UTF-8"), name, where)
 
 
 def load_document(path: str | Path, name: str, hint: str) -> dict[str, Any]:
@@ -225,24 +305,10 @@ def load_document(path: str | Path, name: str, hint: str) -> dict[str, Any]:
     Raises:
         DocumentError: it cannot be read, is no JSON, or does not fit the schema; ``hint`` is part of the mend.
     """
-    document = _json(Path(path), hint)
+    document = parse_json(_bytes(Path(path), hint), str(path), hint)
     _check(document, name, str(path))
     loaded: dict[str, Any] = document
     return loaded
-
-
-def _json(path: Path, hint: str) -> Any:
-    text = _text(path, hint)
-    try:
-        document = json.loads(text, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise DocumentError(str(path), "", f"is no JSON: {error.msg} at {place}", hint) from None
-    except (ValueError, RecursionError) as error:
-        raise DocumentError(str(path), "", f"is no JSON: {error}", hint) from None
-    if nested_deeper(document, MOST_LEVELS):
-        raise DocumentError(str(path), "", f"is nested more than {MOST_LEVELS} levels deep", hint)
-    return document
 
 
 def nested_deeper(document: object, levels: int) -> bool:
@@ -276,7 +342,7 @@ def load_yaml(path: str | Path, name: str, hint: str) -> dict[str, Any]:
     Raises:
         DocumentError: it cannot be read, is no YAML, or does not fit the schema; ``hint`` is part of the mend.
     """
-    return _yaml(_text(Path(path), hint), name, str(path))
+    return _yaml(_decoded(_bytes(Path(path), hint), str(path), hint), name, str(path))
 
 
 def _yaml(text: str, name: str, where: str) -> dict[str, Any]:

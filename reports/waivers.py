@@ -1,5 +1,9 @@
 """Waivers: failures that somebody answers for, for a while, on one device, with one version of the suite.
 
+A waiver is narrow, so that nobody waives what nobody looked at: it names one clause on one operator and the element
+types, the vendor, the device and the version by name or by how the name begins, says why, where that is tracked, and
+holds a year at most.
+
 A waived failure stays a failure that everyone can see: its outcome is ``waived``, and the results say which
 waiver covers it, who answers for it and until when. Only ``fail`` can be waived; a crash, a hang or a lost
 device cannot.
@@ -8,12 +12,13 @@ device cannot.
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ClauseTally, FailureRecord, ItemRecord
@@ -23,6 +28,12 @@ from dmlcts.specs.tables import Tables
 
 FORMAT = "dmlcts/waivers/1"
 _Part = TypeVar("_Part", ClauseTally, FailureRecord)
+MOST_DAYS = 366
+_TEXTS = ("clause", "operator", "vendor", "device", "reason", "issue", "suite")
+_NAME = re.compile(r"(?=.*[^\W_].*[^\W_])[^*?\[\]]{2,}\*?")
+_NAME_MEND = "write the name, or at least two characters of its beginning and a * behind them"
+_VERSION = re.compile(r"[0-9]+\.[0-9]+(\.\*|[.+a-zA-Z0-9-]*)")
+_LEAST_LETTERS = 12
 _HINT = "write a waivers file as reports/CERTIFYING.md shows it"
 
 
@@ -48,21 +59,21 @@ class Waiver:
     """What may fail, where, why and until when.
 
     Attributes:
-        clause: glob over clause ids ("clip.cast.*").
-        operator: glob over operators, with or without ``ELEMENT_WISE_``.
-        data_type: glob over element types.
-        vendor: glob over what the device says of its vendor: ``details.vendor``, ``details.vendor_id`` or
-            the adapter; case does not matter.
-        device: glob over the device's name or its adapter; case does not matter.
+        clause: the id of one clause.
+        operator: one operator, with or without ``ELEMENT_WISE_``.
+        data_types: the names of the element types.
+        vendor: what the device says of its vendor (``details.vendor``, ``details.vendor_id`` or the adapter), or its
+            beginning and a ``*``; case does not matter.
+        device: the device's name or its adapter, or its beginning and a ``*``; case does not matter.
         reason: why it fails.
         issue: the URL of the report that will end the waiver.
         expires: the last day on which it holds.
-        suite: glob over the version of the suite that it was given for.
+        suite: the version of the suite that it was given for, or "0.1.*".
     """
 
     clause: str
     operator: str
-    data_type: str
+    data_types: tuple[str, ...]
     vendor: str
     device: str
     reason: str
@@ -74,21 +85,52 @@ class Waiver:
         """Whether it is about this row."""
         wanted = self.operator.upper().removeprefix("ELEMENT_WISE_")
         return (
-            fnmatch.fnmatchcase(clause, self.clause)
-            and fnmatch.fnmatchcase(operator.removeprefix("ELEMENT_WISE_"), wanted)
-            and fnmatch.fnmatchcase(data_type, self.data_type.upper())
+            clause == self.clause
+            and operator.removeprefix("ELEMENT_WISE_") == wanted
+            and data_type in {name.upper() for name in self.data_types}
         )
 
     def fits(self, device: Mapping[str, Any]) -> bool:
         """Whether it is about this device, given as :func:`~dmlcts.reports.results.describe_device` does."""
-        details = device.get("details") or {}
+        details = device.get("details")
+        details = details if isinstance(details, Mapping) else {}
         vendors = (details.get("vendor"), details.get("vendor_id"), device.get("adapter"))
         devices = (device.get("name"), device.get("adapter"))
         return _any(self.vendor, vendors) and _any(self.device, devices)
 
     def to_json(self) -> dict[str, Any]:
         """The waiver as its file says it."""
-        return {**dataclasses.asdict(self), "expires": self.expires.isoformat()}
+        types = self.data_types[0] if len(self.data_types) == 1 else list(self.data_types)
+        return {
+            "clause": self.clause, "operator": self.operator, "data_type": types, "vendor": self.vendor,
+            "device": self.device, "reason": self.reason, "issue": self.issue, "expires": self.expires.isoformat(),
+            "suite": self.suite,
+        }  # fmt: skip
+
+    @classmethod
+    def of(cls, written: Mapping[str, Any], expires: date) -> Waiver:
+        """The waiver that a document which fits its schema says."""
+        types = written["data_type"]
+        named = {name: written[name] for name in _TEXTS}
+        return cls(data_types=(types,) if isinstance(types, str) else tuple(types), expires=expires, **named)
+
+    def vagueness(self) -> tuple[str, str] | None:
+        """What is too wide or says nothing, and the mend; ``None`` where all is in order."""
+        for name in ("vendor", "device"):
+            if not _NAME.fullmatch(getattr(self, name)):
+                return f"its {name} {getattr(self, name)!r} names nothing", _NAME_MEND
+        if not _VERSION.fullmatch(self.suite):
+            return f"its suite {self.suite!r} is no version", "write one, as 0.1.0, or 0.1.* for all that begin so"
+        letters = [letter.casefold() for letter in self.reason if letter.isalpha()]
+        if len(letters) < _LEAST_LETTERS or len(set(letters)) < _LEAST_LETTERS // 2:
+            return f"its reason {self.reason!r} says nothing", "say in a sentence what fails and why"
+        try:
+            where = urlsplit(self.issue)
+        except ValueError:
+            where = urlsplit("")
+        if not where.hostname or not f"{where.path}{where.query}{where.fragment}".strip("/"):
+            return f"its issue {self.issue!r} is no report's address", "give the URL of the report itself"
+        return None
 
 
 def _outcomes(tallies: Iterable[ClauseTally], failures: Iterable[FailureRecord]) -> list[Outcome]:
@@ -96,8 +138,13 @@ def _outcomes(tallies: Iterable[ClauseTally], failures: Iterable[FailureRecord])
 
 
 def _any(pattern: str, texts: Iterable[Any]) -> bool:
-    known = [str(text) for text in texts if text not in (None, "")] or [""]
-    return any(fnmatch.fnmatchcase(text.casefold(), pattern.casefold()) for text in known)
+    known = [str(text) for text in texts if text not in (None, "")]
+    return any(_begins(text.casefold(), pattern.casefold()) for text in known)
+
+
+def _begins(text: str, pattern: str) -> bool:
+    """Whether it is the text, or with a ``*`` at its end the text's beginning."""
+    return text.startswith(pattern[:-1]) if pattern.endswith("*") else text == pattern
 
 
 @dataclass(frozen=True)
@@ -116,18 +163,27 @@ class Waivers:
         """How messages call a waiver: file, position from 1, and clause."""
         return f"{self.source}: waiver {index + 1} ({self.entries[index].clause})"
 
-    def check_run(self, tables: Tables, version: str, today: date) -> None:
-        """Refuse, before a run, waivers that cannot hold for it.
+    def check_run(self, tables: Tables, version: str, today: date, begun: date | None = None) -> None:
+        """Refuse waivers that cannot hold for a run.
+
+        Args:
+            tables: the tables of the run.
+            version: the suite's version.
+            today: the day on which they have to hold.
+            begun: the day of the run, from which they hold a year at most; ``None`` for today.
 
         Raises:
-            WaiverError: one has expired, is for another version of the suite, or names nothing in the tables.
+            WaiverError: one has expired, holds too long, is for another version, or names nothing in the tables.
         """
         for index, waiver in enumerate(self.entries):
             name = self.name(index)
             if waiver.expires < today:
                 mend = f"see whether {waiver.issue} is mended; remove the waiver, or argue for a later day"
                 raise WaiverError(name, f"expired on {waiver.expires}", mend)
-            if not fnmatch.fnmatchcase(version, waiver.suite):
+            if waiver.expires > (begun or today) + timedelta(days=MOST_DAYS):
+                cause = f"holds until {waiver.expires}, more than a year from {begun or today}"
+                raise WaiverError(name, cause, "give a day within a year; it can be argued for again then")
+            if not _begins(version, waiver.suite):
                 mend = "look again whether it is still needed, and write the version you looked with"
                 raise WaiverError(name, f"is for suite {waiver.suite}, this is {version}", mend)
             if not any(waiver.covers(*row) for row in _every_row(tables)):
@@ -229,7 +285,7 @@ class Account:
     """What reports say of one waiver.
 
     Attributes:
-        clause: its glob over clauses.
+        clause: its clause.
         waived: (operator, data type name) of the rows that it waived; empty for an unexpected pass.
         clauses: how many rows these are.
         reason: why they fail.
@@ -259,7 +315,7 @@ def accounts(results: Mapping[str, Any]) -> list[Account]:
 
 def _still_wrong(waiver: Mapping[str, Any], results: Mapping[str, Any]) -> bool:
     """Whether a row that the waiver is about failed worse than it can waive, or did not run."""
-    about = Waiver(**{**_members(waiver), "expires": date.fromisoformat(waiver["expires"])})
+    about = Waiver.of(waiver, date.max)
     clean = (Outcome.PASS.value, Outcome.CHARACTERISED.value)
     return any(
         row["outcome"] not in clean and about.covers(row["id"], row["operator"], row["data_type"])
@@ -267,16 +323,12 @@ def _still_wrong(waiver: Mapping[str, Any], results: Mapping[str, Any]) -> bool:
     )
 
 
-def _members(written: Mapping[str, Any]) -> dict[str, Any]:
-    return {member.name: written[member.name] for member in dataclasses.fields(Waiver)}
-
-
 def load(path: str | Path) -> Waivers:
     """Read a waivers file.
 
     Raises:
         DocumentError: it cannot be read, or is no waivers file.
-        WaiverError: an expiry date does not exist.
+        WaiverError: an expiry date does not exist, or a waiver is too wide or says nothing.
     """
     return read(load_yaml(path, "waivers-1", _HINT), str(path))
 
@@ -285,7 +337,7 @@ def read(document: Mapping[str, Any], source: str) -> Waivers:
     """The waivers of a document that fits its schema.
 
     Raises:
-        WaiverError: an expiry date does not exist.
+        WaiverError: an expiry date does not exist, or a waiver is too wide or says nothing.
     """
     entries = []
     for index, written in enumerate(document["waivers"]):
@@ -294,6 +346,20 @@ def read(document: Mapping[str, Any], source: str) -> Waivers:
         except ValueError:
             name = f"{source}: waiver {index + 1} ({written['clause']})"
             raise WaiverError(name, f"{written['expires']} is no date", "write it as 2027-01-31") from None
-        everywhere = {"operator": "*", "data_type": "*"}
-        entries.append(Waiver(**_members({**everywhere, **written, "expires": expires})))
+        waiver = Waiver.of(written, expires)
+        vague = waiver.vagueness()
+        if vague is not None:
+            raise WaiverError(f"{source}: waiver {index + 1} ({waiver.clause})", *vague)
+        entries.append(waiver)
     return Waivers(source, tuple(entries))
+
+
+def with_waived(words: str, rows: Iterable[Mapping[str, Any]]) -> str:
+    """A verdict's words with what they leave out: "CONFORMANT with 2 waived clauses (3 of 786 rows, 0.4 %)"."""
+    rows = list(rows)
+    waived = [row for row in rows if row["outcome"] == Outcome.WAIVED.value]
+    if not waived:
+        return words
+    clauses = len({(row["id"], row["operator"]) for row in waived})
+    share = f"{len(waived):,} of {len(rows):,} rows, {100 * len(waived) / len(rows):.1f} %"
+    return f"{words} with {clauses:,} waived clause{'' if clauses == 1 else 's'} ({share})"

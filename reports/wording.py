@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 
-from markupsafe import Markup
-
 from dmlcts.specs import DataType
 from dmlcts.specs.tables import Tables
-
-_LONGEST = 20_000
-_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
 def short(operator: str) -> str:
@@ -60,19 +54,3 @@ def places(pairs: Iterable[tuple[str, str]], tables: Tables) -> str:
         operators[_type_names(filter(None, names), operator, tables)].append(short(operator))
     said = (f"{', '.join(group)} on {words}" if words else ", ".join(group) for words, group in operators.items())
     return "; ".join(said)
-
-
-def visible(value: object) -> object:
-    """Text with invisible and reordering characters written as code points, shortened if it is endless.
-
-    Line breaks and tabs stay. Markup, which came from a template, and anything that is no text stay as they are.
-    """
-    if not isinstance(value, str) or isinstance(value, Markup) or (value.isprintable() and len(value) <= _LONGEST):
-        return value
-    text = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}… ({len(value):,} characters)"
-    return "".join(
-        f"\\u{{{ord(character):x}}}"
-        if character not in "\n\t" and unicodedata.category(character) in _HIDDEN
-        else character
-        for character in text
-    )

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,14 @@ from dmlcts.reports.html import PAGE_MARK
 from dmlcts.reports.journal import NAME as JOURNAL
 from dmlcts.reports.junit import SUITES_NAME, junit_xml
 from dmlcts.reports.records import FailureRecord, ItemRecord
+from dmlcts.reports.selecting import within
 from dmlcts.reports.validation import FAILURE_FORMAT
 from dmlcts.specs import UsageError
 
+SWEEP_JOURNAL = "sweep-journal.jsonl"
+SWEEP_TEST = "sweep::"
+"""What the test of a failure begins with that a sweep found."""
+_SWEEP_FILES = "sweep-"
 _TEMPORARY = ".dmlcts-tmp"
 _ONLY_QUOTED = re.compile("[\r\x85\u2028\u2029\ufeff]")  # YAML reads these as line breaks or not at all
 # YAML versions differ on some of these, and the project's own reader refuses them without quotes.
@@ -109,12 +114,13 @@ def dump_yaml(document: Mapping[str, Any]) -> str:
 
 
 def named(failure: FailureRecord) -> FailureRecord:
-    """The failure with the name of its file: readable, and the same in every run that finds it."""
+    """The failure with the name of its file: readable, and the same in every run, or sweep, that finds it."""
     digest = hashlib.sha256(json.dumps([failure.title, failure.case], sort_keys=True).encode())
     short = failure.operator.removeprefix("ELEMENT_WISE_").lower().replace("_", "-")
     subject = failure.clause or failure.outcome.value
     words = (subject, short, failure.data_type.lower(), digest.hexdigest()[:8])
-    return dataclasses.replace(failure, file="-".join(word for word in words if word) + ".yaml")
+    prefix = _SWEEP_FILES if failure.test.startswith(SWEEP_TEST) else ""
+    return dataclasses.replace(failure, file=prefix + "-".join(word for word in words if word) + ".yaml")
 
 
 def failure_document(failure: FailureRecord, suite_version: str) -> dict[str, Any]:
@@ -153,12 +159,42 @@ def prepare_folder(folder: str | Path, *, keep_records: bool = False) -> Path:
 
     Failures, ``results.json``, ``results.html``, ``junit.xml`` and, unless ``keep_records``, the journal of an
     earlier run are removed, so that a run that is killed cannot be mistaken for the one before; files that this
-    project did not write stay.
+    project did not write stay, and so does what a sweep wrote.
 
     Raises:
         UsageError: the folder cannot be made or written.
     """
-    folder = Path(folder)
+
+    def earlier(place: Path) -> Iterable[Path]:
+        yield from (place / name for name in ("results.json", "results.html", "junit.xml"))
+        yield from (path for path in place.glob("failures/*.yaml") if not path.name.startswith(_SWEEP_FILES))
+        if not keep_records:
+            yield place / JOURNAL
+
+    return _prepared(Path(folder), lambda place: (path for path in earlier(place) if path.is_file() and _is_ours(path)))
+
+
+def prepare_sweep_folder(folder: str | Path, *, keep_journal: bool = False) -> Path:
+    """Make sure that a sweep can write its record here, and clear away what an earlier one left.
+
+    Its failures, ``sweep.json``, ``sweep.html`` and, unless ``keep_journal``, its journal are removed; files that
+    this project did not write stay, and so does what a run wrote.
+
+    Raises:
+        UsageError: the folder cannot be made or written.
+    """
+
+    def earlier(place: Path) -> Iterable[Path]:
+        yield from (place / name for name in ("sweep.json", "sweep.html"))
+        yield from (path for path in place.glob(f"failures/{_SWEEP_FILES}*.yaml") if path.is_file() and _is_ours(path))
+        if not keep_journal:
+            yield place / SWEEP_JOURNAL
+
+    return _prepared(Path(folder), earlier)
+
+
+def _prepared(folder: Path, earlier: Callable[[Path], Iterable[Path]]) -> Path:
+    """The folder, made, tried and rid of what ``earlier`` finds in it."""
     mend = "choose another folder with --results"
     try:
         (folder / "failures").mkdir(parents=True, exist_ok=True)
@@ -169,11 +205,7 @@ def prepare_folder(folder: str | Path, *, keep_records: bool = False) -> Path:
             finally:
                 probe.unlink(missing_ok=True)
         leftovers = [*folder.glob(f".*{_TEMPORARY}"), *folder.glob(f"failures/.*{_TEMPORARY}")]
-        views = (folder / name for name in ("results.json", "results.html", "junit.xml"))
-        earlier = [*views, *folder.glob("failures/*.yaml")]
-        if not keep_records:
-            earlier.append(folder / JOURNAL)
-        for path in [*leftovers, *(path for path in earlier if path.is_file() and _is_ours(path))]:
+        for path in [*leftovers, *(path for path in earlier(folder) if path.is_file())]:
             path.unlink(missing_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         obstacle = error.filename or folder
@@ -181,6 +213,19 @@ def prepare_folder(folder: str | Path, *, keep_records: bool = False) -> Path:
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot use {folder} for results: {_reason(error)}", mend) from None
     return folder
+
+
+def prepare_failures(folder: Path) -> Path:
+    """The folder that holds a results folder's failures, made where it is missing.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    try:
+        (folder / "failures").mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot use {folder} for results: {_reason(error)}", "choose another folder") from None
+    return folder / "failures"
 
 
 def write_run(folder: Path, results: Mapping[str, Any], items: Iterable[ItemRecord], page: str = "") -> list[Path]:
@@ -206,7 +251,7 @@ def write_run(folder: Path, results: Mapping[str, Any], items: Iterable[ItemReco
     for name, failure in sorted(failures.items()):
         document = failure_document(failure, results["suite"]["version"])
         write_text(folder / "failures" / name, dump_yaml(document))
-    write_bytes(folder / "junit.xml", junit_xml(items, results))
+    write_bytes(folder / "junit.xml", junit_xml(within(items, results["selection"]), results))
     if page:
         write_text(folder / "results.html", page)
     write_json(folder / "results.json", results)

@@ -126,11 +126,13 @@ class ScaleBias:
         return hash(self.bits)
 
 
-Attribute = np.float32 | ScaleBias | str | None
+Attribute = np.float32 | ScaleBias | str | np.uint32 | None
 
 
 def _identity(value: Attribute) -> Any:
-    return ("f32", int(value.view(np.uint32))) if isinstance(value, np.float32) else value
+    if isinstance(value, np.float32):
+        return "f32", int(value.view(np.uint32))
+    return ("enumerator", int(value)) if isinstance(value, np.uint32) else value
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -141,7 +143,8 @@ class OperatorDesc:
         name: the header's name without ``DML_``, for example ``"ELEMENT_WISE_CLIP"``.
         tensors: "InputTensor" and "OutputTensor" to their descriptions.
         attributes: FLOAT members as ``numpy.float32`` (a Python float is rounded to one),
-            "ScaleBias" as :class:`ScaleBias` or ``None``, "RoundingMode" as the enumerator's name.
+            "ScaleBias" as :class:`ScaleBias` or ``None``, "RoundingMode" as the enumerator's name, or as a
+            ``numpy.uint32`` where the enumeration has no name for the number.
     """
 
     name: str

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from dmlcts.specs.descriptions import OperatorDesc, TensorDesc
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import OperatorTable
@@ -56,16 +58,33 @@ def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> list
     return found
 
 
+def _enumerator_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
+    """Numbers that an enumeration does not define: the pages are silent, so they may be refused."""
+    return [
+        Violation(f"{table.prefix}.enumerator.undefined", f"{item.name} is {number}, which has no name")
+        for item in table.attributes
+        if item.type == "ENUM" and isinstance(number := operator.attributes.get(item.name), np.uint32)
+    ]
+
+
 def unconditional_violations(operator: OperatorDesc, tables: Tables) -> tuple[Violation, ...]:
-    """The rules that ``operator`` breaks at every feature level: such a description must be refused."""
+    """The rules that ``operator`` breaks whatever the feature level: such a description must be refused."""
     table = tables.operator(operator.name)
     found = []
     for name, tensor in operator.tensors.items():
         found += _tensor_violations(name, tensor, tables.limits)
-        if tensor.data_type not in table.data_types:
-            clause = f"{table.prefix}.support.unlisted"
-            found.append(Violation(clause, f"no feature level lists {tensor.data_type.name} for {table.short_name}"))
     return tuple(found + _constraint_violations(operator, table))
+
+
+def _unlisted(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
+    """Types that no level lists: they may be refused, or accepted and then be right."""
+    return [
+        Violation(
+            f"{table.prefix}.support.unlisted", f"no feature level lists {tensor.data_type.name} for {table.short_name}"
+        )
+        for tensor in operator.tensors.values()
+        if tensor.data_type not in table.data_types
+    ]
 
 
 def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> tuple[Violation, ...]:
@@ -82,8 +101,12 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
     Raises:
         UsageError: no table describes ``operator.name``.
     """
-    found = list(unconditional_violations(operator, tables))
     table = tables.operator(operator.name)
+    found = [
+        *unconditional_violations(operator, tables),
+        *_unlisted(operator, table),
+        *_enumerator_violations(operator, table),
+    ]
     if not found and not table.obliged(operator.input.data_type, operator.input.rank, level):
         text = (
             f"feature level {level} does not list {table.short_name} on {operator.input.data_type.name} "

@@ -9,6 +9,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from dmlcts.specs.errors import UsageError
+from dmlcts.specs.files import read_bounded
 from dmlcts.specs.yaml_source import MAX_BYTES
 
 FOLDERS = ("operators", "shared")
@@ -74,9 +75,11 @@ def _yaml_files(given: Path) -> list[Path]:
 
 def _read(file: Traversable, name: str, mend: str) -> bytes:
     try:
+        if isinstance(file, Path):
+            return read_bounded(file, MAX_BYTES)  # one byte more than allowed, which decode() refuses
         with file.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)  # one more than allowed, which decode() refuses
-    except OSError as error:
+            return stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
         raise _unreadable(name, error, mend) from None
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dmlcts.backends import BackendUnavailable, DeviceInfo
 from dmlcts.backends.contract import describe, error_kind
+from dmlcts.backends.frames import with_frames
 from dmlcts.backends.registry import open_device
 from dmlcts.specs import FeatureLevel, OperatorDesc
 from dmlcts.specs.oracle.vectorised import VectorOracle
@@ -26,6 +27,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.suites.arena import Arena, Bytes, private_memory
 from dmlcts.suites.cases import Case
 from dmlcts.suites.combinations.histories import Histories
+from dmlcts.suites.isolation import floating_point
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.proxy import IsolatedDevice, RemoteError
 
@@ -101,9 +103,18 @@ def _mishap(error: BaseException) -> Mishap:
             return Mishap("device_lost", said)
         case "execution_failed" | "not_supported":  # the latter only creation may say
             return Mishap("fail", said)
-    if isinstance(error, MemoryError):
-        return Mishap("resource_error", said)
-    return Mishap("crash", said)
+    if not isinstance(error, RemoteError):
+        said = with_frames(said, error)
+    return Mishap("resource_error" if isinstance(error, MemoryError) else "crash", said)
+
+
+@contextlib.contextmanager
+def _calling() -> Iterator[None]:
+    """Around every call of the implementation: whatever it did to this thread's arithmetic ends with the call."""
+    try:
+        yield
+    finally:
+        floating_point.reset()
 
 
 class Bench:
@@ -156,32 +167,35 @@ class Bench:
         self.level = level or FeatureLevel.parse(self.info.feature_level)
 
     def _open(self, device: Any = None) -> DeviceInfo:
-        device = open_device(self.backend, self.options) if device is None else device
-        self._device = device
-        if hasattr(device, "close"):
-            self._stack.callback(device.close)
-        return describe(device.info)
+        with _calling():
+            device = open_device(self.backend, self.options) if device is None else device
+            self._device = device
+            if hasattr(device, "close"):
+                self._stack.callback(device.close)
+            return describe(device.info)
 
     def fresh(self) -> Bench:
         """Another bench on a device that has run nothing yet, of a new backend object where one can be made."""
         backend, device = self.backend, None
-        if isinstance(self._device, IsolatedDevice):
-            device = self._device.fresh()
-        else:
-            with contextlib.suppress(TypeError):  # a class that wants arguments: the object at hand has to do
-                backend = type(self.backend)()
+        with _calling():
+            if isinstance(self._device, IsolatedDevice):
+                device = self._device.fresh()
+            else:
+                with contextlib.suppress(TypeError):  # a class that wants arguments: the object at hand has to do
+                    backend = type(self.backend)()
         return Bench(self.name, backend, self.options, self.tables, self.level, strict=self.strict, device=device)
 
     def close(self) -> None:
         """Close the device; a device that fails to close is reported as the backend's own error."""
-        self._stack.close()
+        with _calling():
+            self._stack.close()
 
     def _reopen(self) -> None:
         """A lost device must not poison the cases that follow."""
         if isinstance(self._device, IsolatedDevice):
             self._device.restart()
         with contextlib.suppress(Exception):  # a lost device may well fail to close; it is abandoned either way
-            self._stack.close()
+            self.close()
         self._stack = contextlib.ExitStack()
         self._histories = Histories()
         self.history.clear()
@@ -207,7 +221,8 @@ class Bench:
     def create(self, operator: OperatorDesc) -> Any | Refusal | Mishap:
         """A kernel, or why there is none."""
         try:
-            kernel = self._device.create(operator)
+            with _calling():
+                kernel = self._device.create(operator)
         except Exception as error:  # the implementation's exceptions are findings, not the suite's
             kind = error_kind(error)
             if kind == "not_supported" and not violations(operator, self.level, self.tables):
@@ -219,6 +234,8 @@ class Bench:
         return kernel
 
     def _recovered(self, error: Exception) -> Mishap:
+        if isinstance(error, floating_point.ArithmeticChanged):  # no verdict follows from what the suite computes now
+            raise error
         if isinstance(error, BackendUnavailable):  # the process that took a lost one's place cannot open the device
             raise DeviceGone(f"the device was lost and does not come back: {error}") from error
         mishap = _mishap(error)
@@ -243,8 +260,17 @@ class Bench:
         if not isinstance(self._device, IsolatedDevice):
             yield
             return
+        with self.limited(max(_LEAST_HURRY, self._device.host.timeout / 10)):
+            yield
+
+    @contextlib.contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Inside, a call of an isolated implementation may take so long, and no longer than otherwise."""
+        if not isinstance(self._device, IsolatedDevice):
+            yield
+            return
         host = self._device.host
-        usual, host.timeout = host.timeout, min(host.timeout, max(_LEAST_HURRY, host.timeout / 10))
+        usual, host.timeout = host.timeout, min(host.timeout, seconds)
         try:
             yield
         finally:
@@ -266,7 +292,7 @@ class Bench:
     def dispatch(self, kernel: Any, arena: Arena) -> Mishap | None:
         """Run ``kernel`` on the arena's memory; ``None`` where it came back."""
         try:
-            with np.errstate(all="ignore"):
+            with _calling(), np.errstate(all="ignore"):
                 kernel.dispatch(arena.memory, dict(arena.bindings))
         except Exception as error:  # as in create
             return self._recovered(error)
@@ -292,19 +318,22 @@ class Bench:
         if closer is None:
             return None
         try:
-            closer()
+            with _calling():
+                closer()
         except Exception as error:  # as in create
             return self._recovered(error)
         return None
 
-    @contextlib.contextmanager
-    def unwatched(self) -> Iterator[None]:
-        """Inside, dispatches are not told to anybody: nothing judges what they give."""
-        watch, self.watch = self.watch, None
-        try:
-            yield
-        finally:
-            self.watch = watch
+    def forget(self) -> None:
+        """Count what ran before as another test's: what a dispatch had before it must not depend on their order."""
+        self._histories = Histories()
+
+    def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
+        """Dispatch an existing kernel on a case's memory without looking at what comes of it; nobody is told."""
+        mishap = self.dispatch(kernel, self.prepare(case))
+        if mishap is None:
+            self._histories.dispatched(kernel, case.operator)
+        return mishap
 
     def run_on(self, kernel: Any, case: Case, arena: Arena, poison: Array | None = None) -> Execution | Mishap:
         """Dispatch an existing kernel on a prepared arena."""

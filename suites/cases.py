@@ -253,6 +253,8 @@ def _written(value: Attribute) -> Any:
         return _bits(value)
     if isinstance(value, ScaleBias):
         return {"scale": _bits(value.scale), "bias": _bits(value.bias)}
+    if isinstance(value, np.uint32):
+        return {"enumerator": int(value)}
     return value
 
 
@@ -277,4 +279,6 @@ def _read_attribute(name: str, written: Any) -> Attribute:
         return written
     if isinstance(written, Mapping) and {"scale", "bias"} <= set(written):
         return ScaleBias(_read_float(f"{name}.scale", written["scale"]), _read_float(f"{name}.bias", written["bias"]))
+    if isinstance(written, Mapping) and "enumerator" in written:
+        return np.uint32(_Reader(written, f"attribute {name}").number("enumerator", (1 << 32) - 1))
     return _read_float(name, written)

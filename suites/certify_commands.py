@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-_EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something is left open."
+from dmlcts.suites.ending import NO_VERDICT
+from dmlcts.suites.saying import say
+
+_EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something is left open. " + NO_VERDICT
+
+
+_CERTIFY_EXIT_CODES = (
+    "Exit codes: 0 a submission that passes, 1 something is wrong, 2 usage error, 3 backend unavailable, "
+    "4 a draft, or incomplete."
+)
 
 
 # the paths are plain text here: a verifier parses a stranger's command and must not touch the files that it names
-@click.command()
+@click.command(epilog=_CERTIFY_EXIT_CODES)
 @click.option("--backend", required=True, metavar="BACKEND", help="The implementation, as `dmlcts run` takes it.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the backend; repeatable.")
 @click.option("--feature-level", metavar="LEVEL", help="The level to certify (default: the one claimed).")
@@ -25,6 +35,8 @@ _EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or somethin
               help="The private key that signs it; `dmlcts keygen` makes one.")  # fmt: skip
 @click.option("--waivers", metavar="FILE", help="Failures that somebody answers for.")
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@click.option("--challenge", metavar="DIGITS",
+              help="What whoever verifies handed out (`dmlcts challenge`); the evidence is drawn from it.")  # fmt: skip
 @click.option("--results", default="results", show_default=True, metavar="DIR",
               help="Where the run's own records go.")  # fmt: skip
 @click.option("--from", "parts", multiple=True, metavar="DIR",
@@ -53,7 +65,7 @@ def certify(**given: Any) -> None:
     from dmlcts.reports.outcomes import exit_code
     from dmlcts.suites import certifying
 
-    made = certifying.certify(certifying.Order.of(given, sys.argv[1:]), click.echo)
+    made = certifying.certify(certifying.Order.of(given, sys.argv[1:]), say)
     sys.exit(exit_code(made))
 
 
@@ -62,7 +74,12 @@ def certify(**given: Any) -> None:
 @click.option("--trust", "trusted", multiple=True, type=click.Path(), metavar="FILE.pub",
               help="A public key whose signature counts; repeatable.")  # fmt: skip
 @click.option("--markdown", "page", type=click.Path(), metavar="FILE", help="Also write the verification as a page.")
-def verify(submission: str, trusted: tuple[str, ...], page: str | None) -> None:
+@click.option("--challenge", metavar="DIGITS",
+              help="The challenge that you handed out: the evidence must be drawn from it.")  # fmt: skip
+@click.option("--waivers-on", "day", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY",
+              help="Say whether its waivers held on this day, as 2027-01-31 (default: today).")  # fmt: skip
+def verify(submission: str, trusted: tuple[str, ...], page: str | None, challenge: str | None,
+           day: datetime | None) -> None:
     """Verify a submission, on any machine and without a device; nothing in it is believed.
 
     The verdict is derived again from the records and this installation's tables, and the outputs that the
@@ -72,16 +89,30 @@ def verify(submission: str, trusted: tuple[str, ...], page: str | None) -> None:
     from dmlcts.reports.certification.signing import load_public
     from dmlcts.reports.writing import write_text
     from dmlcts.specs.loading import load_tables
-    from dmlcts.suites import reverifying
+    from dmlcts.suites import evidence, reverifying
 
     keys = [load_public(path) for path in trusted]
-    found = reverifying.verify(submission, Reference.here(load_tables()), trusted=keys)
+    drawn = evidence.read_challenge(challenge)
+    ours, on = Reference.here(load_tables()), day and day.date()
+    found = reverifying.verify(submission, ours, trusted=keys, day=on, challenge=drawn)
     for line in found.text():
-        click.echo(line.encode("ascii", "backslashreplace").decode())  # a stranger's text, on a terminal
+        say(line)
     if page is not None:
         write_text(Path(page), found.markdown(Path(submission).name))
-        click.echo(f"written: {page}")
+        say(f"written: {page}")
     sys.exit(found.exit_code)
+
+
+@click.command()
+def challenge() -> None:
+    """Print a challenge to hand out before a certification.
+
+    Whoever certifies gives it to `dmlcts certify --challenge`, and you give it to `dmlcts verify --challenge`: then
+    the sampled part of the evidence cannot have been prepared before you handed it out. Use each one once.
+    """
+    from dmlcts.suites.evidence import new_challenge
+
+    say(new_challenge())
 
 
 @click.command()
@@ -92,22 +123,23 @@ def keygen(name: str) -> None:
 
     private, public = Path(f"{name}.key"), Path(f"{name}.pub")
     print_of_key = generate(private, public)
-    click.echo(f"written: {private} (keep it secret), {public} (hand it out)")
-    click.echo(f"fingerprint: {print_of_key}")
+    say(f"written: {private} (keep it secret), {public} (hand it out)")
+    say(f"fingerprint: {print_of_key}")
 
 
 def certify_words(words: Sequence[str]) -> dict[str, Any]:
     """What the words of a `dmlcts certify` command ask for, by the closed list of its options.
 
     Returns:
-        ``product``, ``vendor``, ``backend``, ``options``, ``seed``, ``feature_level``, ``profile``, and as
-        booleans ``waived``, ``draft`` and ``signed``.
+        ``product``, ``vendor``, ``backend``, ``options``, ``seed``, ``challenge``, ``feature_level``, ``profile``, and
+        as booleans ``waived``, ``draft`` and ``signed``.
 
     Raises:
         UsageError: they are no such command.
     """
     from dmlcts.backends.registry import parse_options
     from dmlcts.specs import UsageError
+    from dmlcts.suites import evidence
 
     mend = "a certification takes the options of `dmlcts certify --help` and no others"
     if not words or words[0] != "certify" or {"-h", "--help"} & set(words):
@@ -124,6 +156,7 @@ def certify_words(words: Sequence[str]) -> dict[str, Any]:
     return named | {
         "options": dict(parse_options(given["options"])),
         "seed": int(given["seed"]),
+        "challenge": evidence.read_challenge(given["challenge"]),
         "waived": given["waivers"] is not None,
         "draft": given["draft"],
         "signed": given["key"] is not None,

@@ -24,18 +24,20 @@ from dmlcts.reports.certification.submission import (
     written,
     written_records,
 )
+from dmlcts.reports.certification.verdict import Standing
 from dmlcts.reports.journal import read_journal
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.validation import load_results
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
-from dmlcts.specs.tables import Tables
-from dmlcts.suites import certified_sweep, evidence, merging, reverifying, running
-from dmlcts.suites.bench import Bench
+from dmlcts.specs.files import read_bounded
+from dmlcts.suites import certified_sweep, evidence, evidence_failures, merging, reverifying, running
 from dmlcts.suites.runs import difference
 from dmlcts.suites.settings import Settings
 
 _MOST_LOG = 32 << 20
+_AS_VERDICT = {0: "", 1: Verdict.NOT_CONFORMANT.value, 4: Verdict.INCOMPLETE.value}
+"""What a verification's exit code says of the submission, for the command's own exit code."""
 
 
 class NotCertifiable(DmlctsError):  # noqa: N818  # it says what is so
@@ -48,6 +50,19 @@ class NotCertifiable(DmlctsError):  # noqa: N818  # it says what is so
     def __init__(self, reasons: Sequence[str]) -> None:
         super().__init__(f"this cannot be certified: {'; '.join(reasons)}; mend that, or make a draft with --draft")
         self.reasons = tuple(reasons)
+
+
+class NotVerifiable(DmlctsError):  # noqa: N818  # it says what is so
+    """A submission that its own verification does not accept.
+
+    Args:
+        because: what it says.
+    """
+
+    def __init__(self, because: str) -> None:
+        mend = "certify what a run left as it was, or run it again"
+        super().__init__(f"nothing was written: the submission would not verify: {because}; {mend}")
+        self.because = because
 
 
 @dataclass(frozen=True)
@@ -66,6 +81,7 @@ class Order:
         command: the words of the command.
         parts: the results folders of the run, where it has been run already.
         workers: how many processes pytest-xdist starts, "" for none.
+        challenge: what the verifier handed out, from which the evidence is drawn; "" for nothing.
     """
 
     settings: Settings
@@ -79,6 +95,7 @@ class Order:
     command: tuple[str, ...]
     parts: tuple[str, ...] = ()
     workers: str = ""
+    challenge: str = ""
 
     @classmethod
     def of(cls, given: Mapping[str, Any], command: Sequence[str]) -> Order:
@@ -95,6 +112,7 @@ class Order:
         return cls(
             settings, given["product"], given["vendor"], given["contact"], Path(given["output"]), given["key"],
             given["waivers"], given["draft"], tuple(command), tuple(given["parts"]), given["workers"],
+            evidence.read_challenge(given.get("challenge")),
         )  # fmt: skip
 
 
@@ -154,11 +172,13 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
         say: is told what happens, line by line.
 
     Returns:
-        The run's verdict; where it is not CONFORMANT and no draft was asked for, nothing was written.
+        The verdict of run, evidence, sweep and verification together: a draft is INCOMPLETE at best. Where the run,
+        the evidence or the sweep is not CONFORMANT and no draft was asked for, nothing was written.
 
     Raises:
         NotCertifiable: it is known before the run that this can only be a draft.
         KeyProblem: the key cannot be used.
+        NotVerifiable: what was made would not verify, as where the records of an earlier run were altered.
         BackendUnavailable, UsageError, RunStopped: as :func:`~dmlcts.suites.running.execute`.
     """
     settings = order.settings
@@ -183,7 +203,15 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     try:
         members = run_members(ran)
         say("dmlcts: gathering evidence")
-        carried, told = evidence_members(bench, settings.tables, settings.seed)
+        planned = evidence.plan(settings.tables, bench.level, settings.seed, order.challenge)
+        outputs, absent = evidence.gather(bench, planned)
+        wrong = evidence_failures.broken(planned, outputs, absent, settings.tables, settings.waivers.covering)
+        if wrong:
+            evidence_failures.tell(bench, wrong, settings, say)
+            if not order.draft:
+                say("dmlcts: nothing to certify, and nothing was written; --draft makes a draft of it")
+                return Verdict.NOT_CONFORMANT
+        carried, told = evidence_members(planned, outputs, absent)
         level = bench.level
     finally:
         bench.close()
@@ -192,7 +220,7 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     if owes_sweep(settings.tables, level):
         standing = _swept(order, level, members, say)
     if order.waivers is not None:
-        members[archive.WAIVERS] = Path(order.waivers).read_bytes()
+        members[archive.WAIVERS] = read_bounded(order.waivers, 1 << 20)
     due = reasons(verdict.value, standing)
     if due and not order.draft:
         say(f"dmlcts: nothing to certify: {'; '.join(due)}; --draft makes a draft of it")
@@ -206,17 +234,20 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
         ],
     }  # fmt: skip
     sealed = seal(members, statement, key)
+    trusted = () if key is None else (signing.raw(key),)
+    found = reverifying.verify_members(sealed, reference, None, trusted=trusted, challenge=order.challenge)
+    for line in found.text():
+        say(line)
+    if found.standing is not (Standing.DRAFT if statement["draft"] else Standing.PASS):
+        raise NotVerifiable(found.summary())
     archive.write(order.output, sealed)
     say(f"written: {order.output} ({order.output.stat().st_size / 2**20:.1f} MiB)")
-    trusted = () if key is None else (signing.raw(key),)
-    for line in reverifying.verify(order.output, reference, trusted=trusted).text():
-        say(line)
-    return _worse(verdict, standing)
+    return _worse(verdict, standing, "NOT_CONFORMANT" if wrong else "")
 
 
-def _worse(verdict: Verdict, standing: str) -> Verdict:
-    """The verdict of the run and its sweep together; ``standing`` is the sweep's where it is not CONFORMANT."""
-    found = {verdict.value, standing}
+def _worse(verdict: Verdict, *standings: str) -> Verdict:
+    """The verdict of a run and of what else was found, its sweep, say, in one word where that is not CONFORMANT."""
+    found = {verdict.value, *standings}
     known = (Verdict.NOT_CONFORMANT, Verdict.INCOMPLETE)
     return next((worst for worst in known if worst.value in found), Verdict.CONFORMANT)
 
@@ -284,10 +315,10 @@ def run_members(ran: Ran) -> dict[str, bytes]:
     } | {archive.records_name(index, count): written_records(records) for index, records in enumerate(ran.shards, 1)}
 
 
-def evidence_members(bench: Bench, tables: Tables, seed: int) -> tuple[dict[str, bytes], dict[str, Any]]:
+def evidence_members(
+    planned: Sequence[evidence.Planned], outputs: bytes, absent: Sequence[evidence.Absent]
+) -> tuple[dict[str, bytes], dict[str, Any]]:
     """The members of a submission that hold its evidence, and what its statement says of them."""
-    planned = evidence.plan(tables, bench.level, seed)
-    outputs, absent = evidence.gather(bench, planned)
     told = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
     named = [{"case": item.case, "outcome": item.outcome, "said": item.said} for item in absent]
     document = {"format": EVIDENCE_FORMAT, **told, "absent": named}
@@ -298,6 +329,7 @@ def statement_of(order: Order, results: Mapping[str, Any], reference: Reference)
     """What a submission states of itself, without its files."""
     settings = order.settings
     contact = {"contact": order.contact} if order.contact else {}
+    challenge = {"challenge": order.challenge} if order.challenge else {}
     return {
         "format": FORMAT,
         "draft": [],
@@ -312,6 +344,7 @@ def statement_of(order: Order, results: Mapping[str, Any], reference: Reference)
         "feature_level": results["feature_level"],
         "profile": settings.profile,
         "seed": settings.seed,
+        **challenge,
         "isolation": settings.isolation,
         "verdict": results["verdict"],
         "started": results["timings"]["started"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,15 +10,21 @@ from typing import Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from dmlcts.suites import certify_commands, departure_commands, report_commands, sweep_commands
+from dmlcts.suites import certify_commands, departure_commands, ending, report_commands, sweep_commands
 from dmlcts.suites.compare_commands import compare as compare_backends
 from dmlcts.suites.directml_commands import directml
+from dmlcts.suites.saying import complain, say, tell
 
 USAGE, UNAVAILABLE, NOT_CONFORMANT, INCOMPLETE = 2, 3, 1, 4
-EXIT_CODES = "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete."
+EXIT_CODES = (
+    "Exit codes: 0 conformant, 1 not conformant, 2 usage or table error, 3 backend unavailable, 4 incomplete. "
+    + ending.NO_VERDICT
+)
 _BACKEND_HELP = (
     "The implementation: a name from `dmlcts backends`, package.module:attribute, or path/to/file.py:attribute."
 )
+
+_MOST_FAULTS = 100
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -40,15 +45,51 @@ class _Group(click.Group):
             return super().invoke(context)
         except DmlctsError as error:
             _stop(error)
-        except BrokenPipeError:
-            sys.stderr.close()  # the reader went away (a pager, head); there is nobody left to tell
-            sys.exit(0)
+        except BrokenPipeError as error:
+            raise ending.Unsaid(error) from None  # click would end with 1, which is a verdict
+
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        try:
+            return super().make_context(*arguments, **more)
+        except BrokenPipeError as error:  # `--help` prints here
+            raise ending.Unsaid(error) from None
+
+    def main(self, *arguments: Any, **more: Any) -> NoReturn:
+        """Run the command line, and end with an exit code that says what happened, see :mod:`.ending`."""
+        run = super().main
+
+        def command() -> None:
+            try:
+                code = run(*arguments, **{**more, "standalone_mode": False})
+            except click.Abort:
+                raise KeyboardInterrupt from None
+            except click.ClickException as error:
+                complain_of(error)
+                sys.exit(error.exit_code)
+            sys.exit(code if isinstance(code, int) else 0)
+
+        sys.exit(ending.exit_code_of(command))
+
+
+def complain_of(error: click.ClickException) -> None:
+    """Say what is wrong with a command's words, and where its help is."""
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        tell(context.get_usage(), err=True)
+        say(f"Try '{context.command_path} --help' for help.", err=True)
+        say("", err=True)
+    say(f"Error: {error.format_message()}", err=True)
 
 
 def _stop(error: Exception) -> NoReturn:
+    from dmlcts.specs.errors import TableError
+
     unavailable = type(error).__name__ == "BackendUnavailable"
-    for line in str(error).splitlines():
-        click.echo(f"dmlcts: {line}", err=True)
+    lines = [str(fault) for fault in error.faults] if isinstance(error, TableError) else [str(error)]
+    for line in lines[:_MOST_FAULTS]:
+        complain(f"dmlcts: {line}")
+    if len(lines) > _MOST_FAULTS:
+        complain(f"dmlcts: and {len(lines) - _MOST_FAULTS:,} more faults; mend these first")
     sys.exit(UNAVAILABLE if unavailable else USAGE)
 
 
@@ -67,7 +108,9 @@ main.add_command(departure_commands.findings)
 main.add_command(report_commands.report)
 main.add_command(report_commands.diff)
 main.add_command(directml)
-for _command in (certify_commands.certify, certify_commands.verify, certify_commands.keygen):
+for _command in (
+    certify_commands.certify, certify_commands.verify, certify_commands.keygen, certify_commands.challenge,
+):  # fmt: skip
     main.add_command(_command)
 
 
@@ -136,7 +179,10 @@ def _selection_options(command: Command) -> Command:
               help="Continue the run that stopped in this results folder, with its options.")
 @click.option("--waivers", type=click.Path(), metavar="FILE",
               help="Failures that somebody answers for, as reports/CERTIFYING.md shows.")  # fmt: skip
-@click.option("-v", "--verbose", is_flag=True, help="A line for every test.")
+@click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first failing test.")
+@click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing tests.")
+@click.option("-v", "--verbose", is_flag=True, help="A line for every test, and each failure whole where it happens.")
+@click.option("-q", "--quiet", is_flag=True, help="Say only which clauses fail, and the verdict.")
 @click.pass_context
 def run(
     context: click.Context,
@@ -157,12 +203,16 @@ def run(
     shard: str | None,
     resume: str | None,
     waivers: str | None,
+    stop_at_first: bool,
+    maxfail: int | None,
     verbose: bool,
+    quiet: bool,
 ) -> None:
     r"""Judge a backend and write the records.
 
     The verdict is CONFORMANT where every clause that the feature level obliges held, NOT_CONFORMANT where one
-    did not, INCOMPLETE where one could not be checked. With a selection it is the verdict on the selection.
+    did not, INCOMPLETE where one could not be checked. With a selection it is the verdict on the selection alone;
+    what its cases show of other clauses is told beside it.
 
     \b
     dmlcts run --backend cpu
@@ -170,8 +220,9 @@ def run(
     dmlcts run --backend cpu -o feature_level=3.0 --profile full --results out
     dmlcts run --resume out
 
-    A run that was stopped, by whatever, continues with --resume: it takes the options from the folder, and refuses
-    where an option given here, a table or the suite differs. A shard's own verdict is on its part alone: INCOMPLETE
+    A run that was stopped, by whatever, continues with --resume: it takes the options from the folder, runs the
+    backend that is named there, and refuses where an option given here, a table or the suite differs. Where others
+    than you may have written the folder, name the backend again. A shard's own verdict is on its part alone: INCOMPLETE
     unless something failed.
     """
     from dmlcts.reports.outcomes import exit_code
@@ -193,14 +244,22 @@ def run(
 
         named = {name for name in context.params if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}
         settings = resumed_settings(resume, {"backend": backend, **given}, named)
+        if "backend" not in named:
+            click.echo(f"dmlcts: {resume} is of a run of {ascii(settings.backend)[1:-1]}, which is run now")
     elif backend is None:
         raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
     else:
         settings = Settings.read(backend=backend, **given)
-    click.echo(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
-    click.echo(f"  {running.shown_command(settings)}")
-    finished = running.execute(settings, workers=workers, verbose=verbose, resume=resume is not None)
+    if not quiet:
+        say(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
+        say(f"  {running.shown_command(settings)}")
+    finished = running.execute(
+        settings, workers=workers, verbose=verbose, quiet=quiet, resume=resume is not None,
+        most_failures=1 if stop_at_first else maxfail or 0,
+    )  # fmt: skip
     assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
+    if quiet:
+        report_commands.tell_briefly(settings.results, settings.tables)
     report_commands.tell_github(settings.results, settings.tables)
     if finished.complaint is not None:
         sys.exit(USAGE)  # the plugin has said it, below the summary
@@ -220,39 +279,50 @@ def _need_xdist() -> None:
 @click.option("-v", "--verbose", is_flag=True, help="Also say where each is installed from and what its device is.")
 def backends(verbose: bool) -> None:
     """List the backends: which are available here, and why the others are not."""
-    from rich.console import Console
-
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.listing import print_backends
 
-    print_backends(Console(), verbose=verbose)
+    print_backends(PlainConsole(), verbose=verbose)
 
 
 @main.command(epilog=EXIT_CODES)
 @click.argument("parts", nargs=-1, required=True, type=click.Path(), metavar="DIR…")
 @click.option("-o", "--results", "results", required=True, type=click.Path(), metavar="DIR",
-              help="Where the joined results.json, junit.xml, records.jsonl and failures/*.yaml go.")
+              help="Where the joined results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.")
 @click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that somebody answers for.")
 def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
     """Join the results folders of all shards of a run into what the whole run would have written.
 
-    Refused where a shard is missing, stands twice, did not end, or is of another run: other options, tables, seed,
-    device or version of the suite.
+    It says what the whole run would have said, and ends with its exit code. Refused where a shard is missing,
+    stands twice, did not end, or is of another run: other options, tables, seed, device or version of the suite.
     """
+    from dmlcts.reports.outcomes import exit_code
+    from dmlcts.reports.terminal import summary
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.merging import merge as join
+    from dmlcts.suites.merging import tables_of
     from dmlcts.suites.settings import valid_waivers
 
-    join(parts, results, click.echo, valid_waivers(waivers))
+    joined = join(parts, results, say, valid_waivers(waivers))
+    tables = tables_of(parts[0])
+    say("")
+    summary(joined, tables, PlainConsole(file=sys.stdout), folder=results)
+    report_commands.tell_github(Path(results), tables)
+    sys.exit(exit_code(joined["verdict"]))
 
 
 @main.command()
-@click.argument("failure", type=click.Path())
+@click.argument("failures", nargs=-1, required=True, type=click.Path(), metavar="FILE|DIR…")
 @click.option("--repeat", type=click.IntRange(1, 1_000_000), default=1, show_default=True, metavar="N",
-              help="Judge it N times: for what does not go wrong every time.")  # fmt: skip
+              help="Judge each N times: for what does not go wrong every time.")  # fmt: skip
+@click.option("--dump", type=click.Path(file_okay=False), metavar="DIR",
+              help="Write input, output and acceptable values as .npy, each case in a folder of its own.")
 @_process_options
 @_backend_options
 def replay(
-    failure: str,
+    failures: tuple[str, ...],
     repeat: int,
+    dump: str | None,
     backend: str,
     options: tuple[str, ...],
     feature_level: str | None,
@@ -261,29 +331,23 @@ def replay(
     isolation: str | None,
     timeout: str,
 ) -> None:
-    """Judge one failing case again, from a file under failures/, on this or another backend.
+    """Judge failing cases again, from files under failures/ or whole results folders, on this or another backend.
 
-    Exit code 1 where it fails, with --repeat at least once, 0 where it passes, 4 where the backend has no way to
-    express it.
+    Each is judged on a device that has run nothing yet. Exit code 1 where one fails (with --repeat at least once), else
+    4 where the backend has no way to express one, 0 where all pass.
     """
-    from dmlcts.suites.replaying import load_case, was_unsteady
-    from dmlcts.suites.replaying import replay as judge_again
+    from dmlcts.suites.replaying import failure_files
+    from dmlcts.suites.replaying import replay_all as judge_again
     from dmlcts.suites.settings import Settings
 
     settings = Settings.read(
         backend=backend, options=options, feature_level=feature_level, strict=strict, extra_tables=tables,
         isolation=isolation, timeout=timeout,
     )  # fmt: skip
-    case = load_case(failure, settings.tables)
-    bench = settings.open()
-    try:
-        said = judge_again(bench, case, shlex.join(["dmlcts", *sys.argv[1:]]), repeat)
-    finally:
-        bench.close()
-    click.echo(said.text)
-    if not said.failed and repeat == 1 and was_unsteady(failure):
-        click.echo("it did not go wrong every time when it was found: try --repeat 100")
-    sys.exit(NOT_CONFORMANT if said.failed else 0 if said.supported else INCOMPLETE)
+    where = None if dump is None else Path(dump)
+    found = judge_again(settings, failure_files(failures), tell, where, repeat)
+    failed = any(one.failed for one in found)
+    sys.exit(NOT_CONFORMANT if failed else 0 if all(one.supported for one in found) else INCOMPLETE)
 
 
 @main.command()
@@ -311,8 +375,7 @@ def probe(
     Nothing here is right or wrong; exit code 1 only where something unsafe or outside every permitted outcome
     was seen.
     """
-    from rich.console import Console
-
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.probing import fingerprint, print_fingerprint, write_fingerprint
     from dmlcts.suites.settings import Settings
 
@@ -322,10 +385,10 @@ def probe(
         isolation=isolation, timeout=timeout,
     )  # fmt: skip
     found = fingerprint(settings)
-    print_fingerprint(found, Console())
+    print_fingerprint(found, PlainConsole())
     if json_path is not None:
         write_fingerprint(found, Path(json_path))
-        click.echo(f"written: {json_path}")
+        say(f"written: {json_path}")
     sys.exit(NOT_CONFORMANT if found.unsafe else 0)
 
 
@@ -360,22 +423,21 @@ def selftest(
     """
     import os
 
-    from rich.console import Console
-
     from dmlcts.reports import killmatrix, writing
     from dmlcts.suites import proving
+    from dmlcts.suites.consoles import PlainConsole
 
     if listing:
         mutants, singles, pairs = proving.catalogues()
         for mutant in mutants:
-            click.echo(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
-        click.echo(
+            say(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
+        say(
             f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them"
         )
         return
-    proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, lambda text: click.echo(text, err=True),
+    proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, complain,
                           part=part, names=names)  # fmt: skip
-    killmatrix.print_proof(proof, Console())
+    killmatrix.print_proof(proof, PlainConsole())
     if json_path is not None:
         writing.write_json(Path(json_path), proof)
     if html_path is not None:
@@ -393,17 +455,24 @@ _tables_option = click.option("--tables", multiple=True, type=click.Path(), meta
 
 
 @spec.command()
-@click.argument("operator")
+@click.argument("name", required=False, metavar="[OPERATOR|CLAUSE]")
 @_tables_option
-def show(operator: str, tables: tuple[str, ...]) -> None:
-    """Print an operator's table for a person: `dmlcts spec show CLIP`."""
-    from rich.console import Console
+def show(name: str | None, tables: tuple[str, ...]) -> None:
+    """Print the operators, an operator's table, or clauses, for a person.
 
+    Such as `dmlcts spec show CLIP`, `dmlcts spec show tensor.strides.output`, `dmlcts spec show 'clip.cast.*'`.
+    """
     from dmlcts.specs.loading import load_tables
-    from dmlcts.suites.listing import print_operator
+    from dmlcts.suites.consoles import PlainConsole
+    from dmlcts.suites.listing import print_clauses, print_operator, print_operators
 
     loaded = load_tables(*map(Path, tables))
-    print_operator(Console(), loaded, loaded.operator(operator))
+    if name is None:
+        print_operators(PlainConsole(), loaded)
+    elif "." in name:
+        print_clauses(PlainConsole(), loaded, name)
+    else:
+        print_operator(PlainConsole(), loaded, loaded.operator(name))
 
 
 @spec.command()
@@ -416,7 +485,7 @@ def lint(paths: tuple[str, ...]) -> None:
     from dmlcts.specs.loading import load_tables
 
     loaded = load_tables(*map(Path, paths))
-    click.echo(
+    say(
         f"{len(loaded.digests)} tables, {len(loaded.clauses)} clauses, {len(loaded.operators)} operators: no fault"
     )
 
@@ -426,11 +495,17 @@ def lint(paths: tuple[str, ...]) -> None:
 @click.option("--proof", type=click.Path(), metavar="FILE",
               help="What `dmlcts selftest --json` wrote: also say how many mutants each clause alone caught.")
 def coverage(tables: tuple[str, ...], proof: str | None) -> None:
-    """List clause by clause which tests check it and how many mutants break it; exit code 1 where no test does."""
+    """List clause by clause which tests check it and how many mutants break it, and which combinations are tried.
+
+    For each operator and data type: the pairs of levels (see specs/shared/factors.yaml), those that the quick
+    profile asks for, and those that are left out, with the constraint or the cost that is the reason. Exit code 1
+    where no test checks a clause, or a pair that is asked for is missing.
+    """
     from collections import Counter
 
     from dmlcts.reports.killmatrix import load_proof, powers
     from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.combinations.listing import print_combinations
     from dmlcts.suites.listing import print_coverage
     from dmlcts.suites.proving import NoCatalogue, catalogues
     from dmlcts.suites.running import collected_clauses
@@ -440,10 +515,10 @@ def coverage(tables: tuple[str, ...], proof: str | None) -> None:
     except NoCatalogue:
         declared = None  # an installed copy has no mutants to count
     alone = None if proof is None else powers(load_proof(proof))
-    unchecked = print_coverage(
-        load_tables(*map(Path, tables)), collected_clauses(tables), click.echo, declared, alone
-    )  # fmt: skip
-    sys.exit(NOT_CONFORMANT if unchecked else 0)
+    loaded = load_tables(*map(Path, tables))
+    unchecked = print_coverage(loaded, collected_clauses(tables), say, declared, alone)
+    missed = print_combinations(loaded, say)
+    sys.exit(NOT_CONFORMANT if unchecked or missed else 0)
 
 
 @spec.command()
@@ -454,7 +529,7 @@ def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
     from dmlcts.specs.loading import load_tables
     from dmlcts.suites.listing import compare_pages
 
-    sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), click.echo) else 0)
+    sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), say) else 0)
 
 
 main.add_command(compare_backends)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from dmlcts.suites.saying import complain, say
+
 UNAVAILABLE = 3
 
 
@@ -58,13 +60,12 @@ def compare(
     dmlcts compare 'onnxruntime[opset=6]' onnxruntime --operator CLIP --html compare.html
     dmlcts compare --from comparison/cpu --from results cpu
     """
-    from rich.console import Console
-
     from dmlcts.reports.comparison import compare as document_of
     from dmlcts.reports.comparison_views import html, markdown, print_comparison
     from dmlcts.reports.writing import write_json, write_text
     from dmlcts.specs import UsageError
     from dmlcts.suites.comparing import Contender, judge_all, read_all
+    from dmlcts.suites.consoles import PlainConsole
     from dmlcts.suites.settings import Settings
 
     if not backends and not folders:
@@ -83,16 +84,16 @@ def compare(
     arguments += ["-n", workers] if workers else []
     columns = read_all(folders)
     contenders = [Contender.parse(written) for written in backends]
-    columns += judge_all(contenders, Path(results), arguments, lambda text: click.echo(text, err=True))
+    columns += judge_all(contenders, Path(results), arguments, complain)
     document = document_of(columns, settings.tables)
     for path, text in ((html_path, html), (markdown_path, markdown)):
         if path is not None:
             write_text(Path(path), text(document))
     if json_path is not None:
         write_json(Path(json_path), document)
-    print_comparison(document, Console())
+    print_comparison(document, PlainConsole())
     for written in (json_path, html_path, markdown_path):
         if written is not None:
-            click.echo(f"written: {written}")
+            say(f"written: {written}")
     if not any(column.results is not None for column in columns):
         sys.exit(UNAVAILABLE)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from dmlcts.suites.saying import say, tell
+
 _RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.json")
 
 
@@ -27,15 +29,18 @@ def write(results: str, path: str) -> None:
     """Write the departures of a run to FILE; reasons that FILE already holds are kept."""
     from dmlcts.reports import baseline as baselines
     from dmlcts.reports.validation import load_results
+    from dmlcts.reports.wording import many
 
     target = Path(path)
     known = baselines.load(target) if target.exists() else None
     made = baselines.baseline_of(load_results(results), known)
     baselines.write(made, target)
     unexplained = sum(not entry.because for entry in made.entries)
-    click.echo(f"written: {path}: {len(made.departures)} departures in {len(made.entries)} entries")
+    entries = "1 entry" if len(made.entries) == 1 else f"{len(made.entries)} entries"
+    say(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
     if unexplained:
-        click.echo(f"{unexplained} entries have no reason yet: say it under `because`")
+        said = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
+        say(f"{said} no reason yet: say it under `because`")
 
 
 @baseline.command()
@@ -45,19 +50,20 @@ def check(results: str, path: str) -> None:
     """Compare a run with FILE; exit code 1 where a departure is new or gone."""
     from dmlcts.reports import baseline as baselines
     from dmlcts.reports.validation import load_results
+    from dmlcts.reports.wording import many
 
     known = baselines.load(Path(path))
     found = baselines.compare(load_results(results), known)
     for note in found.notes:
-        click.echo(f"note: {note}")
+        say(f"note: {note}")
     for departure in found.new:
-        click.echo(f"new:  {departure}")
+        say(f"new:  {departure}")
     for departure in found.gone:
-        click.echo(f"gone: {departure}")
+        say(f"gone: {departure}")
     if found.agrees:
-        click.echo(f"as known: {len(known.departures)} departures, none new, none gone")
+        say(f"as known: {many(len(known.departures), 'departure')}, none new, none gone")
         return
-    click.echo(f"{len(found.new)} new, {len(found.gone)} gone; `dmlcts baseline write {results} {path}` accepts that")
+    say(f"{len(found.new)} new, {len(found.gone)} gone; `dmlcts baseline write {results} {path}` accepts that")
     sys.exit(1)
 
 
@@ -80,7 +86,7 @@ def findings(results: str, known: str | None, path: str | None, tables: tuple[st
     words += () if path is None else ("--markdown", path)
     text = page(load_results(results), load_tables(*map(Path, tables)), loaded, shlex.join(words))
     if path is None:
-        click.echo(text, nl=False)
+        tell(text)
     else:
         write_text(Path(path), text)
-        click.echo(f"written: {path}")
+        say(f"written: {path}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from dmlcts.suites.saying import say
+
 
 @click.group()
 def directml() -> None:
@@ -21,4 +23,4 @@ def fetch() -> None:
     from dmlcts.backends.directml.cache import cache_folder
     from dmlcts.backends.directml.fetching import fetch as fetch_library
 
-    fetch_library(cache_folder(), click.echo)
+    fetch_library(cache_folder(), say)

@@ -6,6 +6,9 @@ with layouts, ScaleBias and bulk values. `dmlcts certify` dispatches the plan an
 else; `dmlcts verify` makes the same plan, regenerates every input and judges the bytes. A forged pass needs
 right outputs.
 
+A sample that follows from a seed can be prepared before there is a device. A verifier who minds hands out a
+*challenge* beforehand, and the sample is drawn from both.
+
 Nothing here draws from a generator whose stream may change with a library: choices come from SHA-256.
 """
 
@@ -13,6 +16,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +25,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, UsageError
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import VectorOracle
@@ -37,6 +42,7 @@ SAMPLED = 32
 """How many drawn cases each operator and data type adds to its lattice."""
 
 _MOST_ELEMENTS = 1024
+_CHALLENGE_BYTES = 16
 _FACTORS = ((2.0, 0.0), (-1.0, 0.0), (0.5, -0.25), (-3.0, 7.0), (3.3333333, -2.7182817))
 _WHOLE_FACTORS = ((1.0, 0.0), (1.0, 1.0), (2.0, 3.0))
 _WIDE: tuple[lattice.Bounds, ...] = ((np.float32(-1000), np.float32(1000)), (np.float32(2), np.float32(6)))
@@ -88,26 +94,44 @@ class _Draw:
         return found
 
 
-def plan(tables: Tables, level: FeatureLevel, seed: int) -> list[Planned]:
+def new_challenge() -> str:
+    """A challenge that nobody can have known: 32 hexadecimal digits."""
+    return secrets.token_hex(_CHALLENGE_BYTES)
+
+
+def read_challenge(given: str | None) -> str:
+    """The challenge that somebody wrote; "" for none.
+
+    Raises:
+        UsageError: it is none.
+    """
+    written = (given or "").strip().lower()
+    if given is not None and not re.fullmatch(f"[0-9a-f]{{{2 * _CHALLENGE_BYTES}}}", written):
+        raise UsageError(f"{given!r} is no challenge", "give the 32 digits that `dmlcts challenge` printed")
+    return written
+
+
+def plan(tables: Tables, level: FeatureLevel, seed: int, challenge: str = "") -> list[Planned]:
     """The cases whose outputs a submission carries, in the order in which it carries them.
 
     Args:
         tables: the spec tables.
         level: the feature level; only what it obliges an implementation to accept is planned.
         seed: the run's seed, for the sample.
+        challenge: what the verifier handed out beforehand; the sample is drawn from it as well.
     """
     with np.errstate(all="ignore"):  # infinities and NaNs are values like any other here
-        return list(_plan(tables, level, seed))
+        return list(_plan(tables, level, f"{seed}/{challenge}" if challenge else str(seed), seed))
 
 
-def _plan(tables: Tables, level: FeatureLevel, seed: int) -> Iterator[Planned]:
+def _plan(tables: Tables, level: FeatureLevel, drawn: str, seed: int) -> Iterator[Planned]:
     for name in sorted(tables.operators):
         table = tables.operators[name]
         listed = {data_type for support in table.support_at(level) for data_type in support.data_types}
         for data_type in DataType:
             if data_type in listed:
                 subject = Subject(table, data_type, level, seed, thorough=True)
-                cases = [*_lattice(subject), *_sample(subject)]
+                cases = [*_lattice(subject), *_sample(subject, drawn)]
                 for kind, case in cases:
                     if _judged(case, tables, level):
                         yield Planned(f"{name} {data_type.name} {kind}", case)
@@ -190,10 +214,10 @@ def _scale_bias(table: OperatorTable) -> str | None:
     return next((item.name for item in table.attributes if item.type == "DML_SCALE_BIAS"), None)
 
 
-def _sample(subject: Subject) -> Iterator[tuple[str, Case]]:
+def _sample(subject: Subject, drawn: str) -> Iterator[tuple[str, Case]]:
     table, data_type = subject.table, subject.data_type
     for number in range(SAMPLED):
-        draw = _Draw(f"{subject.seed}/{table.operator}/{data_type.name}/{number}")
+        draw = _Draw(f"{drawn}/{table.operator}/{data_type.name}/{number}")
         name = _scale_bias(table)
         scaled = name is not None and number % 3 == 2
         attributes: dict[str, Any] = dict(draw.of(list(subject.attribute_sets(_WIDE if scaled else None))))

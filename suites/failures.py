@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -38,13 +39,36 @@ def failure_of(test: str, tables: Tables, finding: Finding, settings: Settings) 
             case.to_json(),
         )
     )
-    text = account(tables, finding, _replay(settings.results / "failures" / record.file, settings, finding.repeat))
-    return replace(
-        record, text=text, details=evidence(finding), replay=_replay(Path("failures", record.file), settings, finding.repeat)
-    )
+    here = replay_command(settings.results / "failures" / record.file, settings, finding.repeat)
+    text = account(tables, finding, here)
+    there = replay_command(Path("failures", record.file), _seen_from(settings.results, settings), finding.repeat)
+    return replace(record, text=text, details=evidence(finding), replay=there)
 
 
-def _replay(path: Path, settings: Settings, repeat: int) -> str:
+def _seen_from(folder: Path, settings: Settings) -> Settings:
+    """The settings as a command in ``folder`` has to give them: paths lead from there."""
+
+    def led(path: str) -> str:
+        if Path(path).is_absolute():
+            return path
+        try:
+            return Path(os.path.relpath(path, folder)).as_posix()
+        except ValueError:  # on another drive
+            return Path(path).absolute().as_posix()
+
+    place, colon, attribute = settings.backend.rpartition(":")
+    backend = f"{led(place)}{colon}{attribute}" if place.endswith(".py") else settings.backend
+    return replace(settings, backend=backend, extra_tables=tuple(map(led, settings.extra_tables)))
+
+
+def replay_command(path: Path, settings: Settings, repeat: int = 0) -> str:
+    """The command that judges the case in the failure file ``path`` again, as one line of a shell.
+
+    Args:
+        path: the failure file.
+        settings: how the backend was opened.
+        repeat: how often to judge it; 0 for once, without an option.
+    """
     words = ["dmlcts", "replay", path.as_posix(), "--backend", settings.backend]
     if repeat:
         words += ["--repeat", str(repeat)]

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import OperatorDesc, TensorDesc
+from dmlcts.reports.characters import one_line, quoted
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench, Execution
@@ -17,11 +18,12 @@ from dmlcts.suites.combinations.coverage import Seen
 from dmlcts.suites.expectations import Finding, Judgement
 from dmlcts.suites.hazards import hazards_of, is_wanted
 from dmlcts.suites.surviving import judge_hazard, judge_surviving, unexplained
-from dmlcts.suites.values import text_with_bits
+from dmlcts.suites.values import text, text_with_bits
 
 _MOST_LOSSES = 4
 _MOST_TIMEOUTS = 2
 _MOST_KEPT = 1 << 12
+_LARGE = 1e8  # from here on a FLOAT is written with an exponent
 _Row = tuple[str, str, str]
 
 
@@ -97,6 +99,7 @@ class Judge:
         self.bench = bench
         self.ledger = Ledger()
         self.seen = Seen(bench.tables, bench.level)
+        bench.forget()
         self._raising = raising
         self._wrong: dict[Case, Judgement] = {}
         self._lost = False
@@ -203,14 +206,15 @@ def _tensor_text(tensor: TensorDesc) -> str:
     return f"{tensor.data_type.name} {list(tensor.sizes)}, {strides}, {tensor.total_size_in_bytes} bytes"
 
 
-def attribute_text(value: Any) -> str:
-    """An attribute as a person reads it, floats with their bits."""
+def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
+    """An attribute as a person reads it, floats with their bits; beside integer elements, large ones in full."""
     if value is None:
         return "none"
     if isinstance(value, np.float32):
-        return text_with_bits(value)
-    if isinstance(value, str):
-        return value
+        large = not data_type.is_floating and np.isfinite(value) and abs(value) >= _LARGE
+        return text_with_bits(value).replace(text(value), str(int(value)), 1) if large else text_with_bits(value)
+    if isinstance(value, str | np.uint32):
+        return str(value)
     return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
 
 
@@ -234,16 +238,16 @@ def evidence(finding: Finding) -> dict[str, str]:
         told = {"tensors": _tensor_text(source) + placed}
     else:
         told = {"InputTensor": _tensor_text(source), "OutputTensor": _tensor_text(target) + placed}
-    told |= {name: attribute_text(value) for name, value in case.operator.attributes.items()}
+    told |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
     return told | dict(finding.details)
 
 
 def account(tables: Tables, finding: Finding, replay: str) -> str:
     """The full account of a finding: what was asked, what came back, why it is wrong, how to see it again."""
-    lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {finding.title}"]
+    lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {one_line(finding.title)}"]
 
     def put(label: str, said: str) -> None:
-        lines.append(f"  {label:<12} {said}")
+        lines.append(f"  {label:<12} {quoted(said)}")
 
     for label, said in evidence(finding).items():
         put(label, said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.backends.registry import available
-from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.pages import compare, identify, load_page, notes
 from dmlcts.specs.tables import Tables
 
@@ -37,18 +38,9 @@ def print_operator(console: Console, tables: Tables, operator: OperatorTable) ->
                   style="bold", markup=False, highlight=False)  # fmt: skip
     console.print(operator.summary, markup=False, highlight=False)
     console.print(f"\nformula   {operator.formula}", markup=False, highlight=False)
-    if operator.has_scale_bias:
-        console.print("ScaleBias x * scale + bias, optional, applied to x first", markup=False, highlight=False)
-    for item in operator.attributes:
-        if item.type == "FLOAT":
-            said = f"FLOAT, its cast to other types {item.cast}"
-        elif item.type == "ENUM":
-            said = " | ".join(item.enumerators)
-        else:
-            continue
-        console.print(f"{item.name:<9} {said}", markup=False, highlight=False)
     console.print(f"in place  {'permitted' if operator.in_place else 'not permitted'}", highlight=False)
     console.print(f"equal     {', '.join(operator.constraints)}\n", highlight=False)
+    _print_attributes(console, tables, operator)
     support = Table("feature level", "tensor", "dimension counts", "data types", title="Support", title_justify="left")
     for table in operator.support:
         for row in table.rows:
@@ -57,25 +49,86 @@ def print_operator(console: Console, tables: Tables, operator: OperatorTable) ->
             support.add_row(f"{table.level} and above", row.tensor, ranks, ", ".join(row.data_types))
     console.print(support)
     for clause in operator.clauses:
-        console.print(f"\n{clause.id}", style="bold", markup=False, highlight=False, end="")
-        console.print(f"  {clause.obligation}", markup=False, highlight=False)
-        console.print(f"  {clause.text}", markup=False, highlight=False)
-        source = tables.source(clause.id)
-        if clause.quotation is not None:
-            console.print(f'  "{clause.quotation.words}"', markup=False, highlight=False, style="italic")
-        console.print(
-            f"  {source.title} ({source.locale}; {source.revision})", markup=False, highlight=False, style="dim"
-        )
-        titles = {item.id: item.title for item in operator.sources}
-        for item in clause.disagreements:
-            console.print(f"  but {titles[item.source]}: {item.says}", markup=False, highlight=False)
-        if clause.permitted:
-            console.print(f"  permitted: {', '.join(clause.permitted)}", markup=False, highlight=False)
+        console.print()
+        _print_clause(console, tables, clause)
     for example in operator.examples:
         given = ", ".join(f"{name} = {value}" for name, value in example.attributes.items())
         console.print(
             f"\nexample   {given}: {list(example.inputs)} gives {list(example.outputs)}", markup=False, highlight=False
         )
+
+
+def _print_attributes(console: Console, tables: Tables, operator: OperatorTable) -> None:
+    """The attributes and limits of an operator, one a row."""
+    heads = ("attribute or limit", "values", "what becomes of it")
+    table = Table(*heads, title="Attributes and limits", title_justify="left")
+    for item in operator.attributes:
+        if item.type == "FLOAT":
+            values, said = "any FLOAT", f"cast to the tensor's type: {item.cast}"
+        elif item.type == "ENUM":
+            values, said = ", ".join(item.enumerators), "one of them"
+        else:
+            values, said = "a scale and a bias, or none", f"{item.formula or 'x * scale + bias'}, before the operator"
+        table.add_row(Text(item.name), Text(values), Text(said))
+    words = {
+        "rank_min": "dimensions, at least", "rank_max": "dimensions, at most",
+        "size_min": "a dimension's size, at least", "elements_max": "elements of a tensor, at most",
+        "offset_alignment": "offset of a binding, a multiple of",
+        "total_size_multiple": "total size in bytes, a multiple of",
+    }  # fmt: skip
+    for name, value in tables.limits.items():
+        table.add_row(Text(words.get(name, name.replace("_", " "))), Text(f"{value:,}"), Text("of every operator"))
+    console.print(table)
+
+
+def print_operators(console: Console, tables: Tables) -> None:
+    """The operators that there are tables for, one a row."""
+    table = Table("operator", "since level", "element types", "attributes", "what it does")
+    for operator in tables.operators.values():
+        types = ", ".join(data_type.name for data_type in operator.data_types)
+        attributes = ", ".join(item.name for item in operator.attributes)
+        cells = (operator.short_name, operator.introduced, types, attributes, operator.summary)
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)
+    more = "More: dmlcts spec show CLIP, dmlcts spec show clip.cast.float16"
+    console.print(more, highlight=False)
+
+
+def print_clauses(console: Console, tables: Tables, pattern: str) -> None:
+    """The clauses that an id or a glob names, each with what it is about.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = [clause for clause in tables.clauses if fnmatch.fnmatchcase(clause.id, pattern)]
+    for clause in found or [tables.clause(pattern)]:
+        _print_clause(console, tables, clause)
+        about = [operator for operator in tables.operators.values() if clause in tables.clauses_of(operator)]
+        for operator in about:
+            types = ", ".join(data_type.name for data_type in tables.data_types(clause, operator))
+            console.print(f"  about {operator.short_name} on {types}", markup=False, highlight=False, soft_wrap=True)
+        for name in clause.latitude:
+            latitude = tables.latitudes.get(name)
+            if latitude is not None:
+                said = f"  latitude {name}: {', '.join(latitude.permitted)}"
+                console.print(said, markup=False, highlight=False, soft_wrap=True)
+        console.print()
+
+
+def _print_clause(console: Console, tables: Tables, clause: Clause) -> None:
+    """A clause with its obligation, its words, its source and what disagrees with it."""
+    console.print(clause.id, style="bold", markup=False, highlight=False, end="")
+    console.print(f"  {clause.obligation}", markup=False, highlight=False)
+    console.print(f"  {clause.text}", markup=False, highlight=False)
+    source = tables.source(clause.id)
+    if clause.quotation is not None:
+        console.print(f'  "{clause.quotation.words}"', markup=False, highlight=False, style="italic")
+    console.print(f"  {source.title} ({source.locale}; {source.revision})", markup=False, highlight=False, style="dim")
+    titles = {item.id: item.title for item in tables.owner(clause.id).sources}
+    for item in clause.disagreements:
+        console.print(f"  but {titles[item.source]}: {item.says}", markup=False, highlight=False)
+    if clause.permitted:
+        console.print(f"  permitted: {', '.join(clause.permitted)}", markup=False, highlight=False)
 
 
 def print_coverage(

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from dmlcts.reports.html import page
 from dmlcts.reports.journal import NAME, Collection, Journal, JournalContent, read_journal
 from dmlcts.reports.locking import FolderLock
 from dmlcts.reports.once import told_once
@@ -18,6 +19,7 @@ from dmlcts.reports.results import RunInfo, build_results, suite_identity
 from dmlcts.reports.waivers import Waivers
 from dmlcts.reports.writing import prepare_folder, write_run
 from dmlcts.specs import DataType, FeatureLevel, UsageError
+from dmlcts.specs.tables import Tables
 from dmlcts.suites.combinations.summing import combinations_told
 from dmlcts.suites.runs import difference, key_of
 from dmlcts.suites.settings import Settings
@@ -162,14 +164,24 @@ def merge(
     try:
         prepare_folder(folder)
         _write_journal(folder, header | {"shard": None}, records)
-        written = write_run(folder, document, applied)
+        written = write_run(folder, document, applied, page(document, settings.tables))
     finally:
         if lock is not None:
             lock.release()
-    told(f"{len(parts)} shards, {len(records)} tests: {document['verdict'].replace('_', ' ')}")
+    told(f"{len(parts)} shards, {len(records)} tests")
     for path in written:
         told(f"  {path}")
     return document
+
+
+def tables_of(part: str) -> Tables:
+    """The tables that a shard rests on: those here, and the further ones that it names.
+
+    Raises:
+        DocumentError, UsageError, TableError: as :func:`merge`.
+    """
+    content = read_journal(part)
+    return Settings.of(content.header | {"shard": None}, part, str(content.path)).tables
 
 
 def _write_journal(folder: Path, header: dict[str, Any], records: Sequence[ItemRecord]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import json
-import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,12 @@ import hypothesis
 import pytest
 
 from dmlcts.backends import BackendUnavailable
+from dmlcts.reports.characters import as_text, one_line
 from dmlcts.reports.journal import Collection
 from dmlcts.reports.once import Fault, fault_of
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ItemRecord
+from dmlcts.reports.selecting import within
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.suites.bench import Bench, DeviceGone
 from dmlcts.suites.checks import Checked
@@ -27,6 +28,7 @@ from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judge import ConformanceFailure, Judge
 from dmlcts.suites.recording import item_record, publish
 from dmlcts.suites.runs import Run, key_of
+from dmlcts.suites.saying import complain
 from dmlcts.suites.settings import (
     DEFAULT_BACKEND,
     DEFAULT_RESULTS,
@@ -131,19 +133,19 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption("--backend") and not hasattr(config, "workerinput") and not config.option.collectonly:
             config.stash[_RUN].begin()
     except BackendUnavailable as error:
-        pytest.exit(str(error), returncode=_EXIT_UNAVAILABLE)
+        pytest.exit(one_line(error), returncode=_EXIT_UNAVAILABLE)
     except DmlctsError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(as_text(str(error))) from None
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Say what is judged, so that a typo shows."""
     settings = config.stash[_SETTINGS]
     chosen = "; ".join(f"{name}: {', '.join(values)}" for name, values in settings.selection.items())
-    return [
+    return [one_line(
         f"dmlcts: backend {settings.backend}, level {settings.level or 'as claimed'}, profile {settings.profile}, "
         f"seed {settings.seed}{', strict' if settings.strict else ''}{'; ' + chosen if chosen else ''}"
-    ]
+    )]  # fmt: skip
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -215,9 +217,9 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     try:
         yield run.bench
     except BackendUnavailable as error:
-        pytest.exit(str(error), returncode=_EXIT_UNAVAILABLE)
+        pytest.exit(one_line(error), returncode=_EXIT_UNAVAILABLE)
     except DmlctsError as error:
-        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+        pytest.exit(one_line(error), returncode=pytest.ExitCode.USAGE_ERROR)
     run.close_bench()
 
 
@@ -247,7 +249,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         made.conclude()
     if made is not None and made.ledger.is_empty:
         if made.ledger.unsupported:
-            pytest.skip(f"the backend cannot express it: {made.ledger.unsupported}")
+            pytest.skip(one_line(f"the backend cannot express it: {made.ledger.unsupported}"))
         if made.ledger.refused and not made.ledger.tallies:
             pytest.skip(f"not supported, and not obliged at feature level {made.bench.level}")
     return result
@@ -270,11 +272,15 @@ def pytest_runtest_makereport(
     record = item_record(item.nodeid, made, error, report, settings)
     report.user_properties.append((_RECORD, json.dumps(record.to_json())))
     if isinstance(error, ConformanceFailure):
-        report.longrepr = _told(record, item.config.stash[_FAULTS])
+        report.longrepr = as_text(_told(record, item.config.stash[_FAULTS]))
         if settings.waivers.apply([record])[0].outcome is Outcome.WAIVED:
-            report.outcome, report.wasxfail = "skipped", f"waived: {record.failures[0].title}"
+            report.outcome, report.wasxfail = "skipped", f"waived: {one_line(record.failures[0].title)}"
+        elif not within([record], settings.selection)[0].outcome.breaks_conformance:
+            report.outcome, report.wasxfail = "skipped", f"not selected: {record.failures[0].clause}"
+    elif report.failed and as_text(report.longreprtext) != report.longreprtext:
+        report.longrepr = as_text(report.longreprtext)  # an error's words may be an implementation's
     if isinstance(error, DeviceGone):
-        item.session.shouldstop = str(error)
+        item.session.shouldstop = one_line(error)
     return report
 
 
@@ -300,7 +306,7 @@ class _Collector:
     def _stopped(self, error: DmlctsError) -> None:
         """End the session: what cannot be recorded need not be judged."""
         self.run.error = error
-        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+        pytest.exit(one_line(error), returncode=pytest.ExitCode.USAGE_ERROR)
 
     def _collected(self, collection: Collection) -> None:
         if not collection.total or self.config.option.collectonly:
@@ -326,7 +332,16 @@ class _Collector:
         if counted is not None and self.run.error is None:
             self._collected(Collection(*counted))
 
+    def _told_at_once(self, report: pytest.TestReport) -> None:
+        """With `dmlcts run -v`, tell a failure where it happens."""
+        options = self.config.option
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and options.verbose > 0 and options.tbstyle == "no" and terminal is not None:
+            terminal.ensure_newline()
+            terminal.write_line(report.longreprtext)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._told_at_once(report)
         for name, value in report.user_properties:
             if name == _RECORD and self.run.error is None:
                 try:
@@ -343,14 +358,15 @@ class _Collector:
             pytest.ExitCode.INTERRUPTED,
             pytest.ExitCode.INTERNAL_ERROR,
         )
-        self.run.interrupted = stopped
+        enough = bool(session.shouldfail) and not self.run.complete  # --maxfail
+        self.run.interrupted = stopped or enough
         try:
             self.run.end()
             self.show = publish(self.run)
         except DmlctsError as error:
             self.run.error = error
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-            self.show = functools.partial(print, f"dmlcts: {error}", file=sys.stderr)
+            self.show = functools.partial(complain, f"dmlcts: {error}")
         self.run.close()
         if self.run.complaint is not None:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
@@ -359,7 +375,7 @@ class _Collector:
         if self.show is not None:
             self.show()
         if self.run.complaint is not None:
-            sys.stderr.write(f"dmlcts: {self.run.complaint}\n")
+            complain(f"dmlcts: {self.run.complaint}")
 
 
 class _Worker:

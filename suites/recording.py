@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from rich.console import Console
 
 from dmlcts.reports.html import page
 from dmlcts.reports.once import told_once
@@ -19,6 +18,7 @@ from dmlcts.reports.waivers import WaiverError
 from dmlcts.reports.writing import write_run
 from dmlcts.suites.bench import DeviceGone
 from dmlcts.suites.combinations.summing import combinations_told
+from dmlcts.suites.consoles import PlainConsole
 from dmlcts.suites.expectations import Finding
 from dmlcts.suites.failures import failure_of
 from dmlcts.suites.judge import ConformanceFailure, Judge
@@ -47,7 +47,7 @@ def item_record(
                 moved[(finding.clause, *subject)] = (least.clause, least.case.operator.name, least.case.data_type.name)
             failures.append(failure_of(test, judge.bench.tables, least, settings))
     outcome = _outcome(report, error, failures)
-    tallies = [] if judge is None else _tallies(judge, failures, moved)
+    tallies = [] if judge is None else _tallies(judge, failures, moved, settings)
     behaviours = () if judge is None else tuple(
         Behaviour(*row, behaviour, example) for row, (behaviour, example) in judge.ledger.behaviours.items()
     )  # fmt: skip
@@ -57,9 +57,16 @@ def item_record(
                                       report.longreprtext, {}))  # fmt: skip
     left_out = 0 if judge is None else judge.ledger.left_out
     combinations = () if judge is None else judge.seen.records()
+    reason = _reason(report) if outcome.did_not_run else ""
     return ItemRecord(
-        test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out, combinations
+        test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out, combinations, reason
     )  # fmt: skip
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """Why a test was skipped, in its own words."""
+    told = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    return told.removeprefix("Skipped: ")
 
 
 def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:
@@ -88,12 +95,15 @@ def _tallies(
     judge: Judge,
     failures: list[FailureRecord],
     moved: dict[tuple[str, str, str], tuple[str, str, str]],
+    settings: Settings,
 ) -> list[ClauseTally]:
     tallies = judge.ledger.tallies
     counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in tallies.items()}
     for origin, target in moved.items():
         failed = counted[origin][2]
         counted[origin][2] = 0
+        if failed and failed == counted[origin][0] and not settings.selects_clause(target[0]):
+            del counted[origin]  # not one case came right: nothing is known of the clause that was selected
         row = counted.setdefault(target, [failed, 0, 0])
         row[0] = max(row[0], failed)
         row[2] += failed
@@ -152,7 +162,7 @@ def publish(run: Run) -> Callable[[], None]:
     run.verdict = Verdict(results["verdict"])
 
     def show() -> None:
-        console = Console(file=sys.stdout)
+        console = PlainConsole(sys.stdout)
         console.print()
         summary(results, settings.tables, console, folder=folder, written=written)
 

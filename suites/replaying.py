@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dmlcts.reports.characters import one_line
 from dmlcts.reports.validation import load_failure
 from dmlcts.specs import UsageError
 from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
+from dmlcts.suites.element_tables import Dispatch, dispatches, dump, table
 from dmlcts.suites.expectations import EXPECTATIONS, WITHOUT_DISPATCH
+from dmlcts.suites.failures import replay_command
 from dmlcts.suites.judge import account
+from dmlcts.suites.settings import Settings
 from dmlcts.suites.surviving import judge_surviving
 
 _MOST_BYTES = 1 << 31
@@ -20,11 +25,38 @@ _MOST_BYTES = 1 << 31
 
 @dataclass(frozen=True)
 class Replay:
-    """What replaying came to: whether the case fails, the account of it, and whether the backend can express it."""
+    """What replaying a case came to.
+
+    Attributes:
+        failed: whether it fails.
+        text: the account of it.
+        supported: whether the backend can express it.
+        dispatches: its dispatches, with what the oracle says of them.
+    """
 
     failed: bool
     text: str
     supported: bool = True
+    dispatches: tuple[Dispatch, ...] = ()
+
+
+def failure_files(paths: Sequence[str]) -> list[str]:
+    """The failure files that paths name: files, folders of them, and results folders; each once.
+
+    Raises:
+        UsageError: a folder holds none.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        folder = Path(path)
+        if not folder.is_dir():
+            found[path] = None
+            continue
+        inside = sorted((folder / "failures").glob("*.yaml")) or sorted(folder.glob("*.yaml"))
+        if not inside:
+            raise UsageError(f"{path} holds no failure files", "give files under failures/, or a results folder")
+        found |= dict.fromkeys(map(str, inside))
+    return list(found)
 
 
 def load_case(path: str | Path, tables: Tables) -> Case:
@@ -76,17 +108,70 @@ def replay(bench: Bench, case: Case, command: str, repeat: int = 1) -> Replay:
     judgements = [judge_surviving(bench, case) for _ in range(repeat)]
     wrong = sum(bool(one.findings) for one in judgements)
     judgement = next((one for one in judgements if one.findings), judgements[0])
+    seen = tuple(dispatches(bench, case, judgement.executions))
     if judgement.findings:
-        told = "\n\n".join(account(bench.tables, finding, command) for finding in judgement.findings)
-        return Replay(True, f"{told}\n\n{_times(wrong, repeat)}" if repeat > 1 else told)
+        parts = [account(bench.tables, finding, command) for finding in judgement.findings]
+        parts += ["\n".join(lines) for lines in (table(case, dispatch) for dispatch in seen) if len(lines) > 2]
+        parts += [_times(wrong, repeat)] if repeat > 1 else []
+        return Replay(True, "\n\n".join(parts), dispatches=seen)
     subject = f"{case.operator.name} on {case.data_type.name}"
     if judgement.unsupported is not None:
-        return Replay(False, f"{subject}: not supported by the backend: {judgement.unsupported}", supported=False)
+        because = one_line(judgement.unsupported)
+        return Replay(False, f"{subject}: not supported by the backend: {because}", supported=False)
     if judgement.refused:
         return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
     said = f"{subject}: passes, {judgement.elements} elements judged ({case.clause})"
-    return Replay(False, f"{said}\n{_times(0, repeat)}" if repeat > 1 else said)
+    return Replay(False, f"{said}\n{_times(0, repeat)}" if repeat > 1 else said, dispatches=seen)
 
 
 def _times(wrong: int, repeat: int) -> str:
     return f"wrong {wrong} of {repeat} times"
+
+
+def replay_all(
+    settings: Settings,
+    paths: Sequence[str],
+    say: Callable[[str], object],
+    folder: Path | None = None,
+    repeat: int = 1,
+) -> list[Replay]:
+    """Judge the cases in failure files, each on a newly opened device, and say what came of them.
+
+    Args:
+        settings: how the backend is opened.
+        paths: the failure files.
+        say: is given what a user reads, a case at a time.
+        folder: where inputs, outputs and acceptable values are written; ``None`` for nowhere.
+        repeat: how often each is judged.
+
+    Raises:
+        DocumentError, UsageError: a file holds no case that can be run; nothing has been judged then.
+        BackendUnavailable: the backend cannot run here.
+    """
+    cases = [load_case(path, settings.tables) for path in paths]
+    found = []
+    for path, case in zip(paths, cases, strict=True):
+        bench = settings.open()
+        try:
+            command = replay_command(Path(path), settings, repeat if repeat > 1 else 0)
+            said = replay(bench, case, command, repeat)
+        finally:
+            bench.close()
+        if len(paths) > 1:
+            say(f"== {path}")
+        say(said.text)
+        if not said.failed and repeat == 1 and was_unsteady(path):
+            say("it did not go wrong every time when it was found: try --repeat 100")
+        if folder is not None:
+            place = folder / Path(path).stem if len(paths) > 1 else folder
+            written = dump(place, case, said.dispatches)
+            say(f"written: {', '.join(map(str, written))}" if written else "nothing to dump: no dispatch to judge")
+        if len(paths) > 1:
+            say("")
+        found.append(said)
+    if len(paths) > 1:
+        failing = sum(one.failed for one in found)
+        unable = sum(not one.supported for one in found)
+        said_unable = f", {unable} not supported" if unable else ""
+        say(f"{len(found)} cases: {failing} fail, {len(found) - failing - unable} pass{said_unable}")
+    return found

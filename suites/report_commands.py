@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dmlcts.suites.saying import say, tell
+
 if TYPE_CHECKING:
     from dmlcts.specs.tables import Tables
 
@@ -52,7 +54,7 @@ def report(
     if markdown:
         summary = summaries.summary(document, loaded)
         if markdown == "-":
-            click.echo(summary, nl=False)
+            tell(summary)
         else:
             writing.write_text(Path(markdown), summary)
     if junit:
@@ -61,7 +63,7 @@ def report(
         writing.write_json(Path(badge), badges.badge(document))
     for written in (html, markdown, junit, badge):
         if written and written != "-":
-            click.echo(f"written: {written}")
+            say(f"written: {written}")
 
 
 @click.command()
@@ -90,12 +92,22 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
     if markdown and markdown != "-":
         writing.write_text(Path(markdown), differences.markdown(found, loaded))
     if json_path == "-":
-        click.echo(printed, nl=False)
+        tell(json.dumps(found, indent=2))
     elif markdown == "-":
-        click.echo(differences.markdown(found, loaded), nl=False)
+        tell(differences.markdown(found, loaded))
     else:
-        click.echo(differences.text(found, loaded), nl=False)
+        tell(differences.text(found, loaded))
     sys.exit(1 if found["regression"] else 0)
+
+
+def tell_briefly(folder: Path, tables: Tables) -> None:
+    """Print which clauses a run found to fail, and its verdict, and nothing else."""
+    from rich.console import Console
+
+    from dmlcts.reports.terminal import summary
+    from dmlcts.reports.validation import load_results
+
+    summary(load_results(folder), tables, Console(file=sys.stdout), folder=folder, brief=True)
 
 
 def tell_github(folder: Path, tables: Tables) -> None:
@@ -111,4 +123,4 @@ def tell_github(folder: Path, tables: Tables) -> None:
     from dmlcts.reports.validation import load_results
 
     path = markdown.append_to_step(markdown.summary(load_results(folder), tables))
-    click.echo(f"summary appended: {path}")
+    say(f"summary appended: {path}")

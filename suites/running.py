@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shlex
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,11 +24,18 @@ class RunStopped(DmlctsError):  # noqa: N818  # it says what happened; nothing h
     """pytest ended before there was anything to give a verdict on."""
 
 
-def pytest_arguments(settings: Settings, *, workers: str = "", verbose: bool = False) -> list[str]:
-    """The arguments with which pytest does the same as ``dmlcts run``."""
+def pytest_arguments(
+    settings: Settings, *, workers: str = "", verbose: bool = False, most_failures: int = 0
+) -> list[str]:
+    """The arguments with which pytest does the same as ``dmlcts run``.
+
+    Failures are told in the summary, in the order of causes; with ``verbose`` each is told whole where it happens.
+    """
     found = ["-p", "dmlcts.suites.plugin", "-c", str(HERE / "run.ini"), "-p", "no:cacheprovider"]
     found += ["-v"] if verbose else ["-q"]
-    found += ["--no-header", "--disable-warnings", "-r", "N"]
+    found += ["--no-header", "--disable-warnings", "-r", "N", "--tb", "no"]
+    if most_failures:
+        found += ["--maxfail", str(most_failures)]
     if workers:
         found += ["-n", workers]
     modules = sorted(str(path) for path in HERE.glob("test_*.py"))
@@ -38,8 +48,9 @@ def shown_command(settings: Settings) -> str:
 
 
 def execute(
-    settings: Settings, *, workers: str = "", verbose: bool = False, quiet: bool = False, resume: bool = False
-) -> Run:
+    settings: Settings, *, workers: str = "", verbose: bool = False, quiet: bool = False, resume: bool = False,
+    most_failures: int = 0,
+) -> Run:  # fmt: skip
     """Judge the backend that the settings name.
 
     Args:
@@ -48,6 +59,7 @@ def execute(
         verbose: a line for every test.
         quiet: nothing on standard output; for callers that print what they need of the records.
         resume: continue the run whose journal the results folder holds.
+        most_failures: stop after so many failing tests; 0 for never.
 
     Returns:
         The finished run: its records and its verdict.
@@ -61,12 +73,17 @@ def execute(
     run = Run(settings, resume=resume)
     try:
         run.begin()  # before pytest starts, so that what is wrong with folder or backend is said in one line
-        with _silenced(quiet):
-            status = pytest.main(pytest_arguments(settings, workers=workers, verbose=verbose), plugins=[Named(run)])
+        arguments = pytest_arguments(settings, workers=workers, verbose=verbose, most_failures=most_failures)
+        with _silenced(quiet), _storage_elsewhere():
+            if resume:
+                print(f"dmlcts: {run.already}")  # noqa: T201  # what a user reads before the first test
+            status = pytest.main(arguments, plugins=[Named(run)])
     finally:
         run.close()
     if run.error is not None:
         raise run.error
+    if run.verdict is None and status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt  # before there was anything to publish
     if run.verdict is None:
         raise RunStopped(
             "nothing was judged: the selection is empty" if status == pytest.ExitCode.NO_TESTS_COLLECTED
@@ -85,6 +102,37 @@ class Named:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Register before the plugin configures itself."""
         config.pluginmanager.register(self.run, "dmlcts-run")
+
+
+@contextlib.contextmanager
+def _storage_elsewhere() -> Iterator[None]:
+    """Keep what Hypothesis stores, which no run reads again, out of the current folder, in all processes of a run."""
+    with tempfile.TemporaryDirectory(prefix="dmlcts-") as folder, _environment("HYPOTHESIS_STORAGE_DIRECTORY", folder):
+        _forget_storage()
+        try:
+            yield
+        finally:
+            _forget_storage()
+
+
+def _forget_storage() -> None:
+    """Let Hypothesis look again where it stores; it is not imported for that, pytest has to do so first."""
+    configuration = sys.modules.get("hypothesis.configuration")
+    if configuration is not None:
+        configuration.set_hypothesis_home_dir(None)
+
+
+@contextlib.contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 @contextlib.contextmanager
@@ -109,9 +157,27 @@ def collected_tests() -> list[str]:
     return found
 
 
+_TAKEN_OVER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Pytest as it is: nothing of the environment adds options or plugins, and what is written goes away."""
+    kept = {name: os.environ.pop(name) for name in _TAKEN_OVER if name in os.environ}
+    known = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    try:
+        with tempfile.TemporaryDirectory(prefix="dmlcts-collect-") as folder, contextlib.chdir(folder):
+            yield
+    finally:
+        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+        os.environ.update(kept if known is None else {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": known})
+
+
 def _collect(settings: Settings, collector: object) -> None:
+    """Collect the tests; what they are follows from the suite alone, wherever and by whomever it is asked."""
     arguments = [*pytest_arguments(settings), "--collect-only"]
-    with _silenced(True):
+    with _silenced(True), _undisturbed():
         status = pytest.main(arguments, plugins=[collector, Named(Run(settings))])
     if status != pytest.ExitCode.OK:
         raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")

@@ -17,6 +17,7 @@ from dmlcts.reports.waivers import WaiverError
 from dmlcts.reports.writing import prepare_folder
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
 from dmlcts.suites.bench import Bench
+from dmlcts.suites.disclosing import disclose
 from dmlcts.suites.settings import Settings
 
 _NAMES = {
@@ -25,6 +26,7 @@ _NAMES = {
     "profile": "the profile", "seed": "the seed", "strict": "--strict", "extra_tables": "the further tables",
     "isolation": "the isolation", "timeout": "the time limit", "shard": "the shard", "specs": "the spec tables",
     "suite": "the suite's version", "device": "the device", "level": "the level that is judged",
+    "plan": "what is swept",
 }  # fmt: skip
 
 
@@ -137,6 +139,7 @@ class Run:
 
     def header(self) -> dict[str, Any]:
         """What the run is: what has to be the same for its parts to belong together, and when it began."""
+        disclose(self.bench)
         bench = self.bench
         return {
             "schema": SCHEMA,
@@ -206,6 +209,16 @@ class Run:
     def complete(self) -> bool:
         """Whether every test that was collected has been recorded."""
         return self.collection is not None and len(self.done) >= self.collection.items
+
+    @property
+    def already(self) -> str:
+        """How much of a resumed run was done before, in words."""
+        done = len(self.done)
+        if self.collection is None:
+            return f"{done} tests of {self.settings.results} were done before"
+        left = self.collection.items - done
+        said = f"{done} of {self.collection.items} tests of {self.settings.results} were done before"
+        return f"{said}; {f'{left} are left' if left > 0 else 'none is left'}"
 
     def end(self) -> None:
         """Note that the run came to its end, where it did.

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from dmlcts.suites.saying import complain
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -19,18 +21,20 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 )  # fmt: skip
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the samples of 64-bit types.")
 @click.option("--results", default="results", show_default=True, type=click.Path(), metavar="DIR",
-              help="Where sweep.json, sweep.html, the journal and failures/*.yaml go.")  # fmt: skip
+              help="Where sweep.json, sweep.html, the journal and failures/sweep-*.yaml go.")  # fmt: skip
 @click.option(
     "--resume", type=click.Path(), metavar="DIR", help="Go on with the sweep that was stopped in this folder."
 )
 @click.option("-n", "workers", type=click.IntRange(0), default=0, metavar="N",
-              help="Processes, each with its device (default: up to four for the cpu backend, else one).")  # fmt: skip
+              help="Judging processes, each with its device (default: up to four for cpu, else one).")  # fmt: skip
 @click.option("--lanes", type=click.IntRange(0), default=0, metavar="N",
-              help="Tensors in flight on a device (default: one for the cpu backend, else up to four).")  # fmt: skip
+              help="Tensors in flight on a device (default: two for cpu, else up to four).")  # fmt: skip
 @click.option("--tensor-elements", type=click.IntRange(0, 1 << 24), default=0, metavar="N",
               help="Elements of a tensor (default: whichever of some sizes is quickest).")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(1), default=600.0, show_default=True, metavar="S",
+@click.option("--timeout", type=click.FloatRange(1, 86400), default=600.0, show_default=True, metavar="S",
               help="Seconds that a block may take before its process is ended.")  # fmt: skip
+@click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
+              help="Judge in a process in which no code of the implementation runs, or in one with it.")  # fmt: skip
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Spread the blocks over the workers of a Dask scheduler (tcp://…)."
 )
@@ -51,13 +55,15 @@ def sweep(
     lanes: int,
     tensor_elements: int,
     timeout: float,
+    isolation: str,
     scheduler: str | None,
     no_compiled: bool,
 ) -> None:
     r"""Judge every input: all 2^32 of a 32-bit type, for a list of bounds, in every mode.
 
     64-bit types: the boundary lattice and a seeded sample. FLOAT16 bounds: all 63,488 finite ones.
-    Ctrl-C stops; --resume goes on.
+    Ctrl-C stops; --resume DIR goes on, with the same options, device, tables and version. Each judging process has the
+    implementation in a further one beside it; with --isolation none they share one, and sweep.json says so.
 
     \b
     dmlcts sweep --backend cpu --operator ROUND --data-type FLOAT32
@@ -67,7 +73,7 @@ def sweep(
     from dmlcts.reports.outcomes import exit_code
     from dmlcts.suites.settings import Settings
     from dmlcts.suites.sweeping import showing
-    from dmlcts.suites.sweeping.conducting import Sweep, conduct
+    from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
     from dmlcts.suites.sweeping.processes import Processes
     from dmlcts.suites.sweeping.record import publish
     from dmlcts.suites.sweeping.workers import Crew, Orders
@@ -75,24 +81,25 @@ def sweep(
     folder = results if resume is None else resume
     settings = Settings.read(
         backend=backend, options=options, results=folder, operators=operators, data_types=data_types,
-        feature_level=feature_level, seed=seed, strict=strict, extra_tables=tables,
+        feature_level=feature_level, seed=seed, strict=strict, extra_tables=tables, isolation=isolation,
     )  # fmt: skip
     orders = Orders(
         backend, tuple(options), folder, feature_level or "", strict, tuple(tables), lanes, tensor_elements,
-        not no_compiled,
+        not no_compiled, isolation, timeout,
     )  # fmt: skip
     crew: Crew
     if scheduler is None:
-        crew = Processes(orders, workers, timeout)
+        crew = Processes(orders, workers)
     else:
         from dmlcts.suites.sweeping.cluster import Cluster
 
-        crew = Cluster(orders, scheduler, timeout)
+        crew = Cluster(orders, scheduler)
     try:
         swept = Sweep.planned(settings, crew.describe(), profile)
-        with showing.progress(swept, crew.size) as told:
-            conduct(swept, crew, told, resume=resume is not None)
-        record, written = publish(swept, crew.size)
+        with held(swept, resume=resume is not None) as journal:
+            with showing.progress(swept, crew.size) as told:
+                conduct(swept, crew, told, journal)
+            record, written = publish(swept, crew.size)
     finally:
         crew.close()
     showing.summary(record, written)
@@ -116,6 +123,8 @@ def sweep(
     metavar="N",
     help="Processes of the sweeps (default: as `sweep`).",
 )
+@click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
+              help="As `sweep`: what is swept in a process of its own, or in one with the judge.")  # fmt: skip
 @click.option("--run/--no-run", "ordinary", default=True, show_default=True, help="Also time an ordinary quick run.")
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the figures as JSON.")
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown, for a README.")
@@ -125,6 +134,7 @@ def bench(
     rounds: int,
     share: int,
     workers: int,
+    isolation: str,
     ordinary: bool,
     json_path: str | None,
     markdown: bool,
@@ -145,7 +155,7 @@ def bench(
     from dmlcts.suites.sweeping.ordinary import ordinary_run
 
     def told(text: str) -> None:
-        click.echo(f"dmlcts: {text}", err=True)
+        complain(f"dmlcts: {text}")
 
     figures = benchmarks.yardsticks_and_judging(rounds, os.cpu_count() or 1, told)
     for operator, data_type, targets, bar in (
@@ -153,11 +163,11 @@ def bench(
     ):  # fmt: skip
         figures.append(
             benchmarks.swept(backend, options, operator, data_type, told, workers=workers, share=share,
-                             targets=targets, bar=bar)
+                             targets=targets, bar=bar, isolation=isolation)
         )  # fmt: skip
     figures.append(
         benchmarks.swept(backend, options, "ROUND", "FLOAT32", told, workers=workers, share=share, compiled=False,
-                         bar=benchmarks.SWEEP_BAR)
+                         bar=benchmarks.SWEEP_BAR, isolation=isolation)
     )  # fmt: skip
     timed = None
     if ordinary:

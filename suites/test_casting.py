@@ -149,6 +149,17 @@ def _adopted(bound: np.float32, taken: int, data_type: DataType) -> str:
     return "becomes 0" if taken == 0 else f"becomes {taken}"
 
 
+def _stored(bound: np.float32, stored: int, data_type: DataType) -> str:
+    """How the result of a maximum in a wider type came into the integer type."""
+    limits = np.iinfo(data_type.numpy)
+    if stored == int(limits.max):
+        return "saturated"
+    span = 1 << limits.bits
+    if np.isfinite(bound) and (int(bound) - stored) % span == 0:
+        return "wrapped"
+    return "by way of a 32-bit integer" if not np.isnan(bound) else f"as {stored}"
+
+
 def _characterise_bounds(subject: Subject, judge: Judge, clause: str, bounds: Iterable[np.float32], kind: str) -> None:
     inputs = lattice.inputs(subject.data_type)
     low, high = lattice.limits_as_float(subject.data_type)
@@ -159,9 +170,12 @@ def _characterise_bounds(subject: Subject, judge: Judge, clause: str, bounds: It
             run = judge.run(case)
             if run is None:
                 return
-            _, casts = adopted_oracle(judge.bench, case, run)
-            behaviour = f"{kind} bound {_adopted(bound, casts[name], subject.data_type)}"
-            judge.characterise(clause, case.operator, behaviour, f"{name} = {text(bound)} acts as {casts[name]}")
+            oracle, casts = adopted_oracle(judge.bench, case, run)
+            behaviour, example = _adopted(bound, casts[name], subject.data_type), f"acts as {casts[name]}"
+            if oracle.judge(run.x, run.output).size:  # accepted all the same: no single bound does this
+                behaviour = f"acts in a wider type, stored {_stored(bound, int(run.output[0]), subject.data_type)}"
+                example = f"gives {run.output[0]} for every input"
+            judge.characterise(clause, case.operator, f"{kind} bound {behaviour}", f"{name} = {text(bound)} {example}")
 
 
 @checks("{op}.cast.out-of-range")

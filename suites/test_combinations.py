@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from dmlcts.suites.cases import Case
 from dmlcts.suites.checks import checks
+from dmlcts.suites.combinations.recipe import Recipe
 from dmlcts.suites.combinations.rows import planned_cases
 from dmlcts.suites.judge import Judge
 from dmlcts.suites.subjects import Subject
@@ -23,10 +24,10 @@ LAYOUTS = (
 
 
 def _cases(subject: Subject, judge: Judge, *, scaled: bool) -> Iterator[Case]:
-    for case in planned_cases(subject, judge.bench.tables):
-        assert case.recipe is not None
-        if (case.recipe.by_factor.get("scale-bias", "none") != "none") == scaled:
-            yield case
+    def mine(recipe: Recipe) -> bool:
+        return (recipe.level("scale-bias") in (None, "none")) != scaled
+
+    return planned_cases(subject, judge.bench.tables, mine)
 
 
 @checks("tensor.position", *LAYOUTS)

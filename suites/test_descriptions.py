@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.suites import lattice
 from dmlcts.suites.cases import Case
 from dmlcts.suites.checks import checks
 from dmlcts.suites.judge import Judge
@@ -77,39 +79,40 @@ test_types_and_ranks_of_level_6_0 = _level_test("6-0")
 test_types_and_ranks_of_level_6_2 = _level_test("6-2")
 
 
+def _refused_or_right(subject: Subject, judge: Judge, clause: str, ranks: list[int]) -> None:
+    """The type at these ranks may be refused; where it is accepted it must be right. What happens is named."""
+    values = np.concatenate([subject.distinct(389), lattice.inputs(subject.data_type)])
+    stream = Values.of(values, subject.data_type)
+    answers: dict[str, list[int]] = {"refuses": [], "accepts": []}
+    for rank in ranks:
+        outer = SIZES[: rank - 1]
+        sizes = (*outer, -(-len(values) // math.prod(outer)))  # every value at least once
+        operators = [subject.describe(sizes, attributes) for attributes in (subject.revealing(), subject.attributes())]
+        refused = [judgement.refused for judgement in judge.all(Case(one, stream, clause) for one in operators)]
+        answers["refuses" if all(refused) else "accepts"].append(rank)
+    behaviour = " and ".join(f"{answer} ranks {seen}" for answer, seen in answers.items() if seen)
+    judge.characterise(clause, operators[0], behaviour)
+
+
 @checks("{op}.support.unlisted")
-def test_unlisted_types_are_refused(subject: Subject, judge: Judge) -> None:
-    """A type that no level's table lists is refused at every rank; the first listed type is the control."""
+def test_unlisted_types_are_characterised(subject: Subject, judge: Judge) -> None:
+    """A type that no level's table lists may be refused; where it is accepted it must be right."""
     if not subject.table.support_at(subject.level):
         pytest.skip(f"{subject.table.short_name} is not part of feature level {subject.level}")
-    clause = subject.clause("support.unlisted")
-    for rank in (1, 4, 8):
-        _refused(subject, judge, clause, _packed(subject, SIZES[:rank]), _packed(subject, SIZES[:rank]))
-    control = Subject(subject.table, subject.table.data_types[0], subject.level, subject.seed, subject.thorough)
-    sizes = _obliged_sizes(control)
-    operator = _description(control, _packed(control, sizes), _packed(control, sizes))
-    judge(_case(control, clause, operator, "accepted"))
+    _refused_or_right(subject, judge, subject.clause("support.unlisted"), [1, 4, 8])
 
 
 @checks("{op}.support.later-level")
 def test_later_levels_are_characterised(subject: Subject, judge: Judge) -> None:
     """What only a later level lists may be refused; where it is accepted it must be right."""
-    clause = subject.clause("support.later-level")
-    answers: dict[str, list[int]] = {"refuses": [], "accepts": []}
-    operator = None
-    for rank in range(1, 9):
-        if not subject.table.listed(subject.data_type, rank):
-            continue
-        if subject.table.obliged(subject.data_type, rank, subject.level):
-            continue
-        operator = subject.describe(SIZES[:rank], subject.revealing())
-        stream = Values.of(subject.distinct(389), subject.data_type)
-        judgement = judge(Case(operator, stream, clause))
-        answers["refuses" if judgement.refused else "accepts"].append(rank)
-    if operator is None:
+    later = [
+        rank for rank in range(1, 9)
+        if subject.table.listed(subject.data_type, rank)
+        and not subject.table.obliged(subject.data_type, rank, subject.level)
+    ]  # fmt: skip
+    if not later:
         pytest.skip(f"no level after {subject.level} adds anything for {subject}")
-    behaviour = " and ".join(f"{answer} ranks {ranks}" for answer, ranks in answers.items() if ranks)
-    judge.characterise(clause, operator, behaviour)
+    _refused_or_right(subject, judge, subject.clause("support.later-level"), later)
 
 
 @checks("{op}.constraint.data-type")

@@ -75,14 +75,11 @@ def test_nan_bound_is_characterised(subject: Subject, judge: Judge) -> None:
 def _nan_bound_effect(run: Execution, attributes: dict[str, Any]) -> str:
     if np.isnan(run.output).all():
         return "gives NaN"
-    low, high = (attributes.get(name, NAN) for name in ("Min", "Max"))
-    ignored = run.x
-    if not np.isnan(high):
-        ignored = np.minimum(ignored, run.x.dtype.type(high))
-    if not np.isnan(low):
-        ignored = np.maximum(ignored, run.x.dtype.type(low))
-    if np.array_equal(run.output, ignored):
-        return "is ignored"
+    for bound, what in ((NAN, "is ignored"), (np.float32(0), "acts as 0")):
+        taken = {name: bound if np.isnan(value) else value for name, value in attributes.items() if value is not None}
+        low, high = (run.x.dtype.type(taken.get(name, NAN)) for name in ("Min", "Max"))
+        if np.array_equal(run.output, np.fmax(np.fmin(run.x, high), low)):  # which ignore a NaN
+            return what
     return "gives " + ", ".join(f"{text(value)} for {text(x)}" for x, value in zip(run.x, run.output, strict=True))
 
 
@@ -109,25 +106,41 @@ def test_sign_of_zero_is_characterised(subject: Subject, judge: Judge) -> None:
     judge.characterise(case.clause, case.operator, behaviour, example)
 
 
+def _subnormal_bounds(inputs: np.ndarray) -> list[lattice.Bounds]:
+    """Bounds around the subnormals, and bounds that are subnormal, on both sides and on one."""
+    largest = np.float32(inputs[np.argmax(inputs)])
+    below = np.float32(np.nextafter(inputs.max(), inputs.dtype.type(0)))
+    zero, one = np.float32(0), np.float32(1)
+    return [(-one, one), (-largest, largest), (-below, below), (below, one), (-one, -below), (zero, one), (-one, zero)]
+
+
+@checks("{op}.subnormal.float16")
+def test_float16_subnormals_are_kept(subject: Subject, judge: Judge) -> None:
+    """Subnormal inputs, bounds and results keep every bit, among normal neighbours."""
+    inputs = lattice.subnormals(subject.data_type)
+    clause = subject.clause("subnormal.float16")
+    judge.all(
+        subject.case(clause, inputs, attributes) for attributes in subject.attribute_sets(_subnormal_bounds(inputs))
+    )
+
+
 @checks("{op}.subnormal")
 def test_subnormals_are_characterised(subject: Subject, judge: Judge) -> None:
     """Subnormal inputs, bounds and results are kept or flushed to zero; normal neighbours are kept."""
     inputs = lattice.subnormals(subject.data_type)
-    largest = np.float32(inputs[np.argmax(inputs)])
-    below = np.float32(np.nextafter(inputs.max(), inputs.dtype.type(0)))
-    pairs = [(np.float32(-1), np.float32(1)), (-largest, largest), (-below, below), (below, np.float32(1))]
-    flushed: list[str] = []
-    for attributes in subject.attribute_sets(pairs):
+    seen: dict[str, str] = {}
+    for attributes in subject.attribute_sets(_subnormal_bounds(inputs)):
         case = subject.case(subject.clause("subnormal"), inputs, attributes)
         run = judge.run(case)
         if run is None:
             return
         kept = _strict(judge, case).acceptance(run.x).admits(run.output)
-        if not kept.all():
-            first = int(np.flatnonzero(~kept)[0])
-            flushed.append(f"{_attributes(attributes)}: {text(run.x[first])} gives {text_with_bits(run.output[first])}")
-    behaviour = "subnormals are flushed to zero" if flushed else "subnormals are kept"
-    judge.characterise(case.clause, case.operator, behaviour, flushed[0] if flushed else "")
+        for first in np.flatnonzero(~kept):
+            what = "are flushed to zero" if run.output[first] == 0 else "are taken for zero in comparisons"
+            example = f"{_attributes(attributes)}: {text(run.x[first])} gives {text_with_bits(run.output[first])}"
+            seen.setdefault(f"subnormals {what}", example)
+    for behaviour, example in (seen or {"subnormals are kept": ""}).items():
+        judge.characterise(case.clause, case.operator, behaviour, example)
 
 
 def _strict(judge: Judge, case: Case) -> VectorOracle:

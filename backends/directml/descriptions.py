@@ -78,6 +78,9 @@ class Description:
             U32.from_address(base + offset).value = int(value.view(np.uint32))
         elif kind in _MODES:
             modes = _MODES[kind]
+            if isinstance(value, np.uint32):  # a number without a name: the library says what it makes of it
+                setattr(members, name, int(value.astype(np.int32)))
+                return
             if not isinstance(value, str) or value not in modes:
                 raise InvalidArgument(f"{name} is {value!r}, not one of {', '.join(modes)}")
             setattr(members, name, modes[value])

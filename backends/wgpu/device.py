@@ -223,7 +223,7 @@ def _layout_violations(operator: OperatorDesc) -> list[str]:
     for name, tensor in operator.tensors.items():
         if any(stride < 0 for stride in tensor.element_strides):
             strides = list(tensor.element_strides)
-            found.append(f"tensor.strides: {name} has strides {strides}, which are unsigned in DirectML")
+            found.append(f"{name} has strides {strides}, which are unsigned in DirectML")
     output = operator.output
     if any(size > 1 and not stride for size, stride in zip(output.sizes, output.element_strides, strict=True)):
         found.append("tensor.strides.zero-output: several elements of OutputTensor would be written to one place")

@@ -1,7 +1,9 @@
 """The submission's ZIP file: written deterministically, read as what it is, the work of a stranger.
 
-Nothing is ever extracted to disk. Names come from a closed list, sizes are bounded before and while a member
-is unpacked, and whatever a ZIP file can say that a submission has no use for is refused.
+Nothing is ever extracted to disk. Names come from a closed list, sizes are bounded before anything is read, and
+members are stored as they are, not compressed: every library compresses otherwise, and a small file can unpack to
+a large one. So equal members have one file and no other: whatever else a ZIP file can say is refused, and the
+file is written anew from its members and compared with what was given.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import io
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -16,6 +19,7 @@ from pathlib import Path
 
 from dmlcts.reports.writing import write_bytes
 from dmlcts.specs import DmlctsError
+from dmlcts.specs.files import read_bounded
 
 STATEMENT, SIGNATURE, RESULTS, LOG = "statement.json", "statement.sig", "results.json", "log.txt"
 ENVIRONMENT, WAIVERS, SWEEP = "environment.json", "waivers.yaml", "sweep.json"
@@ -25,15 +29,15 @@ MOST_SHARDS = 64
 
 _MEBIBYTE = 1 << 20
 _MOST_BYTES = {
-    STATEMENT: _MEBIBYTE, SIGNATURE: 1024, RESULTS: 64 * _MEBIBYTE, LOG: 64 * _MEBIBYTE, ENVIRONMENT: _MEBIBYTE,
-    WAIVERS: _MEBIBYTE, SWEEP: 16 * _MEBIBYTE, EVIDENCE: 4 * _MEBIBYTE, OUTPUTS: 64 * _MEBIBYTE,
+    STATEMENT: _MEBIBYTE, SIGNATURE: 1024, RESULTS: 32 * _MEBIBYTE, LOG: 32 * _MEBIBYTE, ENVIRONMENT: _MEBIBYTE,
+    WAIVERS: _MEBIBYTE, SWEEP: 16 * _MEBIBYTE, EVIDENCE: 4 * _MEBIBYTE, OUTPUTS: 48 * _MEBIBYTE,
 }  # fmt: skip
-_MOST_RECORDS = 128 * _MEBIBYTE
-_MOST_PACKED = 30 * _MEBIBYTE
-_MOST_UNPACKED = 256 * _MEBIBYTE
-_MOST_RATIO, _ANY_RATIO_BELOW = 400, 4 * _MEBIBYTE
+_MOST_RECORDS = 32 * _MEBIBYTE
+_MOST_PACKED = 64 * _MEBIBYTE
 _MOST_MEMBERS = 16 + MOST_SHARDS
-_CHUNK = 1 << 16
+_MOST_DIRECTORY = 128 * _MOST_MEMBERS  # bytes of the central directory: an entry of ours has less than 80
+_MODE = (stat.S_IFREG | 0o644) << 16
+_END = struct.Struct("<4s4H2LH")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -67,7 +71,7 @@ def pack(members: Mapping[str, bytes]) -> bytes:
         ArchiveError: a member is not one of a submission's, or is too large for one.
     """
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(members):
             most = most_bytes(name)
             if most is None:
@@ -75,9 +79,8 @@ def pack(members: Mapping[str, bytes]) -> bytes:
             if len(members[name]) > most:
                 raise ArchiveError(f"{name} is larger than {most >> 20} MiB", "report this as a fault of dmlcts")
             information = zipfile.ZipInfo(name, _EPOCH)
-            information.compress_type = zipfile.ZIP_DEFLATED
             information.create_system = 3
-            information.external_attr = (stat.S_IFREG | 0o644) << 16
+            information.external_attr = _MODE
             archive.writestr(information, members[name])
     packed = stream.getvalue()
     if len(packed) > _MOST_PACKED:
@@ -102,15 +105,15 @@ def read(path: str | Path) -> dict[str, bytes]:
     Raises:
         ArchiveError: it cannot be read, or is no submission.
     """
-    path = Path(path)
     try:
-        if path.stat().st_size > _MOST_PACKED:
-            raise ArchiveError(f"{path} is larger than {_MOST_PACKED >> 20} MiB")
-        packed = path.read_bytes()
+        packed = read_bounded(path, _MOST_PACKED)
     except FileNotFoundError:
         raise ArchiveError(f"{path} does not exist", "give the file that `dmlcts certify` wrote") from None
-    except OSError as error:
-        raise ArchiveError(f"{path} cannot be read ({error.strerror})", "give a file that can be") from None
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise ArchiveError(f"{path} cannot be read ({said})", "give a file that can be") from None
+    if len(packed) > _MOST_PACKED:
+        raise ArchiveError(f"{path} is larger than {_MOST_PACKED >> 20} MiB")
     return unpack(packed)
 
 
@@ -120,22 +123,33 @@ def unpack(packed: bytes) -> dict[str, bytes]:
     Raises:
         ArchiveError: it is no ZIP file, or holds anything that a submission does not.
     """
+    _check_end(packed)
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             entries = archive.infolist()
-            _check_entries(entries, archive.comment)
-            if packed[-22:-18] != b"PK\x05\x06" or min((entry.header_offset for entry in entries), default=0):
-                raise ArchiveError("has something before or after the ZIP file")
-            return {entry.filename: _member(archive, entry) for entry in entries}
+            _check_entries(entries)
+            members = {entry.filename: archive.read(entry) for entry in entries}
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
         raise ArchiveError(f"is no ZIP file that can be read ({error})") from None
+    if pack(members) != packed:
+        raise ArchiveError("is not written as `dmlcts certify` writes it: it holds something beside its members")
+    return members
 
 
-def _check_entries(entries: list[zipfile.ZipInfo], comment: bytes) -> None:
+def _check_end(packed: bytes) -> None:
+    """Refuse, before anything is read, a file that does not end as a ZIP file of ours, or has too many entries."""
+    if len(packed) < _END.size or packed[-_END.size :][:4] != b"PK\x05\x06":
+        raise ArchiveError("is no ZIP file that can be read, or has something after its end")
+    _, _, _, _, count, directory, start, _ = _END.unpack(packed[-_END.size :])
+    if count > _MOST_MEMBERS or directory > _MOST_DIRECTORY:
+        raise ArchiveError(f"holds {count} members; a submission has at most {_MOST_MEMBERS}")
+    if start + directory + _END.size != len(packed) or packed[:4] != b"PK\x03\x04":
+        raise ArchiveError("is no ZIP file that can be read, or has something before its beginning")
+
+
+def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
     if len(entries) > _MOST_MEMBERS:
         raise ArchiveError(f"holds {len(entries)} members; a submission has at most {_MOST_MEMBERS}")
-    if comment:
-        raise ArchiveError("carries a comment, which a submission has no use for")
     seen = set()
     for entry in entries:
         name = entry.orig_filename
@@ -152,23 +166,9 @@ def _check_entries(entries: list[zipfile.ZipInfo], comment: bytes) -> None:
             raise ArchiveError(f"holds {name!r} as something else than a plain file")
         if entry.flag_bits & 0x1:
             raise ArchiveError(f"holds {name!r} encrypted")
-        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ArchiveError(f"holds {name!r} compressed with method {entry.compress_type}")
+        if entry.compress_type != zipfile.ZIP_STORED:
+            raise ArchiveError(f"holds {name!r} compressed; a submission's members are stored as they are")
         if entry.file_size > most:
             raise ArchiveError(f"holds {name!r} of {entry.file_size:,} bytes; it may have {most:,}")
-        if entry.file_size > _ANY_RATIO_BELOW and entry.file_size > _MOST_RATIO * max(entry.compress_size, 1):
-            raise ArchiveError(f"holds {name!r} compressed more than {_MOST_RATIO}:1, which no record is")
-    if sum(entry.file_size for entry in entries) > _MOST_UNPACKED:
-        raise ArchiveError(f"holds more than {_MOST_UNPACKED >> 20} MiB unpacked")
-
-
-def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Unpack one member, never more of it than its directory entry says, which was checked."""
-    parts, size = [], 0
-    with archive.open(entry) as stream:
-        while part := stream.read(_CHUNK):
-            size += len(part)
-            if size > entry.file_size:
-                raise ArchiveError(f"holds {entry.filename!r} with more bytes than it says")
-            parts.append(part)
-    return b"".join(parts)
+    if sum(entry.file_size for entry in entries) > _MOST_PACKED:
+        raise ArchiveError("holds members that lie over one another")

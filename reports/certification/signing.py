@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dmlcts.specs import DmlctsError
+from dmlcts.specs.files import read_bounded
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -71,11 +72,10 @@ def generate(private: Path, public: Path) -> str:
 
 def _read(path: str | Path) -> bytes:
     try:
-        with Path(path).open("rb") as stream:
-            return stream.read(_MOST_KEY_BYTES)
-    except OSError as error:
+        return read_bounded(path, _MOST_KEY_BYTES)
+    except (OSError, ValueError) as error:
         mend = "give a file that `dmlcts keygen` wrote"
-        raise KeyProblem(f"{path} cannot be read ({error.strerror})", mend) from None
+        raise KeyProblem(f"{path} cannot be read ({getattr(error, 'strerror', None) or error})", mend) from None
 
 
 def load_private(path: str | Path) -> Ed25519PrivateKey:

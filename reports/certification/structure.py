@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from dmlcts.reports.certification import archive, signing
@@ -37,6 +37,8 @@ class Context:
         submission: the submission.
         reference: the verifier's own suite and tables.
         now: the verifier's clock.
+        challenge: what the verifier handed out beforehand; "" for nothing.
+        day: the day on which waivers have to hold; ``None`` for the clock's.
         trusted: the public keys that the verifier trusts, 32 bytes each.
     """
 
@@ -44,6 +46,8 @@ class Context:
     reference: Reference
     now: datetime
     trusted: tuple[bytes, ...] = ()
+    day: date | None = None
+    challenge: str = ""
 
     @property
     def statement(self) -> dict[str, Any]:
@@ -212,7 +216,7 @@ def moment(text: str) -> datetime | None:
 
 
 def check_clock(context: Context) -> Said:
-    """The run began, ended and was submitted in this order, in our time, and no test outlasted it."""
+    """The run began, ended and was submitted in this order, in our time, took some, and no test outlasted it."""
     names = ("started", "finished", "made")
     moments = [moment(context.statement[name]) for name in names]
     if None in moments:
@@ -222,6 +226,7 @@ def check_clock(context: Context) -> Said:
     faults = []
     if not started <= finished <= made:
         faults.append("it ended before it began, or was submitted before it ended")
+    short = started == finished or not any(record.seconds for record in context.submission.records)
     if started < _EARLIEST:
         faults.append(f"it began {started:%Y-%m-%d}, before there was a suite")
     if made > context.now + _SKEW:
@@ -233,8 +238,24 @@ def check_clock(context: Context) -> Said:
     if slowest > (finished - started + _TOLERANCE).total_seconds():
         faults.append(f"a test took {slowest:.0f} s, longer than the run")
     yield from ((Status.FAIL, fault) for fault in faults)
-    if not faults:
+    if short:
+        yield _wrong(context, "the run, or every test of it, took no time at all")
+    elif not faults:
         yield Status.PASS, f"{(finished - started).total_seconds():.0f} s, begun {started:%Y-%m-%d}"
+
+
+def check_challenge(context: Context) -> Said:
+    """The evidence is drawn from the challenge that the verifier handed out, where one was."""
+    stated, given = context.statement.get("challenge", ""), context.challenge
+    if given and stated != given:
+        said = f"challenge {stated}" if stated else "no challenge"
+        yield Status.FAIL, f"the evidence is drawn from {said}, not from the one that was handed out"
+    elif given:
+        yield Status.PASS, "the evidence is drawn from the challenge that was handed out"
+    elif stated:
+        yield Status.PASS, f"drawn from challenge {stated}; who handed it out is not known here"
+    else:
+        yield Status.PASS, "none: nothing says that the evidence was not prepared beforehand"
 
 
 def check_shards(context: Context) -> Said:
@@ -265,7 +286,7 @@ def check_shards(context: Context) -> Said:
 
 
 def check_waivers(context: Context) -> Said:
-    """The waivers held when the run began, fit the device, and are those that the results name."""
+    """The waivers held when the run began, hold today, fit the device, and are those that the results name."""
     given, results = context.submission.waivers, context.submission.results
     named = results.get("waivers", [])
     if not given.entries:
@@ -280,14 +301,35 @@ def check_waivers(context: Context) -> Said:
         return
     started = moment(context.statement["started"])
     try:
-        given.check_run(context.reference.tables, context.reference.version, (started or context.now).date())
+        begun = (started or context.now).date()
+        given.check_run(context.reference.tables, context.reference.version, begun)
+        day = context.day or max(context.now.date(), begun)
+        given.check_run(context.reference.tables, context.reference.version, day, begun)
         given.check_device(results["device"])
         given.check_matched(results)
     except WaiverError as error:
         yield Status.FAIL, str(error)
         return
-    used = sum(len(waiver["waived"]) for waiver in named)
-    yield Status.PASS, f"{len(named)} waivers cover {used} rows; a person has to agree with their reasons"
+    used = sum(row["outcome"] == Outcome.WAIVED.value for row in rows_told(context.submission))
+    on = "" if context.day is None else f", as of {context.day}"
+    yield Status.PASS, f"{len(named)} waivers cover {used} rows{on}; a person has to agree with their reasons"
+
+
+def rows_told(submission: Submission) -> tuple[dict[str, Any], ...]:
+    """The results' clause rows; a row whose sweep fails under a waiver is waived as well."""
+    sweep, given = submission.sweep, submission.waivers
+    swept = {
+        (row["id"], row["operator"], row["data_type"]) for row in (sweep or {"clauses": ()})["clauses"]
+        if row["outcome"] == Outcome.FAIL.value
+    }  # fmt: skip
+    waived = {row for row in swept if given.covering(*row) is not None}
+
+    def told(row: Mapping[str, Any]) -> dict[str, Any]:
+        clean = row["outcome"] in (Outcome.PASS.value, Outcome.CHARACTERISED.value)
+        hidden = clean and (row["id"], row["operator"], row["data_type"]) in waived
+        return {**row, "outcome": Outcome.WAIVED.value if hidden else row["outcome"]}
+
+    return tuple(told(row) for row in submission.results["clauses"])
 
 
 def check_draft(context: Context) -> Said:
@@ -385,6 +427,7 @@ CHECKS: Mapping[str, Check] = {
     "level": check_level,
     "device": check_device,
     "clock": check_clock,
+    "challenge": check_challenge,
     "shards": check_shards,
     "waivers": check_waivers,
     "draft": check_draft,

@@ -14,7 +14,7 @@ from dmlcts.reports import waivers as waiving
 from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.archive import ArchiveError
 from dmlcts.reports.records import ItemRecord, RecordError
-from dmlcts.reports.validation import parse_document, parse_yaml, validate_results
+from dmlcts.reports.validation import parse_document, parse_yaml, validate_results, values_in
 from dmlcts.specs import DmlctsError
 
 FORMAT, EVIDENCE_FORMAT, ENVIRONMENT_FORMAT = "dmlcts/submission/1", "dmlcts/evidence/1", "dmlcts/environment/1"
@@ -22,6 +22,7 @@ _NEEDED = (
     archive.STATEMENT, archive.RESULTS, archive.LOG, archive.ENVIRONMENT, archive.EVIDENCE, archive.OUTPUTS,
 )  # fmt: skip
 _MOST_LINE = 8 << 20
+_MOST_VALUES = 1_500_000
 
 
 def written(document: Mapping[str, Any]) -> bytes:
@@ -78,6 +79,9 @@ class Submission:
             raise ArchiveError(f"lacks {', '.join(missing)}")
         if not any(archive.RECORDS.fullmatch(name) for name in self.members):
             raise ArchiveError("lacks records")
+        documents = (data for name, data in self.members.items() if name not in (archive.OUTPUTS, archive.LOG))
+        if sum(map(values_in, documents)) > _MOST_VALUES:
+            raise ArchiveError(f"may hold more than {_MOST_VALUES:,} values")
 
     def _document(self, name: str, schema: str) -> dict[str, Any]:
         return parse_document(self.members[name], schema, name)

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dmlcts.reports.characters import escaped, one_line
+from dmlcts.reports.waivers import with_waived
+
 
 class Status(enum.StrEnum):
     """How one check ended."""
@@ -62,11 +65,13 @@ class Verification:
         lines: in the order of the checks.
         draft: whether the submission calls itself a draft.
         about: what the submission says of itself, by label; empty where it cannot be read.
+        rows: the clause rows of its results, those that a waiver covers marked ``waived``; empty where none count.
     """
 
     lines: tuple[Line, ...]
     draft: bool
     about: Mapping[str, str]
+    rows: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def standing(self) -> Standing:
@@ -86,9 +91,14 @@ class Verification:
     def text(self) -> Iterator[str]:
         """The lines for a terminal, the standing last."""
         for line in self.lines:
-            yield f"{line.status}  {line.check:<10} {line.said}"
+            yield f"{line.status}  {line.check:<10} {one_line(line.said)}"
         yield ""
-        yield f"{self.standing}: {self.summary()} (exit code {self.exit_code})"
+        yield f"{self.words}: {one_line(self.summary())} (exit code {self.exit_code})"
+
+    @property
+    def words(self) -> str:
+        """The standing, and what waivers leave out of it: "PASS with 2 waived clauses (3 of 786 rows, 0.4 %)"."""
+        return with_waived(self.standing.value, self.rows)
 
     def summary(self) -> str:
         """The standing in half a sentence."""
@@ -109,21 +119,13 @@ class Verification:
         Args:
             name: what to call the submission.
         """
-        lines = [f"# Submission {_cell(name)}: {self.standing}", "", f"{_cell(self.summary()).capitalize()}.", ""]
-        lines += ["| | |", "|---|---|", *(f"| {label} | {_cell(said)} |" for label, said in self.about.items()), ""]
+        lines = [f"# Submission {escaped(name)}: {self.words}", "", f"{escaped(self.summary()).capitalize()}.", ""]
+        lines += ["| | |", "|---|---|", *(f"| {label} | {escaped(said)} |" for label, said in self.about.items()), ""]
         lines += ["| check | | |", "|---|---|---|"]
-        lines += [f"| {line.check} | **{line.status}** | {_cell(line.said)} |" for line in self.lines]
+        lines += [f"| {line.check} | **{line.status}** | {escaped(line.said)} |" for line in self.lines]
         used = sorted({line.status for line in self.lines})
         lines += ["", *(f"- **{status}**: {_MEANING[status]}" for status in used), ""]
         return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    """A stranger's text inside Markdown: no markup, no HTML, one line."""
-    plain = " ".join(text.split())
-    for character in "\\`*_[]|#":
-        plain = plain.replace(character, f"\\{character}")
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def about(statement: Mapping[str, Any]) -> dict[str, str]:

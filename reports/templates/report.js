@@ -43,6 +43,11 @@
       count[0] += shown ? 1 : 0;
       count[1] += 1;
     }
+    const narrowed = names.some((name) => state[name]);
+    for (const rest of document.querySelectorAll("details.rest")) {
+      rest.hidden = !rest.querySelector("details.failure:not([hidden])");
+      if (narrowed && !rest.hidden) rest.open = true; // what was looked for must not lie folded
+    }
     for (const note of document.querySelectorAll("[data-nothing]")) {
       const count = counts[note.dataset.nothing];
       note.hidden = !count || count[0] > 0;
@@ -126,7 +131,7 @@
 
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details.failure:not([open])")];
+    opened = [...document.querySelectorAll("details.failure:not([open]), details.rest:not([open])")];
     for (const one of opened) one.open = true;
   });
   addEventListener("afterprint", () => {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -53,6 +55,11 @@ class Format:
         """The pattern of the finite number of largest magnitude, positive."""
         return self.infinity - 1
 
+    @cached_property
+    def smallest_normal(self) -> Fraction:
+        """The smallest normal number."""
+        return _power_of_two(self.min_exponent)
+
     def is_subnormal(self, bits: int) -> bool:
         """Whether the pattern is a subnormal number: exponent field 0, and not a zero."""
         return 0 < bits & (self.sign_bit - 1) < 1 << self.trailing_bits
@@ -65,30 +72,40 @@ class Format:
         """The number that a pattern stands for; ``None`` for a NaN."""
         return _decode(self, bits)
 
-    def exponent(self, magnitude: Fraction) -> int:
-        """The exponent of the numbers around ``magnitude``, as if there were no largest number."""
-        if magnitude == 0:
+    def exponent(self, dividend: int, divisor: int) -> int:
+        """The exponent of the numbers around a magnitude, as if there were no largest number."""
+        if dividend == 0:
             return self.min_exponent
-        dividend, divisor = magnitude.numerator, magnitude.denominator
         exponent = dividend.bit_length() - divisor.bit_length()
-        if dividend << max(-exponent, 0) < divisor << max(exponent, 0):  # magnitude < 2^exponent
+        if dividend << max(-exponent, 0) < divisor << max(exponent, 0):  # the magnitude is below 2^exponent
             exponent -= 1
         return max(exponent, self.min_exponent)
 
     def round(self, datum: Datum) -> int:
-        """The nearest number's pattern: ties to even, overflow to infinity, the sign kept (rn16, rn32)."""
+        """The nearest number's pattern: ties to even, overflow to infinity, the sign kept (rn16, rn32, rn64)."""
+        return self._encoded(datum, quotient_half_even, self.infinity)
+
+    def toward_zero(self, datum: Datum) -> int:
+        """The nearest number's pattern among those of no greater magnitude, the sign kept (rz16).
+
+        A finite number beyond the range becomes the largest finite one, an infinity itself.
+        """
+        return self._encoded(datum, operator.floordiv, self.largest)
+
+    def _encoded(self, datum: Datum, quotient: Callable[[int, int], int], beyond: int) -> int:
+        """The pattern of a number whose significand ``quotient`` rounds; ``beyond`` where it is out of range."""
         sign = self.sign_bit if datum.negative else 0
         if datum.infinite:
             return sign | self.infinity
-        magnitude = abs(datum.fraction)
-        exponent = self.exponent(magnitude)
-        shift = self.trailing_bits - exponent  # the significand is magnitude * 2^shift
-        significand = quotient_half_even(magnitude.numerator << max(shift, 0), magnitude.denominator << max(-shift, 0))
+        dividend, divisor = abs(datum.fraction.numerator), datum.fraction.denominator
+        exponent = self.exponent(dividend, divisor)
+        shift = self.trailing_bits - exponent  # the significand is the magnitude times 2^shift
+        significand = quotient(dividend << max(shift, 0), divisor << max(-shift, 0))
         if significand == 1 << self.precision:  # rounded up to the next power of two
             significand >>= 1
             exponent += 1
         if exponent > self.max_exponent:
-            return sign | self.infinity
+            return sign | beyond
         if significand < 1 << self.trailing_bits:  # a zero or a subnormal: exponent field 0
             return sign | significand
         field = exponent + self.max_exponent
@@ -99,7 +116,7 @@ class Format:
 
         The infinities are numbers here: beyond the largest finite number they are the neighbour outwards.
         """
-        spacing = _power_of_two(self.exponent(abs(datum.fraction)) - self.trailing_bits)
+        spacing = _power_of_two(self.exponent(*abs(datum.fraction).as_integer_ratio()) - self.trailing_bits)
         steps = datum.fraction / spacing
         below = Datum(datum.negative, math.floor(steps) * spacing)
         above = Datum(datum.negative, math.ceil(steps) * spacing)
@@ -136,3 +153,4 @@ def _decode(form: Format, bits: int) -> Datum | None:
 
 BINARY16 = Format("FLOAT16", precision=11, max_exponent=15)
 BINARY32 = Format("FLOAT32", precision=24, max_exponent=127)
+BINARY64 = Format("FLOAT64", precision=53, max_exponent=1023)

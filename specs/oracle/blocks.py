@@ -63,7 +63,7 @@ class FastFormula:
         oracle: whose formula, attributes and strictness count.
         size: the most elements of a piece.
         number: ``min`` and ``max`` prefer a number to NaN.
-        flushed: subnormal inputs, bounds and results are zero; for floating-point types without ``strict``.
+        flushed: subnormal inputs, bounds and results are zero; for FLOAT32 without ``strict``.
 
     Raises:
         Unsupported: use :meth:`VectorOracle.expected`.
@@ -86,7 +86,9 @@ class FastFormula:
         }
         self._tiny: np.floating[Any] | None = None
         if flushed:
-            self._tiny = self._work.type(np.finfo(self._data_type.numpy).smallest_normal)
+            if self._data_type is not DataType.FLOAT32 or self._strict:
+                raise Unsupported("nothing but FLOAT32 may be flushed, and not with strict")
+            self._tiny = self._work.type(np.finfo(np.float32).smallest_normal)
             self._attributes = {
                 name: value * 0 if abs(value) < self._tiny else value for name, value in self._attributes.items()
             }
@@ -154,7 +156,9 @@ class FastFormula:
         return lambda x: apply(operand(x), out=target[: x.size])
 
     def _half_away(self, operand: Step, target: Array) -> Step:
-        """trunc(x + copysign(1/2, x)) in FLOAT64, where the sum is exact or too large to matter."""
+        """trunc(x + copysign(1/2, x)) in FLOAT64, where the sum of narrower types is exact or too large to matter."""
+        if self._work.itemsize > np.dtype(np.float32).itemsize:
+            raise Unsupported("round_half_away of FLOAT64: the sum rounds")
         wide, half = self._scratch(np.dtype(np.float64)), self._scratch(np.dtype(np.float64))
 
         def rounded(x: Array) -> Array:
@@ -256,7 +260,7 @@ class BlockJudge:
     @cached_property
     def _flushed(self) -> FastFormula | None:
         """What flushing every subnormal gives."""
-        useful = self._fast is not None and self._data_type.is_floating and not self.oracle.strict
+        useful = self._fast is not None and self._data_type is DataType.FLOAT32 and not self.oracle.strict
         return FastFormula(self.oracle, PIECE, flushed=True) if useful else None
 
     def certifies(self, first: int, x: Array, output: Array, poison: int) -> bool:

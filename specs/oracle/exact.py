@@ -1,8 +1,9 @@
 """The exact oracle: one element at a time, in Python integers and ``fractions.Fraction``.
 
 It follows the rules of ``specs/README.md`` ("What the oracle accepts") word by word and prefers being
-obviously right to being fast; the rule numbers in the docstrings below are those of that page. It rests on
-``real_number``, ``binary_format`` and ``value_sets``, shares no code with the vectorised oracle, and no
+obviously right to being fast; the rule numbers in the docstrings below are those of that page. ScaleBias has
+its modules, ``exact_floating_scale_bias`` and ``exact_integer_scale_bias``; all rest on ``real_number``,
+``binary_format``, ``value_sets`` and ``integer_range``. No code is shared with the vectorised oracle, and no
 floating-point arithmetic decides anything here: a ``float`` occurs only as one of the two infinities, and in
 messages.
 """
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +23,13 @@ from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Expression, Name, Number, choose
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, Format
+from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64, Format
+from dmlcts.specs.oracle.exact_floating_scale_bias import FloatingScaleBias
+from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
+from dmlcts.specs.oracle.integer_range import IntegerRange
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.specs.oracle.real_number import INTEGRAL, Datum, infinity
-from dmlcts.specs.oracle.value_sets import Arithmetic, Member, Values
+from dmlcts.specs.oracle.value_sets import NAN, Arithmetic, Values
 
 
 def _float_attribute(operator: OperatorDesc, name: str) -> int:
@@ -69,7 +74,7 @@ def _exact_number(value: float) -> Datum:
 
 
 class _FloatingOracle:
-    """Rules 1 to 7 and "with ``--strict``" for FLOAT32 and FLOAT16 tensors."""
+    """Rules 1 to 6 and "with ``--strict``" for floating-point tensors."""
 
     def __init__(
         self,
@@ -88,7 +93,7 @@ class _FloatingOracle:
         }
         self.attribute_values: Values = frozenset().union(*self.attributes.values())
         pair = _scale_bias(table, operator)
-        self.paths = () if pair is None else tuple(self._paths(*pair))
+        self.scale_bias = None if pair is None else FloatingScaleBias(self.arithmetic, *pair)
 
     @staticmethod
     def _documented(table: OperatorTable, name: str) -> bool:
@@ -100,48 +105,17 @@ class _FloatingOracle:
         arithmetic, form = self.arithmetic, self.arithmetic.form
         datum = BINARY32.decode(bits)
         if datum is None:
-            return arithmetic.closed({None})
-        if form is BINARY32:
-            return arithmetic.closed({bits})
+            return NAN if self.strict else NAN | arithmetic.zeros
+        if form is not BINARY16:
+            return arithmetic.closed({form.convert(bits, BINARY32)})
         nearest = form.round(datum)
         if datum.infinite or self.strict:
             return arithmetic.closed({nearest})
         if abs(datum.fraction) >= 65520:
-            largest = form.largest | (form.sign_bit if datum.negative else 0)
-            return arithmetic.closed({nearest, largest})
+            return arithmetic.closed({nearest, form.toward_zero(datum)})
         if documented:
             return arithmetic.closed({nearest})
         return arithmetic.closed(form.neighbours(datum))
-
-    def _paths(self, scale: int, bias: int) -> Iterable[tuple[Arithmetic, Values, Values, bool]]:
-        """Rule 4: the paths of ScaleBias, each with its arithmetic, scale, bias, and whether it is fused."""
-        binary32 = Arithmetic(BINARY32, self.strict)
-        exact = [binary32.closed({binary32.member(bits)}) for bits in (scale, bias)]
-        if self.strict:
-            return [(binary32, exact[0], exact[1], False)]
-        ways = [(binary32, exact[0], exact[1])]
-        if self.arithmetic.form is BINARY16:
-            rounded = [BINARY16.convert(bits, BINARY32) for bits in (scale, bias)]
-            in_16 = [self.arithmetic.closed({member}) for member in rounded]
-            in_32 = [binary32.closed({BINARY32.convert(member, BINARY16)}) for member in rounded]
-            ways += [(self.arithmetic, in_16[0], in_16[1]), (binary32, in_32[0], in_32[1])]
-        return [(*way, fused) for way in ways for fused in (False, True)]
-
-    def _scaled(self, x: Values) -> Values:
-        """Rule 4: every g that one of the paths gives, rounded to the tensor's type."""
-        if not self.paths:
-            return x
-        tensor = self.arithmetic
-        results: set[Member] = set()
-        for arithmetic, scale, bias, fused in self.paths:
-            operand = arithmetic.converted(x, tensor.form)
-            if fused:
-                g = arithmetic.apply(arithmetic.fused_multiply_add, operand, scale, bias)
-            else:
-                product = arithmetic.apply(arithmetic.multiply, operand, scale)
-                g = arithmetic.apply(arithmetic.add, product, bias)
-            results |= tensor.converted(g, arithmetic.form)
-        return frozenset(results)  # closed, for each path's are
 
     def _evaluate(self, expression: Expression, x: Values) -> Values:
         """Rule 5: the formula over value sets."""
@@ -158,23 +132,19 @@ class _FloatingOracle:
         raise _undefined(expression)
 
     def acceptable(self, bits: int) -> Acceptable:
-        """The formula over the input (rules 2, 4 and 5) with what rules 6 and 7 add."""
-        x = self._scaled(self.arithmetic.closed({self.arithmetic.member(bits)}))
+        """The formula over the input (rules 2, 4 and 5) with what rule 6 adds."""
+        x = self.arithmetic.closed({self.arithmetic.member(bits)})
+        if self.scale_bias is not None:
+            x = self.scale_bias.applied(x)
         outcomes = self._evaluate(self.formula, x)
-        if not self.strict:
-            if None in x:  # rule 6
-                outcomes |= self.attribute_values | {None}
-            if None in self.attribute_values:  # rule 7
-                outcomes |= self.attribute_values | x | {None}
+        if None in x and not self.strict:  # rule 6
+            outcomes |= self.attribute_values | NAN
         patterns = frozenset(member for member in outcomes if member is not None)
         return Acceptable(patterns, any_nan=None in outcomes)
 
 
 class _IntegerOracle:
     """The rules of "Integer tensors" for every integer type."""
-
-    exact_limit = 1 << 24
-    """Up to here FLOAT32 represents every integer, so that ScaleBias is exact either way."""
 
     def __init__(
         self,
@@ -187,9 +157,7 @@ class _IntegerOracle:
         self.strict = strict
         self.formula = formula
         self.data_type = data_type
-        self.width = 8 * data_type.itemsize
-        self.lowest = -(1 << self.width - 1) if data_type.is_signed else 0
-        self.highest = self.lowest + (1 << self.width) - 1
+        self.integers = IntegerRange.of(data_type)
         self.attributes: dict[str, frozenset[int]] = {}
         for attribute in table.attributes:
             if attribute.type == "FLOAT":
@@ -197,12 +165,7 @@ class _IntegerOracle:
                 values = self._attribute(attribute.name, bits, attribute.cast == "documented")
                 self.attributes[attribute.name] = values
         pair = _scale_bias(table, operator)
-        self.has_scale_bias = pair is not None
-        self.scale = None if pair is None else self._integer(pair[0])
-        self.bias = None if pair is None else self._integer(pair[1])
-
-    def _contains(self, value: int) -> bool:
-        return self.lowest <= value <= self.highest
+        self.scale_bias = None if pair is None else IntegerScaleBias(self.integers, *pair)
 
     def _attribute(self, name: str, bits: int, documented: bool) -> frozenset[int]:
         """A FLOAT attribute, truncated toward zero; both neighbours where the cast is undocumented."""
@@ -212,34 +175,15 @@ class _IntegerOracle:
         if datum.infinite:
             raise Unconstrained(f"{name} is {datum.value}, and the type is {self.data_type.name}")
         truncated = math.trunc(datum.fraction)
-        if not self._contains(truncated):
+        if truncated not in self.integers:
             raise Unconstrained(f"{name} = {float(datum.value):.9g} lies outside {self.data_type.name}")
         if documented or self.strict:
             return frozenset({truncated})
         neighbours = {math.floor(datum.fraction), math.ceil(datum.fraction)}
-        return frozenset(value for value in neighbours if self._contains(value))
+        return frozenset(value for value in neighbours if value in self.integers)
 
-    def _integer(self, bits: int) -> int | None:
-        """A FLOAT32 as the integer it is, where it is one within the type."""
-        datum = BINARY32.decode(bits)
-        if datum is None or datum.infinite or datum.fraction.denominator != 1:
-            return None
-        value = datum.fraction.numerator
-        return value if self._contains(value) else None
-
-    def _scaled(self, x: int) -> int | None:
-        """ScaleBias where it is exact, else ``None``."""
-        if not self.has_scale_bias:
-            return x
-        if self.scale is None or self.bias is None:
-            return None
-        product = x * self.scale
-        result = product + self.bias
-        small = all(abs(v) <= self.exact_limit for v in (x, self.scale, self.bias, product, result))
-        return result if small and self._contains(product) and self._contains(result) else None
-
-    def _evaluate(self, expression: Expression, x: int) -> frozenset[int]:
-        """The formula over exact integers, for every combination of attribute values."""
+    def _evaluate(self, expression: Expression, x: Any) -> frozenset[Any]:
+        """The formula over exact integers (``x`` may be an infinity too), for every combination of attribute values."""
         match expression:
             case Name("x"):
                 return frozenset({x})
@@ -257,11 +201,26 @@ class _IntegerOracle:
         raise _undefined(expression)
 
     def acceptable(self, bits: int) -> Acceptable:
-        """The formula over the input; a result outside the type wraps modulo 2^bits."""
-        x = self._scaled(bits if bits <= self.highest else bits - (1 << self.width))
-        if x is None:
-            return Acceptable(frozenset(), any_value=True)
-        return Acceptable(frozenset(value % (1 << self.width) for value in self._evaluate(self.formula, x)))
+        """The formula over every g of the input; a result outside the type wraps modulo 2^bits."""
+        x = self.integers.wrapped(bits)  # from two's complement
+        inputs, results = frozenset({x}), set[int]()
+        if self.scale_bias is not None:
+            if not self.scale_bias.finite:
+                return Acceptable(frozenset(), any_value=True)
+            inputs = self.scale_bias.applied(x)
+            if _selects(self.formula):
+                for wide, stored in self.scale_bias.beyond(x):
+                    results |= stored if wide in self._evaluate(self.formula, wide) else frozenset()
+        results.update(value for g in inputs for value in self._evaluate(self.formula, g))
+        return Acceptable(frozenset(self.integers.encode(value) for value in results))
+
+
+def _selects(expression: Expression) -> bool:
+    """Whether the formula is made of min and max alone, so that it gives one of its operands."""
+    match expression:
+        case Call(function, arguments):
+            return function in ("min", "max") and all(_selects(argument) for argument in arguments)
+    return True
 
 
 def _unchanged(value: int) -> int:
@@ -280,7 +239,7 @@ _INTEGER_FUNCTIONS: Mapping[str, Callable[..., int]] = {
     **dict.fromkeys(INTEGRAL, _unchanged),
 }
 
-_FORMATS = {DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32}
+_FORMATS = {DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64}
 
 
 class ExactOracle:
@@ -294,7 +253,7 @@ class ExactOracle:
 
     Raises:
         Unconstrained: a FLOAT attribute is NaN, infinite or outside the integer type.
-        UsageError: the description lacks an attribute, or its data type has no rules.
+        UsageError: the description lacks an attribute.
     """
 
     def __init__(
@@ -305,11 +264,8 @@ class ExactOracle:
         self._oracle: _FloatingOracle | _IntegerOracle
         if self.data_type in _FORMATS:
             self._oracle = _FloatingOracle(table, formula, operator, _FORMATS[self.data_type], strict)
-        elif not self.data_type.is_floating:
-            self._oracle = _IntegerOracle(table, formula, operator, self.data_type, strict)
         else:
-            cause = f"there are no rules for {self.data_type.name} tensors"
-            raise UsageError(cause, "use FLOAT32, FLOAT16 or an integer type")
+            self._oracle = _IntegerOracle(table, formula, operator, self.data_type, strict)
 
     def acceptable(self, bits: int) -> Acceptable:
         """The acceptable outcomes for the input element with the pattern ``bits``.
@@ -334,6 +290,6 @@ def acceptable(
 
     Raises:
         Unconstrained: no acceptance follows from the pages.
-        UsageError: the description lacks an attribute, or its data type has no rules.
+        UsageError: the description lacks an attribute.
     """
     return ExactOracle(table, expression, operator, strict).acceptable(bits)

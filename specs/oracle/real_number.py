@@ -58,6 +58,12 @@ def sum_of(a: Datum, b: Datum) -> Datum | None:
     return Datum(a.negative and b.negative if total == 0 else total < 0, total)
 
 
+def product_plus(a: Datum, b: Datum, addend: Datum) -> Datum | None:
+    """``a * b + addend`` exactly, or ``None`` where the product or the sum is none."""
+    product = product_of(a, b)
+    return None if product is None else sum_of(product, addend)
+
+
 def negated(a: Datum) -> Datum:
     """The number with the other sign."""
     return Datum(not a.negative, -a.value)

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from dmlcts.specs.oracle.binary_format import Format
-from dmlcts.specs.oracle.real_number import INTEGRAL, Datum, negated, product_of, sum_of
+from dmlcts.specs.oracle.binary_format import BINARY32, Format
+from dmlcts.specs.oracle.real_number import INTEGRAL, Datum, negated, product_of, product_plus, sum_of
 
 Member = int | None
 """A member of a floating-point value set: a pattern that is no NaN, or ``None`` for "any NaN"."""
@@ -15,18 +15,25 @@ Member = int | None
 Values = frozenset[Member]
 """A value set of a floating-point format."""
 
+NAN: Values = frozenset({None})
+"""Any NaN."""
+
 
 class Arithmetic:
     """The functions of rules 4 and 5 in one format, on members and on value sets.
 
     Args:
         form: the format of operands and results.
-        strict: whether ``--strict`` narrows the latitude: no closure, and -0 less than +0.
+        strict: whether ``--strict`` narrows the latitude: no closure, nothing flushed, and -0 less than +0.
+
+    Attributes:
+        flushing: whether subnormals may be flushed: FLOAT32's may, the other formats preserve them.
     """
 
     def __init__(self, form: Format, strict: bool) -> None:
         self.form = form
         self.strict = strict
+        self.flushing = form is BINARY32 and not strict
         self.functions: dict[str, Callable[..., Iterable[Member]]] = {
             "min": self.minimum,
             "max": self.maximum,
@@ -40,14 +47,29 @@ class Arithmetic:
             self.functions[name] = self._integral(function)
 
     def closed(self, members: Iterable[Member]) -> Values:
-        """The value set with its closure (rule 1): a subnormal brings both zeros, a zero the other."""
+        """The value set with its closure (rule 1): a zero brings the other, a subnormal FLOAT32 both."""
         values = frozenset(members)
         if self.strict:
             return values
-        zero = any(
-            member is not None and (self.form.is_zero(member) or self.form.is_subnormal(member)) for member in values
-        )
-        return values | {0, self.form.sign_bit} if zero else values
+        return values | self.zeros if any(self._may_be_zero(member) for member in values) else values
+
+    def _may_be_zero(self, member: Member) -> bool:
+        """Whether the member is a zero, or a subnormal that may be flushed."""
+        if member is None:
+            return False
+        return self.form.is_zero(member) or (self.flushing and self.form.is_subnormal(member))
+
+    @property
+    def zeros(self) -> Values:
+        """Both zeros."""
+        return frozenset({0, self.form.sign_bit})
+
+    def rounded(self, datum: Datum) -> Values:
+        """An exact number rounded once; of FLOAT32 by r32 (rule 4), which may flush what is tiny before rounding."""
+        nearest = frozenset({self.form.round(datum)})
+        if not self.flushing or datum.infinite or not 0 < abs(datum.fraction) < self.form.smallest_normal:
+            return nearest
+        return nearest | self.zeros
 
     def member(self, bits: int) -> Member:
         """The member that a pattern is: itself, or any NaN (rule 2)."""
@@ -55,7 +77,8 @@ class Arithmetic:
 
     def converted(self, values: Values, source: Format) -> Values:
         """A value set of ``source``, every member rounded to this format."""
-        return self.closed(self.form.convert(member, source) for member in values)
+        data = [None if member is None else source.decode(member) for member in values]
+        return self.closed(result for datum in data for result in (NAN if datum is None else self.rounded(datum)))
 
     def apply(self, function: Callable[..., Iterable[Member]], *operands: Values) -> Values:
         """``function`` on all combinations of members, and the closure (rule 5)."""
@@ -74,6 +97,8 @@ class Arithmetic:
         right = None if b is None else self.form.decode(b)
         if left is None or right is None:
             return {None, a, b}  # one of the two is None itself
+        if self.flushing and self._may_be_zero(a) and self._may_be_zero(b):
+            return {a, b}  # a comparison that flushes its operands takes both for zeros, and returns either
         if left.value == right.value:
             if not self.strict or left.negative == right.negative:
                 return {a, b}  # the same pattern, or two zeros that compare equal
@@ -113,15 +138,10 @@ class Arithmetic:
 
     def fused_multiply_add(self, a: Member, b: Member, c: Member) -> Iterable[Member]:
         """The product plus ``c``, rounded once (rule 4)."""
-
-        def exact(left: Datum, right: Datum, addend: Datum) -> Datum | None:
-            product = product_of(left, right)
-            return None if product is None else sum_of(product, addend)
-
-        return self._rounded(exact, a, b, c)
+        return self._rounded(product_plus, a, b, c)
 
     def _rounded(self, exact: Callable[..., Datum | None], *operands: Member) -> Iterable[Member]:
         """An exact operation rounded once; a NaN among the operands, or no result, gives any NaN."""
         data = [None if operand is None else self.form.decode(operand) for operand in operands]
         result = None if any(datum is None for datum in data) else exact(*data)
-        return {None if result is None else self.form.round(result)}
+        return NAN if result is None else self.rounded(result)

@@ -12,7 +12,6 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,55 +20,18 @@ from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.formula import Call, Expression, Name, Number, choose
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle import vector_integer_scale_bias, vector_scale_bias
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
-
-Array = NDArray[Any]
-Alternatives = list[Array]
+from dmlcts.specs.oracle.vector_arithmetic import Alternatives, Array, distinct, flushed, to_float32, vanishing
 
 _FLOAT16_OVERFLOW = 65520.0
-_EXACT_INTEGER = 1 << 24
-_INFINITY_BITS = {DataType.FLOAT16: 0x7C00, DataType.FLOAT32: 0x7F80_0000}
-
-
-def _distinct(arrays: Iterable[Array]) -> Alternatives:
-    """The arrays without repetitions, compared by their bits."""
-    seen: dict[bytes, Array] = {}
-    for array in arrays:
-        seen.setdefault(array.tobytes(), array)
-    return list(seen.values())
-
-
-def _subnormal(values: Array) -> NDArray[np.bool_]:
-    return np.asarray((np.abs(values) < np.finfo(values.dtype).smallest_normal) & (values != 0))
-
-
-def _flushed(arrays: Iterable[Array]) -> Alternatives:
-    """Rule 1: each array, and where it holds subnormals the same with zeros in their place."""
-    result = []
-    for array in arrays:
-        result.append(array)
-        subnormal = _subnormal(array)
-        if subnormal.any():
-            result.append(np.where(subnormal, np.zeros((), array.dtype), array))
-    return _distinct(result)
-
-
-def fused_multiply_add(x: Array, scale: Array, bias: Array, target: np.dtype[Any]) -> Array:
-    """Compute x * scale + bias rounded once to ``target`` (FLOAT32 or FLOAT16), for operands of at most FLOAT32.
-
-    The product is exact in binary64. The sum is rounded to odd there (Boldo and Melquiond): 53 bits are
-    more than two bits wider than the target, so that the second rounding then gives the right result.
-    """
-    with np.errstate(all="ignore"):
-        product = x.astype(np.float64) * scale.astype(np.float64)
-        addend = np.broadcast_to(bias.astype(np.float64), product.shape)
-        total = product + addend
-        virtual = total - product
-        error = (product - (total - virtual)) + (addend - virtual)
-        inexact = np.isfinite(total) & np.isfinite(error) & (error != 0)
-        even = (total.view(np.uint64) & np.uint64(1)) == 0
-        odd = np.nextafter(total, np.copysign(np.inf, error))
-        return np.asarray(np.where(inexact & even, odd, total).astype(target))
+_PIECE = 1 << 15  # elements judged at once: what they may become can take fifty arrays
+_FEW = 1 << 10  # below, pairs are not worth being looked for
+_INFINITY_BITS = {
+    DataType.FLOAT16: 0x7C00,
+    DataType.FLOAT32: 0x7F80_0000,
+    DataType.FLOAT64: 0x7FF0_0000_0000_0000,
+}
 
 
 @dataclass(frozen=True)
@@ -79,7 +41,7 @@ class Acceptance:
     Attributes:
         data_type: the output's element type.
         alternatives: arrays of that type; every element of each is acceptable at its place.
-        any_value: where nothing follows from the pages (integer ScaleBias), or ``None``.
+        any_value: where nothing follows from the pages (integers, and ScaleBias that is not finite), or ``None``.
         strict: whether the sign of zero counts.
     """
 
@@ -132,6 +94,21 @@ def equal(output: Array, expected: Array, data_type: DataType, *, strict: bool) 
     if not same.all():
         same |= np.isnan(output) & np.isnan(expected)
     return np.asarray(same)
+
+
+def _distinct_pairs(x: Array, output: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where each pair of patterns stands first, and for each element which of those is its own.
+
+    Inputs repeat: large tensors are filled with short streams, and a narrow type has few patterns. What is acceptable
+    for a pair costs more to find than the pairs do. Types of eight bytes are left as they are.
+    """
+    if x.dtype.itemsize > 4 or x.size < _FEW:
+        every = np.arange(x.size)
+        return every, every
+    half = np.uint64(32)
+    bits = [array.view(f"u{array.dtype.itemsize}").astype(np.uint64) for array in (x, output)]
+    _, first, inverse = np.unique(bits[0] << half | bits[1], return_index=True, return_inverse=True)
+    return first, inverse.reshape(-1)
 
 
 class VectorOracle:
@@ -195,14 +172,16 @@ class VectorOracle:
         loose = not self.strict and attribute is not None and attribute.cast == "undocumented"
         if not self.data_type.is_floating:
             return self._cast_to_integer(name, value, loose)
-        if self.data_type is DataType.FLOAT32:
-            return self._closed([np.asarray(value)])
+        own = self.data_type.numpy
+        if np.isnan(value) and not self.strict:
+            return [np.asarray(np.nan, own), np.zeros((), own)]
+        if self.data_type is not DataType.FLOAT16:
+            return self._closed([np.asarray(value, own)])
         with np.errstate(over="ignore"):
             nearest = np.asarray(np.float16(value))
         found = [nearest]
-        magnitude = abs(float(value))
         if not self.strict and np.isfinite(value):
-            if magnitude >= _FLOAT16_OVERFLOW:
+            if abs(float(value)) >= _FLOAT16_OVERFLOW:
                 found.append(np.asarray(np.copysign(np.finfo(np.float16).max, nearest)))
             elif loose and float(nearest) != float(value):
                 away = np.float16(np.inf if float(nearest) < float(value) else -np.inf)
@@ -220,25 +199,30 @@ class VectorOracle:
         return [np.asarray(item, self.data_type.numpy) for item in candidates if limits.min <= item <= limits.max]
 
     def _closed(self, arrays: Iterable[Array]) -> Alternatives:
-        """Rule 1's closure where the tensor is floating-point and latitude is left."""
-        if self.strict or not self.data_type.is_floating:
-            return _distinct(arrays)
-        return _flushed(arrays)
+        """Rule 1's closure: zeros are compared as equal, so that only FLOAT32 subnormals need anything here."""
+        if self.strict or self.data_type is not DataType.FLOAT32:
+            return distinct(arrays)
+        return flushed(arrays)
 
     def expected(self, x: Array) -> Array:
-        """One acceptable output for each element of ``x``: what IEEE 754 gives, NaN propagating.
+        """One acceptable output for each element of ``x``: what IEEE 754 or a plain implementation gives.
 
         Meant for a first, fast comparison; an element that differs from it is not wrong yet.
         """
-        primary = self._primary
-        inputs, _ = primary._inputs(x, first_only=True)
-        return np.ascontiguousarray(np.broadcast_to(primary._evaluate(inputs)[0], x.shape))
+        scale_bias = self.scale_bias
+        if scale_bias is not None:
+            if self.data_type.is_floating:
+                x = vector_scale_bias.strictly_scaled(x, scale_bias, self.data_type)
+            else:
+                x = vector_integer_scale_bias.plainly_scaled(x, scale_bias)
+        return np.ascontiguousarray(np.broadcast_to(self._primary._evaluate([x])[0], x.shape))
 
     def acceptance(self, x: Array) -> Acceptance:
         """All that is acceptable for each element of ``x`` (1-D, of the input's type)."""
         with np.errstate(all="ignore"):
             inputs, any_value = self._inputs(x)
             found = self._evaluate(inputs)
+            found += self._stored_from_beyond(x, found[0])
             if self.data_type.is_floating and not self.strict:
                 found = self._with_nan_latitude(found, inputs)
         alternatives = tuple(np.ascontiguousarray(np.broadcast_to(array, x.shape)) for array in found)
@@ -251,91 +235,74 @@ class VectorOracle:
         """
         if expected is None:
             expected = self.expected(x)
-        wrong = np.flatnonzero(~equal(output, expected, self.data_type, strict=self.strict))
-        if wrong.size:
-            admitted = self.acceptance(x[wrong]).admits(output[wrong])
-            wrong = wrong[~admitted]
-        return wrong
+        differing = np.flatnonzero(~equal(output, expected, self.data_type, strict=self.strict))
+        wrong = [differing[:0]]
+        for start in range(0, differing.size, _PIECE):
+            piece = differing[start : start + _PIECE]
+            first, inverse = _distinct_pairs(x[piece], output[piece])
+            once = piece[first]
+            admitted = self.acceptance(x[once]).admits(output[once])
+            wrong.append(piece[~admitted[inverse]])
+        return np.concatenate(wrong)
+
+    def _stored_from_beyond(self, x: Array, base: Array) -> Alternatives:
+        """Integers that ScaleBias takes out of the type, where min and max give them again, as they are stored."""
+        scale_bias = self.scale_bias
+        if scale_bias is None or self.data_type.is_floating or not vector_integer_scale_bias.is_finite(scale_bias):
+            return []
+        limits = np.iinfo(self.data_type.numpy)
+        upward, downward = (self._gives_again(edge) for edge in (int(limits.max) + 1, int(limits.min) - 1))
+        if not (upward or downward):
+            return []
+        nowhere = np.zeros(x.shape, bool)
+        found = []
+        for stored, above, below in vector_integer_scale_bias.beyond(x, scale_bias):
+            kept = (above if upward else nowhere) | (below if downward else nowhere)
+            found.append(np.where(kept, stored, base))
+        return distinct(found)
+
+    def _gives_again(self, number: int) -> bool:
+        """Whether the formula, made of min and max alone, can give a number outside the type that it is applied to."""
+
+        def values(expression: Expression) -> set[int]:
+            match expression:
+                case Name("x"):
+                    return {number}
+                case Name(name):
+                    return {int(value) for value in self.attributes[name]}
+                case Call("min" | "max" as function, arguments):
+                    pick = min if function == "min" else max
+                    return {pick(pair) for pair in itertools.product(*(values(argument) for argument in arguments))}
+            return set()
+
+        return number in values(self.expression)
 
     def _with_nan_latitude(self, found: Alternatives, inputs: Alternatives) -> Alternatives:
-        """Rules 6 and 7: around a NaN, any NaN, the bounds and (for a NaN bound) the input are acceptable."""
+        """Rule 6: where the input is a NaN, any NaN and the values of the bounds are acceptable."""
         attributes = [value for values in self.attributes.values() for value in values]
         base = found[0]
-        extra: Alternatives = []
         nan_input = np.zeros(base.shape, bool)
         for array in inputs:
             nan_input = nan_input | np.isnan(array)
-        if nan_input.any():
-            for value in [np.asarray(np.nan, base.dtype), *attributes]:
-                extra.append(np.where(nan_input, value, base))
-        if any(np.isnan(value) for value in attributes):
-            for value in [np.asarray(np.nan, base.dtype), *attributes, *inputs]:
-                extra.append(np.array(np.broadcast_to(value, inputs[0].shape)))
-        if not extra:
+        if not nan_input.any():
             return found
+        extra = [np.where(nan_input, value, base) for value in [np.asarray(np.nan, base.dtype), *attributes]]
         shape = np.broadcast_shapes(*(array.shape for array in [*found, *extra]))
-        return _distinct(np.array(np.broadcast_to(array, shape)) for array in [*found, *extra])
+        return distinct(np.array(np.broadcast_to(array, shape)) for array in [*found, *extra])
 
     # Rule 4 ------------------------------------------------------------------------------------------
 
-    def _inputs(self, x: Array, *, first_only: bool = False) -> tuple[Alternatives, NDArray[np.bool_] | None]:
+    def _inputs(self, x: Array) -> tuple[Alternatives, NDArray[np.bool_] | None]:
         scale_bias = self.scale_bias
         if scale_bias is None:
-            return ([x], None) if first_only else (self._closed([x]), None)
+            return self._closed([x]), None
         if not self.data_type.is_floating:
-            g, any_value = self._integer_scale_bias(x, scale_bias)
-            return [g], any_value
-        return self._scale_bias(x, scale_bias), None
-
-    def _scale_bias(self, x: Array, scale_bias: ScaleBias) -> Alternatives:
-        single, target = np.dtype(np.float32), self.data_type.numpy
-        wide = np.asarray(scale_bias.scale), np.asarray(scale_bias.bias)
+            if not vector_integer_scale_bias.is_finite(scale_bias):
+                return [x], np.ones(x.shape, bool)
+            return vector_integer_scale_bias.scaled(x, scale_bias), None
         if self.strict:
-            with np.errstate(all="ignore"):
-                return [((x.astype(single) * wide[0]) + wide[1]).astype(target)]
-        if self.data_type is DataType.FLOAT32:
-            return self._paths(x, *wide, single)
-        narrow = wide[0].astype(target), wide[1].astype(target)
-        found = self._paths(x, *narrow, target)
-        inputs = _flushed([x])
-        for scale, bias in (wide, narrow):
-            for value in inputs:
-                for s, b in itertools.product(_flushed([scale]), _flushed([bias])):
-                    paths = self._paths(value.astype(single), s.astype(single), b.astype(single), single)
-                    found += _flushed(path.astype(target) for path in paths)
-        return _distinct(found)
-
-    @staticmethod
-    def _paths(x: Array, scale: Array, bias: Array, target: np.dtype[Any]) -> Alternatives:
-        """Separate and fused x * scale + bias in ``target``, with every flushing on the way."""
-        found: Alternatives = []
-        for value, s, b in itertools.product(_flushed([x]), _flushed([scale]), _flushed([bias])):
-            for product in _flushed([np.asarray(value * s)]):
-                found.append(np.asarray(product + b))
-            found.append(fused_multiply_add(value, s, b, target))
-        return _flushed(found)
-
-    def _integer_scale_bias(self, x: Array, scale_bias: ScaleBias) -> tuple[Array, NDArray[np.bool_]]:
-        limits = np.iinfo(self.data_type.numpy)
-        factors = [float(scale_bias.scale), float(scale_bias.bias)]
-        if not all(
-            np.isfinite(factor) and factor.is_integer() and abs(factor) <= _EXACT_INTEGER
-            and limits.min <= factor <= limits.max
-            for factor in factors
-        ):  # fmt: skip
-            return x, np.ones(x.shape, bool)
-        scale, bias = (int(factor) for factor in factors)
-        exact = x <= np.asarray(min(_EXACT_INTEGER, limits.max), x.dtype)
-        if self.data_type.is_signed:
-            exact &= x >= np.asarray(max(-_EXACT_INTEGER, limits.min), x.dtype)
-        small = np.where(exact, x, np.zeros((), x.dtype)).astype(np.int64)
-        product = small * scale
-        total = product + bias
-        for step in (product, total):
-            exact &= (abs(step) <= _EXACT_INTEGER) & (step >= int(limits.min))
-            if limits.max < _EXACT_INTEGER:
-                exact &= step <= int(limits.max)
-        return np.where(exact, total, 0).astype(x.dtype), ~exact
+            return [vector_scale_bias.strictly_scaled(x, scale_bias, self.data_type)], None
+        return vector_scale_bias.scaled(x, scale_bias, self.data_type), None
 
     # Rule 5 ------------------------------------------------------------------------------------------
 
@@ -364,6 +331,8 @@ class VectorOracle:
     def _call(self, function: str, operands: Sequence[Array]) -> Alternatives:
         if function in ("min", "max"):
             return self._extremum(function, *operands)
+        if function == "multiply" and self.data_type is DataType.FLOAT32 and not self.strict:
+            return to_float32(operands[0].astype(np.float64) * operands[1].astype(np.float64))
         table = _FLOAT_FUNCTIONS if self.data_type.is_floating else _INTEGER_FUNCTIONS
         return [np.asarray(table[function](*operands))]
 
@@ -374,11 +343,15 @@ class VectorOracle:
         propagating = np.asarray(np.minimum(a, b) if smaller else np.maximum(a, b))
         if self.strict:
             propagating = _with_ordered_zeros(propagating, a, b, smaller)
-        if not np.isnan(propagating).any():
-            return [propagating]
-        # not fmin and fmax: numpy's give NaN for signalling NaNs, depending on the array's length
-        number = np.where(np.isnan(a), b, np.where(np.isnan(b), a, propagating))
-        return [propagating, number]
+        found = [propagating]
+        if np.isnan(propagating).any():
+            # not fmin and fmax: numpy's give NaN for signalling NaNs, depending on the array's length
+            found.append(np.where(np.isnan(a), b, np.where(np.isnan(b), a, propagating)))
+        if self.data_type is DataType.FLOAT32 and not self.strict:
+            alike = vanishing(a) & vanishing(b) & (a != b)
+            if alike.any():  # a comparison that flushes its operands may select either
+                found += [np.where(alike, a, propagating), np.where(alike, b, propagating)]
+        return found
 
 
 def _with_ordered_zeros(result: Array, a: Array, b: Array, smaller: bool) -> Array:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from dmlcts.specs.files import read_bounded
 from dmlcts.specs.pages.flow import Flow
 from dmlcts.specs.pages.formulas import read_formulas
 from dmlcts.specs.pages.levels import read_levels
@@ -32,6 +33,9 @@ _MEMBER = re.compile(
 )
 
 
+_MOST_BYTES = 4 << 20
+
+
 def load_page(path: str | Path) -> Page:
     """Read a page from a UTF-8 text file.
 
@@ -40,10 +44,12 @@ def load_page(path: str | Path) -> Page:
     """
     name = Path(path).name or str(path)
     try:
-        content = Path(path).read_bytes()
+        content = read_bounded(path, _MOST_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise PageError(name, f"cannot be read: {reason}", "give the path of a page's text") from None
+    if len(content) > _MOST_BYTES:
+        raise PageError(name, f"is larger than {_MOST_BYTES >> 20} MiB", "give the path of a page's text")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

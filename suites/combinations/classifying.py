@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.models import OperatorTable
@@ -97,9 +98,10 @@ def bounds_of(operator: OperatorDesc, table: OperatorTable, data_type: DataType)
     finite = [value for value in values if np.isfinite(value)]
     if any(np.isnan(value) for value in values):
         return "no-number"
-    if any(not within(value, data_type) for value in finite) or (len(finite) < len(values) and not data_type.is_floating):
+    unbounded = len(finite) < len(values)
+    if any(not within(value, data_type) for value in finite) or (unbounded and not data_type.is_floating):
         return "beyond"
-    if len(finite) < len(values):
+    if unbounded:
         return "infinite"
     low, high = operator.attributes.get("Min"), operator.attributes.get("Max")
     if isinstance(low, np.float32) and isinstance(high, np.float32) and low >= high:
@@ -140,6 +142,18 @@ def input_of(values: Values, number: int) -> str:
     return kind_of(values.array(number), values.data_type)
 
 
+@lru_cache(maxsize=16)
+def _sorted_lattice(data_type: DataType) -> Array:
+    return np.sort(lattice.inputs(data_type))
+
+
+def _on_lattice(x: Array, data_type: DataType) -> NDArray[np.bool_]:
+    """Which elements, none of them a NaN, are values of the boundary lattice."""
+    known = _sorted_lattice(data_type)
+    places = np.minimum(np.searchsorted(known, x), known.size - 1)
+    return np.asarray(known[places] == x)
+
+
 def kind_of(x: Array, data_type: DataType) -> str:
     """The level of ``input`` that the elements of an explicit stream have."""
     if data_type.is_floating:
@@ -153,7 +167,7 @@ def kind_of(x: Array, data_type: DataType) -> str:
         for name, shown in several.items():
             if np.count_nonzero(shown) >= _MANY * x.size:
                 return name
-        known = np.isin(x, lattice.inputs(data_type))
+        known = _on_lattice(x, data_type)
     else:
-        known = np.isin(x, lattice.inputs(data_type)) & ((x >= _SMALL) | (x + x.dtype.type(_SMALL) <= 0))
+        known = _on_lattice(x, data_type) & ((x >= _SMALL) | (x + x.dtype.type(_SMALL) <= 0))
     return "lattice" if 2 * np.count_nonzero(known) >= x.size else "distinct"

@@ -32,6 +32,7 @@ class Seen:
         self._tables = tables
         self._level = level
         self._counts = {} if tables.factors is None else counts_of(tables.factors)
+        self._spaces: dict[tuple[str, str], Space] = {}
         self.rows: dict[tuple[str, str], set[str]] = defaultdict(set)
 
     def note(self, case: Case, history: str) -> None:
@@ -40,10 +41,13 @@ class Seen:
         if factors is None:
             return
         table = self._tables.operator(case.operator.name)
-        space = _space(factors, table, case.data_type, self._level, "quick")
+        subject = (table.operator, case.data_type.name)
+        if subject not in self._spaces:
+            self._spaces[subject] = _space(factors, table, case.data_type, self._level, "quick")
+        space = self._spaces[subject]
         levels = levels_of(case, table, self._counts, history)
         if levels.get("scale-bias", "") is not None:  # one that nothing is said of may hide everything else
-            self.rows[table.operator, case.data_type.name].add(encoded(space, levels))
+            self.rows[subject].add(encoded(space, levels))
 
     def records(self) -> tuple[LevelsSeen, ...]:
         """What was seen, for a test's record."""
@@ -110,7 +114,11 @@ def counts(space: Space, rows: NDArray[np.intp]) -> dict[str, dict[str, int]]:
 
 
 def told(
-    records: Iterable[ItemRecord], tables: Tables, level: FeatureLevel, profile: str, subjects: Iterable[tuple[str, str]]
+    records: Iterable[ItemRecord],
+    tables: Tables,
+    level: FeatureLevel,
+    profile: str,
+    subjects: Iterable[tuple[str, str]],
 ) -> dict[str, Any]:
     """What a results document says of combinations: a row for every operator and type, from all tests together.
 

@@ -80,7 +80,7 @@ class _Builder:
 
     def cover(self, together: int) -> None:
         """Add rows until every asked combination of so many levels stands in one."""
-        self.left = asked(self.space, together)
+        self.left = asked(self.space, together).copy()
         for row in self.rows:
             self._strike(row, together)
         while self.left.any():
@@ -174,7 +174,8 @@ class _Builder:
     def _covered(self, row: Row, together: int) -> tuple[NDArray[np.intp], ...]:
         """The index of all combinations of so many levels that the row covers, each in every order."""
         flat = self._flat(row)
-        masks = [one for one, (factor, level) in zip(flat, enumerate(row), strict=True) if level in self.masking[factor]]
+        placed = zip(flat, enumerate(row), strict=True)
+        masks = [one for one, (factor, level) in placed if level in self.masking[factor]]
         others = [one for one in flat if one not in masks]
         free = together - len(masks)
         if free < 0:

@@ -112,7 +112,8 @@ def scale_bias(generator: Generator, data_type: DataType, level: str, x: Array, 
 
     scale = pick()
     room = max(power, -6) if data_type is DataType.FLOAT16 else power
-    bias = pick() * 2.0 ** (room - 2) if floating else float(generator.integers(1, max(2, 1 << max(1, min(power, 20) - 1))))
+    most = max(2, 1 << max(1, min(power, 20) - 1))
+    bias = pick() * 2.0 ** (room - 2) if floating else float(generator.integers(1, most))
     if level == "both":
         return ScaleBias(scale, bias)
     if level == "scale-only":
@@ -206,7 +207,8 @@ def bounds(
     if level == "negative-zero":
         zero = np.float32(-0.0)
         if "Max" in names and found.get("Max", zero) <= 0:
-            return {**found, "Max": zero} if found.get("Min", np.float32(-1)) < 0 else {**found, "Min": zero, "Max": high}
+            below = found.get("Min", np.float32(-1)) < 0
+            return {**found, "Max": zero} if below else {**found, "Min": zero, "Max": high}
         if "Min" in names:
             top = found.get("Max", high)
             return {**found, "Min": zero, **({"Max": top if top > 0 else np.float32(1)} if "Max" in names else {})}
@@ -297,7 +299,7 @@ def with_limits(x: Array, data_type: DataType) -> Array:
 def arranged(
     x: Array, data_type: DataType, level: str, count: int, inside: Callable[[float], bool], generator: Generator
 ) -> Array:
-    """The stream begun elsewhere, so that also a few elements are of the level, and the first one can be seen to change.
+    """The stream begun elsewhere: also a few elements are of the level, and the first one can be seen to change.
 
     Args:
         x: the stream.

@@ -12,7 +12,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.suites.combinations.factors import Space
+from dmlcts.suites.combinations.constraints import Relation
+from dmlcts.suites.combinations.factors import Factor, Space
 
 Bits = NDArray[np.bool_]
 _Tensor = tuple[tuple[int, ...], Bits]
@@ -46,8 +47,14 @@ def _joined(tensors: Sequence[_Tensor], scope: Sequence[int], sizes: Sequence[in
     return found
 
 
-def _combinations(space: Space, together: int, *, usable: bool) -> Bits:
-    """A symmetric array over all levels counted through: which combinations some row has."""
+def _combinations(space: Space, together: int, usable: Sequence[Bits]) -> Bits:
+    """A symmetric array over all levels counted through: which combinations some row has.
+
+    Args:
+        space: the factors and what goes together.
+        together: how many levels a combination has.
+        usable: for each factor the levels that it may have where it is not one of the combination's.
+    """
     sizes = [len(factor.levels) for factor in space.factors]
     offsets = flat_offsets(space)
     place = space.position
@@ -57,18 +64,15 @@ def _combinations(space: Space, together: int, *, usable: bool) -> Bits:
         allowed = np.zeros([sizes[factor] for factor in scope], bool)
         allowed[tuple(np.array(sorted(relation.allowed)).T)] = True
         tensors.append((scope, allowed))
-    clear = [
-        ((index,), np.array([
-            level not in factor.masks and (strength > 0 or not usable)
-            for level, strength in zip(factor.levels, factor.strengths, strict=True)
-        ]))
-        for index, factor in enumerate(space.factors)
-    ]  # fmt: skip
-    total = int(sum(sizes))
-    found = np.zeros([total] * together, bool)
+    bound = {factor for scope, _ in tensors for factor in scope}
+    known: dict[tuple[int, ...], Bits] = {}
+    found = np.zeros([sum(sizes)] * together, bool)
     for kept in itertools.combinations(range(len(sizes)), together):
-        others = [one for index, one in enumerate(clear) if index not in kept]
-        bits = _projected([*tensors, *others], kept, sizes)
+        inner = tuple(factor for factor in kept if factor in bound)  # the others go together with everything
+        if inner not in known:
+            others: list[_Tensor] = [((factor,), usable[factor]) for factor in bound if factor not in inner]
+            known[inner] = _projected([*tensors, *others], inner, sizes)
+        bits = _joined([(inner, known[inner])], kept, sizes)
         for order in itertools.permutations(range(together)):
             index = tuple(slice(offsets[kept[one]], offsets[kept[one]] + sizes[kept[one]]) for one in order)
             found[index] = bits.transpose(order)
@@ -76,19 +80,38 @@ def _combinations(space: Space, together: int, *, usable: bool) -> Bits:
     return found
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
+def _unlimited(factors: tuple[tuple[str, tuple[str, ...], frozenset[str]], ...], relations: tuple[Relation, ...],
+               together: int) -> Bits:  # fmt: skip
+    space = Space(
+        tuple(Factor(name, levels, levels[0], masks, (3,) * len(levels)) for name, levels, masks in factors),
+        relations, 3,
+    )  # fmt: skip
+    clear = [np.array([level not in factor.masks for level in factor.levels]) for factor in space.factors]
+    return _combinations(space, together, clear)
+
+
 def possible(space: Space, together: int) -> Bits:
     """Which combinations of so many levels there can be; symmetric, over all levels counted through."""
-    return _combinations(space, together, usable=False)
+    named = tuple((factor.name, factor.levels, factor.masks) for factor in space.factors)
+    return _unlimited(named, space.relations, together)  # whatever the profile makes of them
 
 
+@lru_cache(maxsize=64)
 def asked(space: Space, together: int) -> Bits:
-    """Which of them the profile asks for: all whose levels are combined so often there (a copy)."""
-    strengths = np.array([strength for factor in space.factors for strength in factor.strengths])
-    enough = strengths >= together
-    found = _combinations(space, together, usable=True) if (strengths == 0).any() else possible(space, together).copy()
+    """Which of them the profile asks for: all whose levels are combined so often there."""
+    enough = np.array([strength >= together for factor in space.factors for strength in factor.strengths])
+    if not enough.any():
+        return np.zeros([enough.size] * together, bool)
+    usable = [
+        np.array([level not in factor.masks and strength > 0
+                  for level, strength in zip(factor.levels, factor.strengths, strict=True)])
+        for factor in space.factors
+    ]  # fmt: skip
+    found = _combinations(space, together, usable)
     for axis in range(together):
         shape = [1] * together
         shape[axis] = -1
         found = found & enough.reshape(shape)
+    found.setflags(write=False)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases import Case
@@ -24,8 +24,10 @@ def recipes(subject: Subject, tables: Tables) -> Iterator[Recipe]:
         yield Recipe(array.levels(row), (subject.seed << 16) + index)
 
 
-def planned_cases(subject: Subject, tables: Tables) -> Iterator[Case]:
-    """The cases of the subject's covering array, one after another."""
+def planned_cases(
+    subject: Subject, tables: Tables, wanted: Callable[[Recipe], bool] = lambda recipe: True
+) -> Iterator[Case]:
+    """The cases of those rows of the subject's covering array that are wanted, one after another."""
     if tables.factors is not None:
-        for recipe in recipes(subject, tables):
+        for recipe in filter(wanted, recipes(subject, tables)):
             yield build(subject, recipe, tables.factors)

@@ -27,6 +27,8 @@ def _written(value: object) -> Any:
         return {"float": _bits(value)}
     if isinstance(value, ScaleBias):
         return {"scale": _bits(value.scale), "bias": _bits(value.bias)}
+    if isinstance(value, np.uint32):
+        return {"enumerator": int(value)}
     return value
 
 
@@ -36,6 +38,8 @@ def _read(value: Any) -> Any:
             return _float(bits)
         case {"scale": scale, "bias": bias}:
             return ScaleBias(_float(scale), _float(bias))
+        case {"enumerator": number}:
+            return np.uint32(number)
     return value
 
 

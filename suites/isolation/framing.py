@@ -23,16 +23,22 @@ class GarbledFrame(Exception):  # noqa: N818  # it says what arrived; the suite 
     """What arrived is no message; the text says in which way."""
 
 
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+# made once: making them takes as long as a message does
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
 def encode(message: dict[str, Any]) -> bytes:
     """One message as a frame."""
-    payload = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    payload = _ENCODER.encode(message).encode()
     if len(payload) > MOST_BYTES:
         raise ValueError(f"a message of {len(payload)} bytes; at most {MOST_BYTES} travel")
     return _HEADER.pack(_MARK, len(payload), zlib.crc32(payload)) + payload
 
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def decode(read: Callable[[int], bytes]) -> dict[str, Any]:
@@ -53,7 +59,7 @@ def decode(read: Callable[[int], bytes]) -> dict[str, Any]:
     if zlib.crc32(payload) != checksum:
         raise GarbledFrame("a message does not have the checksum that it claims")
     try:
-        message = json.loads(payload, parse_constant=_refuse_constant)
+        message = _DECODER.decode(payload.decode())
     except (ValueError, RecursionError) as error:
         raise GarbledFrame(f"a message is no JSON ({type(error).__name__})") from None
     if not isinstance(message, dict):

@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import os
 import sys
+from functools import lru_cache
 
 _MOST_GROWTH = 4 << 30
 
@@ -17,14 +18,19 @@ def resident_bytes() -> int:
     says the same of a leak.
     """
     if sys.platform == "linux":
-        with open("/proc/self/statm", "rb") as stream:
-            _, resident, shared, *_ = stream.read().split()
+        _, resident, shared, *_ = os.pread(_statm(), 256, 0).split()
         return (int(resident) - int(shared)) * mmap.PAGESIZE
     if sys.platform == "win32":
         return _windows_peak()
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+@lru_cache(maxsize=1)
+def _statm() -> int:
+    """The file that tells, kept open: it is asked after every call of an implementation."""
+    return os.open("/proc/self/statm", os.O_RDONLY)
 
 
 def _windows_peak() -> int:

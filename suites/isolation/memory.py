@@ -1,10 +1,14 @@
 """Memory that the suite and a worker both see, between guards.
 
-Every segment lies between two guard pages: on POSIX no access is allowed to them, so that a write far out of
-bounds ends the worker with a signal; elsewhere they hold a fixed byte that is checked. The bytes between the end of
-a memory and the end of its last page hold that byte everywhere, and are checked after every dispatch.
+Every segment lies between two guards: on POSIX no access is allowed to them, so that a write far out of bounds ends
+the worker with a signal; elsewhere they hold a fixed byte that is checked. The bytes between the end of a memory and
+the end of its last page hold that byte everywhere, and are checked after every dispatch.
 
 Segments are reused: a lease ends when the last array that looks into it is gone.
+
+Whoever holds the file's descriptor could cut the file off, and then the suite would end with a signal (SIGBUS) where
+it looks at what is gone. On Linux the file has its final size from the beginning, costs only what is touched, and is
+sealed: nobody can make it smaller or larger. Elsewhere :meth:`SharedMemory.mended` sees after each call what was cut.
 """
 
 from __future__ import annotations
@@ -21,12 +25,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.specs import UsageError
+
 Bytes = NDArray[np.uint8]
 
 PAGE = max(mmap.PAGESIZE, mmap.ALLOCATIONGRANULARITY)
+_GUARD_PAGES = 1 if sys.platform == "win32" else (1 << 20) // PAGE  # where access is forbidden they cost nothing
+_GUARD = _GUARD_PAGES * PAGE
 _CANARY = 0xC5
 _MOST_IDLE_BYTES = 256 << 20
 _PROT_NONE = 0
+_SEALED_BYTES = 1 << 40
 
 
 def _pages(size: int) -> int:
@@ -38,17 +47,17 @@ def _address(mapping: mmap.mmap) -> int:
 
 
 def _forbid(mapping: mmap.mmap, address: int) -> bool:
-    """Forbid access to the first and the last page; whether that is possible here."""
+    """Forbid access to the guards; whether that is possible here."""
     if sys.platform == "win32":
         return False
     library = ctypes.CDLL(None, use_errno=True)
     library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    ends = (address, address + len(mapping) - PAGE)
-    return all(library.mprotect(end, PAGE, _PROT_NONE) == 0 for end in ends)
+    ends = (address, address + len(mapping) - _GUARD)
+    return all(library.mprotect(end, _GUARD, _PROT_NONE) == 0 for end in ends)
 
 
 def map_segment(file: int, token: int, pages: int, name: str) -> mmap.mmap:
-    """Map a segment of so many pages, and the guard page on either side of it.
+    """Map a segment of so many pages, and the guard on either side of it.
 
     Args:
         file: the shared file's descriptor; unused on Windows, where ``name`` is what both sides know.
@@ -56,7 +65,7 @@ def map_segment(file: int, token: int, pages: int, name: str) -> mmap.mmap:
         pages: its size without guards.
         name: begins the name of the mapping, on Windows.
     """
-    size = (pages + 2) * PAGE
+    size = pages * PAGE + 2 * _GUARD
     if sys.platform == "win32":
         return mmap.mmap(-1, size, tagname=f"{name}-{token}")
     return mmap.mmap(file, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE, offset=token * PAGE)
@@ -76,25 +85,25 @@ class Segment:
         self.pages = pages
         self._mapping = map_segment(file, token, pages, name)
         start = _address(self._mapping)
-        self.address = start + PAGE
+        self.address = start + _GUARD
         self._guarded = _forbid(self._mapping, start)
         self._whole = np.frombuffer(self._mapping, np.uint8)
         if not self._guarded:
-            self._whole[:PAGE] = self._whole[-PAGE:] = _CANARY
+            self._whole[:_GUARD] = self._whole[-_GUARD:] = _CANARY
 
     def memory(self, size: int) -> Bytes:
         """The segment's first ``size`` bytes, for as long as the segment lives."""
-        return self._whole[PAGE : PAGE + size]
+        return self._whole[_GUARD : _GUARD + size]
 
     def arm(self, size: int) -> None:
         """Fill what lies between the end of a memory of ``size`` bytes and the guard."""
-        self._whole[PAGE + size : PAGE * (self.pages + 1)] = _CANARY
+        self._whole[_GUARD + size : _GUARD + PAGE * self.pages] = _CANARY
 
     def broken(self, size: int) -> str:
         """What was written outside a memory of ``size`` bytes, in words; "" for nothing."""
-        parts = [(size, self._whole[PAGE + size : PAGE * (self.pages + 1)])]
+        parts = [(size, self._whole[_GUARD + size : _GUARD + PAGE * self.pages])]
         if not self._guarded:
-            parts += [(-PAGE, self._whole[:PAGE]), (self.pages * PAGE, self._whole[-PAGE:])]
+            parts += [(-_GUARD, self._whole[:_GUARD]), (self.pages * PAGE, self._whole[-_GUARD:])]
         for start, part in parts:
             changed = np.flatnonzero(part != _CANARY)
             if changed.size:
@@ -105,7 +114,7 @@ class Segment:
     def forget(self) -> None:
         """Give the pages back to the system, where it takes them."""
         if hasattr(mmap, "MADV_REMOVE"):
-            self._mapping.madvise(mmap.MADV_REMOVE, PAGE, self.pages * PAGE)
+            self._mapping.madvise(mmap.MADV_REMOVE, _GUARD, self.pages * PAGE)
 
 
 class Lease:
@@ -120,11 +129,20 @@ class Lease:
 
 
 class SharedMemory:
-    """The suite's side: hands out memories in shared segments, and reuses those that nobody looks at any more."""
+    """The suite's side: hands out memories in shared segments, and reuses those that nobody looks at any more.
 
-    def __init__(self) -> None:
+    Args:
+        sealed: seal the file where the system can.
+
+    Attributes:
+        file: the file's descriptor; -1 on Windows, where there is none.
+        sealed: whether nobody can change the file's size.
+    """
+
+    def __init__(self, *, sealed: bool = True) -> None:
         self.name = f"dmlcts-{os.getpid()}-{secrets.token_hex(8)}"
         self.file = -1 if sys.platform == "win32" else _anonymous_file()
+        self.sealed = sealed and self.file >= 0 and _seal(self.file)
         self._end = 0
         self._idle: dict[int, list[Segment]] = {}
         self._idle_bytes = 0
@@ -132,7 +150,11 @@ class SharedMemory:
         self.dropped: list[int] = []
 
     def take(self, size: int) -> Bytes:
-        """A writable memory of ``size`` bytes at a page boundary, of any content."""
+        """A writable memory of ``size`` bytes at a page boundary, of any content.
+
+        Raises:
+            UsageError: the system gives no such memory.
+        """
         pages = _pages(size)
         idle = self._idle.get(pages)
         if idle:
@@ -151,10 +173,17 @@ class SharedMemory:
             token = free.pop()
         else:
             token = self._end
-            self._end += pages + 2
-            if self.file >= 0:
+            self._end += pages + 2 * _GUARD_PAGES
+        try:
+            if self.file >= 0 and not self.sealed:
                 os.ftruncate(self.file, self._end * PAGE)
-        return Segment(self.file, token, pages, self.name)
+            return Segment(self.file, token, pages, self.name)
+        except (OSError, ValueError, OverflowError) as error:
+            said = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise UsageError(
+                f"cannot share {pages * PAGE} bytes of memory with the implementation's process: {said}",
+                "free some memory, or raise the limits on it and on the size of files (ulimit -v, ulimit -f)",
+            ) from error
 
     def _give_back(self, segment: Segment) -> None:
         self._idle.setdefault(segment.pages, []).append(segment)
@@ -175,6 +204,16 @@ class SharedMemory:
             return base
         return None
 
+    def mended(self) -> str:
+        """What happened to the file's size since the last call, in words, "" for nothing; it has its size again."""
+        if self.file < 0 or self.sealed:
+            return ""
+        size, due = os.fstat(self.file).st_size, self._end * PAGE
+        if size == due:
+            return ""
+        os.ftruncate(self.file, due)
+        return f"the shared memory of {due} bytes was given a size of {size} bytes"
+
     def close(self) -> None:
         """Close the file; what is mapped stays until the last array that looks into it is gone."""
         if self.file >= 0:
@@ -185,10 +224,25 @@ class SharedMemory:
 def _anonymous_file() -> int:
     """A file without a name, in memory where the system has such files."""
     if hasattr(os, "memfd_create"):
-        return os.memfd_create("dmlcts")
+        return os.memfd_create("dmlcts", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     descriptor, path = tempfile.mkstemp(prefix="dmlcts-memory-")
     os.unlink(path)
     return descriptor
+
+
+def _seal(file: int) -> bool:
+    """Give the file its final size and see to it that it keeps it; whether that is possible here."""
+    if sys.platform != "linux":
+        return False
+    import fcntl
+
+    try:
+        os.ftruncate(file, _SEALED_BYTES)
+        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+    except OSError:  # an old system, or a limit on the size of files
+        os.ftruncate(file, 0)
+        return False
+    return True
 
 
 class WorkerMemory:

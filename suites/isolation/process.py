@@ -25,6 +25,7 @@ _MOST_LINES = 16
 _FATAL = ("Fatal Python error", "Windows fatal exception")
 _MOST_SAID = 4096
 _GRACE_SECONDS = 2.0
+_LOOK_SECONDS = 0.2  # how often a pipe that somebody else may hold open is left, to see whether the worker is there
 
 
 class _ClosedError(Exception):
@@ -60,7 +61,7 @@ class _PolledPipe:
 
 
 class ThreadedPipe:
-    """Reads with a limit anywhere: a thread waits for the pipe."""
+    """Reads with a limit anywhere: a thread waits for the pipe, and closes its descriptor at the pipe's end."""
 
     def __init__(self, descriptor: int, clock: Clock) -> None:
         self._clock = clock
@@ -70,11 +71,9 @@ class ThreadedPipe:
     def _drain(self, descriptor: int) -> None:
         chunk = b"-"
         while chunk:
-            try:
-                chunk = os.read(descriptor, _CHUNK)
-            except OSError:  # closed under our hands: the worker is being stopped
-                chunk = b""
+            chunk = os.read(descriptor, _CHUNK)
             self._chunks.put(chunk)
+        os.close(descriptor)
 
     def __call__(self, deadline: float) -> bytes:
         """The bytes that are there, at least one."""
@@ -89,24 +88,54 @@ class ThreadedPipe:
 
 
 class _LastWords:
-    """Keeps the last lines that a worker wrote to its standard error, however much that is."""
+    """Keeps the last lines that a worker wrote to its standard error, however much that is.
+
+    What the worker started may hold the pipe open after its end. So nobody waits for the pipe's end, and the thread
+    that reads closes the descriptor itself: a descriptor closed under its hands could be another pipe's by then.
+
+    Args:
+        descriptor: the pipe's; it is closed here.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._kept: collections.deque[bytes] = collections.deque(maxlen=64)
-        self._thread = threading.Thread(target=self._drain, args=(descriptor,), daemon=True)
-        self._thread.start()
+        self._over = threading.Event()
+        self._changed = threading.Condition()
+        self._looks = 0  # how often nothing was there
+        self._ended = False
+        threading.Thread(target=self._drain, args=(descriptor,), daemon=True).start()
 
     def _drain(self, descriptor: int) -> None:
-        with contextlib.suppress(OSError):  # closed under our hands
-            while chunk := os.read(descriptor, 4096):
+        poll = select.poll() if hasattr(select, "poll") else None
+        if poll is not None:
+            poll.register(descriptor, select.POLLIN)
+        while not self._over.is_set():
+            if poll is None or poll.poll(_LOOK_SECONDS * 500):
+                chunk = os.read(descriptor, 4096)
+                if not chunk:
+                    break
                 self._kept.append(chunk)
+            else:
+                with self._changed:
+                    self._looks += 1
+                    self._changed.notify_all()
+        os.close(descriptor)
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
 
     def text(self) -> str:
-        """The last lines, of a worker that is gone."""
-        self._thread.join(_GRACE_SECONDS)
+        """The last lines, of a worker that is gone: its words stand in the pipe, and nothing more is waited for."""
+        with self._changed:
+            enough = self._looks + 2  # the first may have begun before the worker's end
+            self._changed.wait_for(lambda: self._ended or self._looks >= enough, _GRACE_SECONDS)
         said = b"".join(list(self._kept)).decode("utf-8", "replace")
         printable = "".join(char if char.isprintable() or char == "\n" else "?" for char in said)
         return _telling(printable.strip().splitlines())
+
+    def close(self) -> None:
+        """Read no more."""
+        self._over.set()
 
 
 def _telling(lines: list[str]) -> str:
@@ -156,9 +185,12 @@ class WorkerProcess:
         assert None not in (source, target, said)  # noqa: S101  # pipes, as asked for
         self._input = target.fileno()
         polled = hasattr(select, "poll") and not threaded
-        self._source: _Source = (_PolledPipe if polled else ThreadedPipe)(source.fileno(), clock)
+        self._source: _Source = (
+            _PolledPipe(source.fileno(), clock) if polled else ThreadedPipe(os.dup(source.fileno()), clock)
+        )
         self._pending = b""
-        self._last_words = _LastWords(said.fileno())
+        self._last_words = _LastWords(os.dup(said.fileno()))
+        said.close()
         self._asked = 0
 
     @property
@@ -168,9 +200,21 @@ class WorkerProcess:
 
     def _read(self, deadline: float, count: int) -> bytes:
         while len(self._pending) < count:
-            self._pending += self._source(deadline)
+            self._pending += self._come(deadline)
         taken, self._pending = self._pending[:count], self._pending[count:]
         return taken
+
+    def _come(self, deadline: float) -> bytes:
+        """The bytes that are there; a worker that has ended sends no more, whoever holds its end of the pipe."""
+        while True:
+            ended_before = self._process.poll() is not None
+            try:
+                return self._source(min(deadline, self._clock() + _LOOK_SECONDS))
+            except _LateError:
+                if ended_before:
+                    raise _ClosedError from None
+                if self._clock() >= deadline:
+                    raise
 
     def call(self, do: str, limit: float, **fields: Any) -> dict[str, Any]:
         """Ask the worker for something and wait for the reply.
@@ -213,6 +257,11 @@ class WorkerProcess:
         self._kill()
         return self._lost("crash", "the process answered garbage", f"the process answered garbage: {said}")
 
+    def broke(self, said: str) -> WorkerLost:
+        """Stop a worker that took away what it shares with the suite; gives what to raise."""
+        self._kill()
+        return self._lost("crash", "the process changed the size of the shared memory", said)
+
     def _check(self, reply: dict[str, Any]) -> None:
         kind = next(iter(set(reply) - {"id"}), "")
         if len(reply) != 2 or kind not in ("answer", "error") or not isinstance(reply[kind], dict):
@@ -252,6 +301,4 @@ class WorkerProcess:
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
-        self._last_words.text()
-        if self._process.stderr is not None:
-            self._process.stderr.close()
+        self._last_words.close()

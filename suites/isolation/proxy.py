@@ -89,6 +89,7 @@ class Host:
         growth: bytes by which the process may grow after its device was opened; ``None`` for the usual.
         clock: gives seconds; never goes back.
         start: makes a worker process.
+        memory: what the two processes share; ``None`` for a new one.
 
     Attributes:
         generation: counts the processes; a device or kernel of an earlier one is gone.
@@ -101,12 +102,13 @@ class Host:
         growth: int | None = None,
         clock: Clock = time.monotonic,
         start: Callable[..., WorkerProcess] = WorkerProcess,
+        memory: SharedMemory | None = None,
     ) -> None:
         self.backend = backend
         self.timeout = timeout
         self.generation = 0
         self.numbers = itertools.count(1)
-        self.memory = SharedMemory()
+        self.memory = memory or SharedMemory()
         self._growth = growth
         self._clock = clock
         self._start = start
@@ -141,7 +143,13 @@ class Host:
             reply = process.call(do, self.timeout if limit is None else limit, **fields)
         except BaseException:
             self.abandon()
+            self.memory.mended()  # whatever else was lost: what the suite looks into must be there
             raise
+        resized = self.memory.mended()
+        if resized:
+            lost = process.broke(resized)
+            self.abandon()
+            raise lost
         if "error" in reply:
             error = reply["error"]
             if not all(isinstance(error.get(key), str) for key in ("kind", "text", "said")):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dmlcts.backends.contract import BackendUnavailable, ContractError, error_kind
+from dmlcts.backends.frames import with_frames
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.specs import DmlctsError, Region
 from dmlcts.suites.isolation import framing
@@ -97,6 +98,8 @@ def _described(error: Exception) -> dict[str, Any]:
     elif isinstance(error, DmlctsError) and kind is None:
         kind = "contract" if isinstance(error, ContractError) else "usage"
     fields = {"kind": kind or "other", "text": str(error)[:_MOST_TEXT], "said": said[:_MOST_TEXT]}
+    if fields["kind"] in ("other", "memory"):
+        fields["said"] = with_frames(fields["said"], error)
     if isinstance(error, (BackendUnavailable, DmlctsError)):
         fields["cause"] = str(getattr(error, "cause", str(error)))[:_MOST_TEXT]
         fields["mend"] = str(getattr(error, "mend", ""))[:_MOST_TEXT]

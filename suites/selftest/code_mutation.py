@@ -68,7 +68,7 @@ _JUDGING = (
     "not strangers",
 )
 TARGETS = (
-    Target("specs/oracle/vectorised*", (f"{_SELFTEST}/test_oracle_quickly.py",)),
+    Target("specs/oracle/vector*", (f"{_SELFTEST}/test_vectorised_oracle.py", f"{_SELFTEST}/test_oracle_quickly.py")),
     Target("suites/arena*", _JUDGING),
     Target("suites/judge*", _JUDGING),
     Target("suites/expectations*", _JUDGING),

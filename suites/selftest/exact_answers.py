@@ -11,18 +11,19 @@ from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.formula import parse
 from dmlcts.specs.loading import load_tables
-from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32
+from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64
 from dmlcts.specs.oracle.exact import acceptable
 from dmlcts.specs.oracle.outcome import Acceptable
 
 TABLES = load_tables()
-F16, F32 = DataType.FLOAT16, DataType.FLOAT32
+F16, F32, F64 = DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64
 INF, NAN = math.inf, math.nan
-FORMATS = {F16: BINARY16, F32: BINARY32}
+FORMATS = {F16: BINARY16, F32: BINARY32, F64: BINARY64}
 NEAREST_EVEN, TOWARD_ZERO, TOWARD_INFINITY = "HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY"
 INTEGERS = [data_type for data_type in DataType if not data_type.is_floating]
 TINY16 = 2.0**-24  # the smallest subnormal FLOAT16
 TINY32 = 2.0**-149
+TINY64 = 2.0**-1074
 
 
 def f32(bits: int) -> np.float32:
@@ -34,7 +35,7 @@ def pattern(data_type: DataType, value: float) -> int:
     if not data_type.is_floating:
         assert value == int(value)
         return int(value) % (1 << 8 * data_type.itemsize)
-    code = "e" if data_type is F16 else "f"
+    code = {F16: "e", F32: "f", F64: "d"}[data_type]
     packed = struct.pack(f"<{code}", value)
     assert math.isnan(value) or struct.unpack(f"<{code}", packed)[0] == value, "the test's value is inexact"
     return int.from_bytes(packed, "little")

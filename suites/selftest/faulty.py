@@ -12,7 +12,7 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from dmlcts.specs import OperatorDesc, Region
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 ABORT, HANG, EXIT, KILL, GARBLE, STRAY, SLACK, GROW, LOSE, POISON, SHOUT, RAISE = range(1001, 1013)
+TRUNCATE, EXTEND, DAEMON = range(1013, 1016)
 
 
 def pipes() -> list[int]:
@@ -44,6 +45,25 @@ def garble() -> None:
             os.write(descriptor, b"\x07" * 64)
         except OSError:
             continue
+
+
+def resize(change: Callable[[int], int]) -> None:
+    """Give every file that this process has open, and may write, another size."""
+    for descriptor in range(3, 64):
+        try:
+            os.ftruncate(descriptor, change(os.fstat(descriptor).st_size))
+        except OSError:
+            continue
+
+
+def leave_behind(seconds: float) -> None:
+    """Start a daemon that holds every descriptor of this process open for so many seconds."""
+    if os.fork():
+        return
+    os.setsid()
+    if not os.fork():
+        time.sleep(seconds)
+    os._exit(0)
 
 
 class Obeys(Reference):
@@ -91,6 +111,15 @@ class Obeys(Reference):
                     sys.stderr.write("y" * 200)
             case 1012:
                 raise FloatingPointError("invalid value encountered")
+            case 1013:
+                resize(lambda size: 0)
+            case 1014:
+                resize(lambda size: size + (1 << 30))
+            case 1015:
+                leave_behind(40)
+                sys.stderr.write("about to end\n")
+                sys.stderr.flush()
+                os._exit(3)
 
     def create(self, operator: OperatorDesc) -> Kernel:
         if operator.attributes.get("Max") == np.float32(ABORT):

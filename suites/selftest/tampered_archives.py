@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dmlcts.reports.certification import archive, signing
-from dmlcts.suites.selftest.submissions import Parts, rezipped
+from dmlcts.suites.selftest.submissions import Parts, entry, rezipped
 from dmlcts.suites.selftest.tampered_documents import waivers_file
 
 Tampering = Callable[[Parts], bytes]
@@ -32,11 +32,19 @@ def with_member(name: str, data: bytes = b"evil", **information: Any) -> Tamperi
     def tamper(parts: Parts) -> bytes:
         def add(made: zipfile.ZipFile, members: dict[str, bytes]) -> None:
             members.pop(name, None)
-            entry = zipfile.ZipInfo(name)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            for attribute, value in information.items():
-                setattr(entry, attribute, value)
-            made.writestr(entry, data)
+            made.writestr(entry(name, **information), data)
+
+        return rezipped(parts.packed(), add)
+
+    return tamper
+
+
+def changed_member(name: str, **information: Any) -> Tampering:
+    """The archive with one member's own bytes under an entry that says something else of it."""
+
+    def tamper(parts: Parts) -> bytes:
+        def add(made: zipfile.ZipFile, members: dict[str, bytes]) -> None:
+            made.writestr(entry(name, **information), members.pop(name))
 
         return rezipped(parts.packed(), add)
 
@@ -54,12 +62,15 @@ ARCHIVES |= {
         with_member("log.txt", b"/etc/passwd", create_system=3, external_attr=(stat.S_IFLNK | 0o777) << 16),
         "archive", "holds 'log.txt' as something else than a plain file",
     ),
-    "a zip bomb": (with_member("log.txt", bytes(60 << 20)), "archive", "holds 'log.txt' compressed more than 400:1"),
+    "a zip bomb": (
+        with_member("log.txt", bytes(60 << 20), compress_type=zipfile.ZIP_DEFLATED), "archive",
+        "holds 'log.txt' compressed",
+    ),
     "a member that is too large": (
         with_member("environment.json", bytes(2 << 20)), "archive", r"holds 'environment\.json' of 2,097,152 bytes",
     ),
     "another compression": (
-        with_member("log.txt", compress_type=zipfile.ZIP_BZIP2), "archive", "compressed with method 12",
+        with_member("log.txt", compress_type=zipfile.ZIP_BZIP2), "archive", "holds 'log.txt' compressed",
     ),
     "a shard without a number": (with_member("records-0-of-0.jsonl"), "archive", "is no part of a submission"),
 }  # fmt: skip
@@ -83,17 +94,17 @@ def too_many_members(parts: Parts) -> bytes:
     return rezipped(parts.packed(), add)
 
 
-@altered("archive", "carries a comment")
+@altered("archive", "has something after its end")
 def a_comment(parts: Parts) -> bytes:
     return rezipped(parts.packed(), lambda made, _: setattr(made, "comment", b"hello"))
 
 
-@altered("archive", "something before or after the ZIP file")
+@altered("archive", "something before its beginning")
 def something_before_it(parts: Parts) -> bytes:
     return b"#!/bin/sh\nexit\n" + parts.packed()
 
 
-@altered("archive", "something before or after the ZIP file")
+@altered("archive", "has something after its end")
 def something_after_it(parts: Parts) -> bytes:
     return parts.packed() + b"more"
 

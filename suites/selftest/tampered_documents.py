@@ -6,6 +6,8 @@ Each change stands in :data:`EDITS` with the check that has to notice it and wha
 from __future__ import annotations
 
 import json
+import platform
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -18,9 +20,11 @@ from dmlcts.suites.selftest.submissions import COMMAND, NOW, RECORDS, STARTED, P
 ROW = ("clip.formula", "ELEMENT_WISE_CLIP", "FLOAT32")
 WAIVER = {
     "clause": "clip.formula",
-    "vendor": "*",
-    "device": "*",
-    "reason": "known",
+    "operator": "CLIP",
+    "data_type": "FLOAT32",
+    "vendor": platform.machine(),
+    "device": platform.machine(),
+    "reason": "The driver clamps one value too low.",
     "issue": "https://example.org/1",
     "expires": "2027-01-31",
     "suite": "0.1.*",
@@ -297,7 +301,8 @@ def a_removed_clause(parts: Parts) -> None:
 
 @edit("results", "the records amount to INCOMPLETE, the statement says CONFORMANT")
 def a_clause_removed_from_records_and_results(parts: Parts) -> None:
-    parts.edit_records(lambda records: holder(records).update(tallies=[]))
+    idle = {"tallies": [], "outcome": "not_supported", "reason": "not obliged"}
+    parts.edit_records(lambda records: holder(records).update(idle))
     a_removed_clause(parts)
 
 
@@ -377,7 +382,7 @@ def a_removed_waiver(parts: Parts) -> None:
 @edit("waivers", "the results name other waivers than those in the submission")
 def an_edited_waiver(parts: Parts) -> None:
     waived(parts)
-    parts.members[archive.WAIVERS] = waivers_file(reason="better known")
+    parts.members[archive.WAIVERS] = waivers_file(reason="The driver clamps one value too high.")
 
 
 @edit("waivers", "expired on 2026-11-20")
@@ -413,3 +418,262 @@ def a_crash_under_a_waiver(parts: Parts) -> None:
     parts.members[archive.WAIVERS] = waivers_file()
     parts.statement["command"] += ["--waivers", "w.yaml"]
     parts.rebuild()
+
+
+for _name, _changed, _said in (
+    ("a waiver of every clause", {"clause": "*"}, "/waivers/0/clause: "),
+    ("a waiver of a family of clauses", {"clause": "clip.*"}, "/waivers/0/clause: "),
+    ("a waiver of every operator", {"operator": "*"}, "/waivers/0/operator: "),
+    ("a waiver of every type", {"data_type": "*"}, "/waivers/0/data_type: "),
+    ("a waiver of a list with a wildcard", {"data_type": ["FLOAT32", "*"]}, "/waivers/0/data_type/1: "),
+    ("a waiver of every vendor", {"vendor": "*"}, "its vendor '\\*' names nothing"),
+    ("a waiver of nearly every vendor", {"vendor": "?*"}, r"its vendor '\?\*' names nothing"),
+    ("a waiver of every device", {"device": "*"}, "its device '\\*' names nothing"),
+    ("a waiver of every suite", {"suite": "*"}, "its suite '\\*' is no version"),
+    ("a waiver of every suite of a number", {"suite": "0.*"}, "its suite '0.\\*' is no version"),
+    ("a waiver without a word", {"reason": " "}, "its reason ' ' says nothing"),
+    ("a waiver with a word", {"reason": "known"}, "its reason 'known' says nothing"),
+    ("a waiver with a dotted line", {"reason": "." * 40}, "says nothing"),
+    ("a waiver tracked nowhere", {"issue": "https://example.org/"}, "is no report's address"),
+    ("a waiver tracked in a script", {"issue": "javascript:alert(1)"}, "/waivers/0/issue: "),
+    ("a waiver for ever", {"expires": "9999-12-31"}, "holds until 9999-12-31, more than a year from 2026-11-21"),
+    ("a waiver for two years", {"expires": "2028-11-21"}, "holds until 2028-11-21, more than a year"),
+    ("a waiver until a day that is none", {"expires": "2027-02-30"}, "2027-02-30 is no date"),
+):
+
+    def _of(parts: Parts, changed: dict[str, Any] = _changed) -> None:
+        a_flipped_outcome(parts)
+        sealed = waivers_file()
+        parts.members[archive.WAIVERS] = sealed
+        parts.statement["command"] += ["--waivers", "w.yaml"]
+        parts.rebuild()
+        parts.members[archive.WAIVERS] = waivers_file(**changed)
+        parts.edit(archive.RESULTS, lambda results: results["waivers"][0].update(changed))
+
+    EDITS[_name] = (_of, "(form|waivers)", _said)
+
+
+@edit("waivers", "expired on 2026-11-20")
+def a_run_put_back_to_revive_a_waiver(parts: Parts) -> None:
+    """Begun, by its own account, while the waiver still held."""
+    moved = timedelta(days=30)
+    began, ended = STARTED - moved, STARTED - moved + timedelta(hours=2)
+    waived(parts, expires="2026-11-20")
+    parts.statement.update(started=began.isoformat(), finished=ended.isoformat())
+    times = {"started": began.isoformat(), "finished": ended.isoformat(), "seconds": 7200.0}
+    parts.edit(archive.RESULTS, lambda results: results["timings"].update(times))
+
+
+# Records that say less than any run's do.
+
+
+def every_tally(**changed: Any) -> Callable[[Parts], object]:
+    """The same change to every tally, and results that follow."""
+
+    def change(parts: Parts) -> None:
+        def edit_all(records: list[dict[str, Any]]) -> None:
+            for record in records:
+                for told in record["tallies"]:
+                    told.update(changed)
+
+        parts.edit_records(edit_all)
+        parts.rebuild()
+
+    return change
+
+
+@edit("records", "is pass and checked nothing")
+def a_record_that_checked_nothing(parts: Parts) -> None:
+    def claim(records: list[dict[str, Any]]) -> None:
+        next(record for record in records if not record["tallies"]).update(outcome="pass", reason="")
+
+    parts.edit_records(claim)
+
+
+@edit("records", "is not_supported without a reason")
+def a_skipped_test_without_a_reason(parts: Parts) -> None:
+    def silence(records: list[dict[str, Any]]) -> None:
+        next(record for record in records if not record["tallies"]).update(reason="")
+
+    parts.edit_records(silence)
+
+
+@edit("records", "is skipped without a reason")
+def a_skipped_test_with_a_reason_of_blanks(parts: Parts) -> None:
+    def silence(records: list[dict[str, Any]]) -> None:
+        next(record for record in records if not record["tallies"]).update(outcome="skipped", reason=" \t")
+
+    parts.edit_records(silence)
+
+
+@edit("clock", "the run, or every test of it, took no time at all")
+def a_run_of_no_time(parts: Parts) -> None:
+    parts.edit_records(lambda records: [record.update(seconds=0.0) for record in records])
+
+
+@edit("clock", "took no time at all")
+def a_run_that_ends_when_it_begins(parts: Parts) -> None:
+    parts.edit_records(lambda records: [record.update(seconds=1e-9) for record in records])
+    parts.statement.update(finished=parts.statement["started"])
+    times = {"finished": parts.statement["started"], "seconds": 0.0}
+    parts.edit(archive.RESULTS, lambda results: results["timings"].update(times))
+
+
+EDITS["one case a tally"] = (every_tally(cases=1, elements=1), "records", "cases for .* tallies: a certification run")
+
+# Challenges.
+
+CHALLENGE = "0123456789abcdef" * 2
+
+
+def challenged(parts: Parts, stated: str = CHALLENGE) -> None:
+    """A statement that names a challenge, in its command too."""
+    parts.statement["challenge"] = stated
+    parts.statement["command"] += ["--challenge", stated]
+
+
+EDITS |= {
+    "evidence that was not drawn from the challenge": (
+        challenged, "evidence", "the statement is of another plan: ",
+    ),
+    "a challenge that the command does not name": (
+        state(challenge=CHALLENGE), "command", "challenge: the command says '', the statement '0123",
+    ),
+    "a challenge of the command alone": (
+        state(command=[*COMMAND, "--challenge", CHALLENGE]), "command", "challenge: the command says '0123",
+    ),
+    "a challenge that is none": (state(challenge="x" * 32), "statement", "/challenge"),
+    "a short challenge": (state(challenge="0123"), "statement", "/challenge"),
+    "a challenge with a line behind it": (state(challenge=f"{CHALLENGE}\n"), "statement", "/challenge"),
+}  # fmt: skip
+
+# The form of documents: whatever is missing or of another kind, in the statement and in what it lists.
+
+
+def without(member: str, name: str) -> Callable[[Parts], object]:
+    return lambda parts: parts.edit(member, lambda document: document.pop(name))
+
+
+def with_another(member: str, name: str, value: Any) -> Callable[[Parts], object]:
+    return lambda parts: parts.edit(member, lambda document: document.__setitem__(name, value))
+
+
+def unstated(name: str) -> Callable[[Parts], object]:
+    return lambda parts: parts.statement.pop(name)
+
+
+_STATED = (
+    "format", "draft", "product", "vendor", "suite", "tables", "backend", "options", "device", "feature_level",
+    "profile", "seed", "isolation", "verdict", "started", "finished", "made", "command", "shards", "evidence",
+)  # fmt: skip
+EDITS |= {f"a statement without {name}": (unstated(name), "statement", f"lacks {name}") for name in _STATED}
+EDITS |= {
+    f"a statement whose {name} is a number": (state(**{name: 7.5}), "statement", f"/{name}") for name in _STATED
+}
+_HELD = {
+    archive.RESULTS: ("schema", "verdict", "backend", "device", "clauses", "behaviours", "failures", "timings",
+                      "environment", "suite", "specs", "selection", "seed", "strict", "interrupted"),
+    archive.EVIDENCE: ("format", "cases", "bytes", "plan", "absent"),
+    archive.ENVIRONMENT: ("format", "environment", "device"),
+}  # fmt: skip
+EDITS |= {
+    f"{member} without {name}": (without(member, name), "form", f"{re.escape(member)}: lacks {name}")
+    for member, names in _HELD.items() for name in names
+}  # fmt: skip
+EDITS |= {
+    f"{member} whose {name} is a number": (with_another(member, name, -7.5), "form", f"{re.escape(member)} /{name}")
+    for member, names in _HELD.items() for name in names
+}  # fmt: skip
+
+
+def nested(depth: int) -> Any:
+    """A list in a list, so many levels deep."""
+    found: Any = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+def raw_member(member: str, data: bytes) -> Callable[[Parts], object]:
+    return lambda parts: parts.members.__setitem__(member, data)
+
+
+def replaced(member: str, old: bytes, new: bytes) -> Callable[[Parts], object]:
+    def change(parts: Parts) -> None:
+        assert old in parts.members[member]
+        parts.members[member] = parts.members[member].replace(old, new, 1)
+
+    return change
+
+
+EDITS |= {
+    "a device nested without end": (
+        lambda parts: (state(device={**parts.statement["device"], "details": nested(100)})(parts)), "statement",
+        "is nested more than 64 levels deep",
+    ),
+    "results nested without end": (
+        lambda parts: parts.edit(archive.RESULTS, lambda told: told["environment"].update(x=nested(100))), "form",
+        "is nested more than 64 levels deep",
+    ),
+    "a seed of a thousand digits": (state(seed=10**1000), "statement", "a number has 1,001 digits"),
+    "a seed beyond 32 bits": (both("seed", 1 << 32), "statement", "/seed"),
+    "a count of a thousand digits": (
+        lambda parts: parts.edit(archive.RESULTS, lambda told: told["clauses"][0].update(elements=10**1000)), "form",
+        "a number has 1,001 digits",
+    ),
+    "a number beyond all numbers": (
+        replaced(archive.RESULTS, b'"seconds": 7200.0', b'"seconds": 1e999'), "form", "beyond all bounds",
+    ),
+    "a number that is none": (
+        replaced(archive.RESULTS, b'"seconds": 7200.0', b'"seconds": NaN'), "form", "NaN is no JSON number",
+    ),
+    "a key twice in the results": (
+        replaced(archive.RESULTS, b'"verdict":', b'"verdict": "CONFORMANT", "verdict":'), "form", "stands twice",
+    ),
+    "results in UTF-16": (
+        lambda parts: raw_member(archive.RESULTS, parts.members[archive.RESULTS].decode().encode("utf-16"))(parts),
+        "form", "is not UTF-8 text",
+    ),
+    "results that are a list": (raw_member(archive.RESULTS, b"[]\n"), "form", "is no JSON object"),
+    "results that are nothing": (raw_member(archive.RESULTS, b""), "form", "is no JSON"),
+    "evidence that is nothing": (raw_member(archive.EVIDENCE, b""), "form", "is no JSON"),
+    "an environment of zeros": (raw_member(archive.ENVIRONMENT, bytes(100)), "form", "is no JSON"),
+    "results with a hundred thousand faults": (
+        lambda parts: parts.edit(archive.RESULTS, lambda told: told.update(clauses=[{}] * 100_000)), "form",
+        "/clauses/0: lacks id",
+    ),
+    "more values than are read": (
+        raw_member(archive.RESULTS, b"[" + b"0," * 1_600_000 + b"0]"), "statement",
+        "may hold more than 1,500,000 values",
+    ),
+    "records of more values than are read": (
+        raw_member(RECORDS, b"[" + b"0," * 1_600_000 + b"0]\n"), "statement", "may hold more than 1,500,000 values",
+    ),
+    "waivers of a thousand anchors": (
+        raw_member(archive.WAIVERS, b"a: &a [x]\n" + b"b: [" + b"*a, " * 1000 + b"]\n"), "form", "is no YAML that can",
+    ),
+    "waivers nested without end": (
+        raw_member(archive.WAIVERS, b"[" * 10_000), "form", "is no YAML that can",
+    ),
+    "a waiver twice": (
+        lambda parts: (waived(parts), raw_member(archive.WAIVERS, json.dumps({
+            "format": "dmlcts/waivers/1", "waivers": [WAIVER, WAIVER],
+        }).encode())(parts)), "waivers", "the results name other waivers",
+    ),
+    "a suite with a line behind its version": (suite(version="0.1.0\n"), "statement", "/suite/version"),
+    "a digest with a line behind it": (
+        lambda parts: parts.statement["suite"].update(digest=parts.statement["suite"]["digest"] + "\n"), "statement",
+        "/suite/digest",
+    ),
+    "a product with a line behind it": (state(product="Driver 1.2\n"), "statement", "/product"),
+    "a product that paints": (state(product="\x1b[2JPASS"), "statement", "/product"),
+    "a vendor that hides": (state(vendor=""), "statement", "/vendor"),
+    "a moment without a day": (state(made="now"), "statement", "/made"),
+    "a command of another kind": (state(command=[["certify"]]), "statement", "/command/0"),
+    "a thousand shards": (
+        state(shards=[{"file": RECORDS, "index": 1, "count": 1, "records": 1}] * 1000), "statement", "/shards",
+    ),
+    "a shard beyond all": (
+        state(shards=[{"file": RECORDS, "index": 65, "count": 65, "records": 1}]), "statement", "/shards/0/index",
+    ),
+}  # fmt: skip

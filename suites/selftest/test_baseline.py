@@ -159,7 +159,7 @@ def test_the_commands_write_agree_and_disagree(tmp_path: Path) -> None:
     write_json(Path(one), results(FORMULA))
     write_json(Path(two), results(FORMULA, TRUNCATION))
     assert run("baseline", "write", one, known)[0] == 0
-    assert run("baseline", "check", one, known) == (0, "as known: 1 departures, none new, none gone\n")
+    assert run("baseline", "check", one, known) == (0, "as known: 1 departure, none new, none gone\n")
     code, text = run("baseline", "check", two, known)
     assert code == 1
     assert text.startswith(f"new:  round.toward-zero on {ROUND} FLOAT16: fail\n")

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, Format
+from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.oracle.outcome import Acceptable
-from dmlcts.specs.oracle.real_number import Datum
-from dmlcts.suites.selftest.exact_answers import F16, F32
+from dmlcts.specs.oracle.real_number import Datum, infinity
+from dmlcts.suites.selftest.exact_answers import F16, F32, F64
 
 
 def test_every_float16_pattern_decodes_as_struct_does() -> None:
@@ -56,17 +56,20 @@ def test_rounding_halfway_between_all_neighbouring_float16_takes_the_even_patter
         assert packed == bits + bits % 2
 
 
-@given(st.integers(0, 2**32 - 1))
+@pytest.mark.parametrize("form, code, size", [(BINARY32, "f", 4), (BINARY64, "d", 8)])
+@given(st.data())
 @settings(deadline=None)
-def test_float32_patterns_decode_as_struct_does(bits: int) -> None:
-    (reference,) = struct.unpack("<f", bits.to_bytes(4, "little"))
-    datum = BINARY32.decode(bits)
+def test_wider_patterns_decode_as_struct_does(form: Format, code: str, size: int, data: st.DataObject) -> None:
+    bits = data.draw(st.integers(0, 2 ** (8 * size) - 1) | st.integers(0, 2 ** (form.trailing_bits + 1)))
+    (reference,) = struct.unpack(f"<{code}", bits.to_bytes(size, "little"))
+    datum = form.decode(bits)
     if math.isnan(reference):
         assert datum is None
     else:
         assert datum is not None
         assert (datum.value, datum.negative) == (reference, math.copysign(1, reference) < 0)
-        assert BINARY32.round(datum) == bits
+        assert form.round(datum) == bits
+        assert form.toward_zero(datum) == bits
 
 
 @pytest.mark.parametrize("form, code", [(BINARY16, "e"), (BINARY32, "f")])
@@ -105,9 +108,41 @@ def test_rounding_to_float16(value: str | Fraction | int, expected: int) -> None
     assert BINARY16.round(Datum(exact < 0, exact)) == expected
 
 
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        ("65519.996", 0x7BFF),
+        ("65520", 0x7BFF),
+        ("-1e9", 0xFBFF),
+        (Fraction(3, 2**25), 0x0001),
+        (Fraction(-3, 2**25), 0x8001),
+        (Fraction(-1, 2**26), 0x8000),
+        (Fraction(1, 2**14) - Fraction(1, 2**60), 0x03FF),
+        (Fraction(1, 2**14), 0x0400),
+        (2 - Fraction(1, 2**60), 0x3FFF),
+        (2051, 0x6801),
+        (-2051, 0xE801),
+        (0, 0x0000),
+    ],
+)
+def test_rounding_to_float16_toward_zero(value: str | Fraction | int, expected: int) -> None:
+    exact = Fraction(value)
+    assert BINARY16.toward_zero(Datum(exact < 0, exact)) == expected
+
+
+def test_what_toward_zero_leaves_alone() -> None:
+    for negative, sign in ((False, 0), (True, 0x8000)):
+        assert BINARY16.toward_zero(infinity(negative)) == sign | 0x7C00
+        assert BINARY16.toward_zero(Datum(negative, Fraction(0))) == sign
+
+
 def test_the_parameters_of_the_formats() -> None:
     assert (BINARY16.sign_bit, BINARY16.infinity, BINARY16.largest) == (0x8000, 0x7C00, 0x7BFF)
     assert (BINARY32.sign_bit, BINARY32.infinity, BINARY32.largest) == (0x80000000, 0x7F800000, 0x7F7FFFFF)
+    assert (BINARY64.sign_bit, BINARY64.infinity, BINARY64.largest) == (1 << 63, 0x7FF << 52, (0x7FF << 52) - 1)
+    assert [form.smallest_normal for form in (BINARY16, BINARY32, BINARY64)] == [
+        Fraction(1, 2**14), Fraction(1, 2**126), Fraction(1, 2**1022),
+    ]  # fmt: skip
     assert BINARY16.decode(0x7BFF) == (False, 65504)
     assert BINARY32.decode(0x7F7FFFFF) == (False, 2**128 - 2**104)
     assert [BINARY16.is_subnormal(bits) for bits in (0, 1, 0x3FF, 0x400, 0x8000, 0x8001)] == [
@@ -125,11 +160,13 @@ def test_admits() -> None:
     assert not one.admits(0x3C01, F16)
     assert not one.admits(0x7E00, F16)
     nan = Acceptable(frozenset(), any_nan=True)
-    for data_type, infinity, sign in ((F16, 0x7C00, 1 << 15), (F32, 0x7F800000, 1 << 31)):
-        assert not nan.admits(infinity, data_type)
-        assert not nan.admits(infinity | sign, data_type)
-        assert nan.admits(infinity + 1, data_type)
-        assert nan.admits(infinity + 1 | sign, data_type)
+    for data_type, infinite, sign in (
+        (F16, 0x7C00, 1 << 15), (F32, 0x7F800000, 1 << 31), (F64, 0x7FF << 52, 1 << 63),
+    ):  # fmt: skip
+        assert not nan.admits(infinite, data_type)
+        assert not nan.admits(infinite | sign, data_type)
+        assert nan.admits(infinite + 1, data_type)
+        assert nan.admits(infinite + 1 | sign, data_type)
         assert nan.admits(2 * sign - 1, data_type)
     assert not nan.admits(0x7FFF, DataType.INT16)
     assert Acceptable(frozenset(), any_value=True).admits(123, DataType.UINT8)

@@ -231,7 +231,8 @@ def test_the_words_of_a_command_are_understood() -> None:
     said = certify_words(COMMAND)
     assert said == {
         "product": "Driver 1.2", "vendor": "ACME", "backend": "cpu", "feature_level": None, "profile": "certification",
-        "options": {"feature_level": "1.0"}, "seed": 0, "waived": False, "draft": False, "signed": True,
+        "options": {"feature_level": "1.0"}, "seed": 0, "challenge": "", "waived": False, "draft": False,
+        "signed": True,
         "isolation": "process",
     }  # fmt: skip
 
@@ -411,6 +412,81 @@ def test_a_draft_is_made_of_a_run(tmp_path: Path) -> None:
     assert reverifying.verify(tmp_path / "s.zip", strict).standing is Standing.FAIL
 
 
+RARELY_WRONG = """
+from pathlib import Path
+
+import numpy as np
+from dmlcts.backends.cpu import CpuBackend
+
+
+class Backend:
+    name = "mine"
+
+    def open(self, feature_level="1.0"):
+        device = CpuBackend().open(feature_level=feature_level)
+        made = device.create
+
+        def create(operator):
+            kernel = made(operator)
+            dispatch = kernel.dispatch
+
+            def dispatched(memory, bindings):
+                dispatch(memory, bindings)
+                wanted = {WANTED}
+                if wanted:
+                    memory[bindings["OutputTensor"].offset] ^= 1
+            kernel.dispatch = dispatched
+            return kernel
+        device.create = create
+        return device
+"""
+PLANTED = 'operator.attributes.get("Min") == np.float32(1.00048828125) and Path("after-the-run").exists()'
+
+
+def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, *, draft: bool) -> tuple[str, list[str]]:
+    """What becomes of an implementation whose run is conformant: the verdict, and what was said."""
+    (tmp_path / "mine.py").write_text(RARELY_WRONG.replace("{WANTED}", wanted), encoding="utf-8")
+    run_now = certifying._run_now
+
+    def conformant(order: certifying.Order) -> certifying.Ran:
+        ran = run_now(order)
+        (tmp_path / "after-the-run").touch()
+        return replace(ran, results={**ran.results, "verdict": "CONFORMANT"})
+
+    monkeypatch.setattr(certifying, "draft_reasons", lambda **_: [])
+    monkeypatch.setattr(certifying, "_run_now", conformant)
+    said: list[str] = []
+    order = certifying.Order.of({**GIVEN, "backend": "mine.py:Backend"}, WORDS)
+    made = certifying.certify(replace(order, draft=draft), said.append)
+    return made.value, said
+
+
+@pytest.mark.usefixtures("few_tests")
+@pytest.mark.parametrize("draft", [False, True])
+def test_wrong_evidence_is_told_in_full_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draft: bool
+) -> None:
+    """A fault that the run does not find: it is a failure like any other."""
+    made, said = certified(tmp_path, monkeypatch, PLANTED, draft=draft)
+    text = "\n".join(said)
+    assert made == "NOT_CONFORMANT", text
+    assert "Min          1.0004883 (0x3f801000)" in text
+    assert "clause       clip." in text
+    (file,) = (tmp_path / "results" / "failures").glob("clip.*.yaml")
+    assert f"dmlcts replay results/failures/{file.name} --backend mine.py:Backend" in text
+    assert (tmp_path / "s.zip").exists() == draft
+    if draft:
+        assert text.index("the evidence is wrong in") < text.index("written: s.zip")
+
+
+@pytest.mark.usefixtures("few_tests")
+def test_right_evidence_goes_into_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control of the test above; what stands in it is no release's and signed by nobody, so that it fails."""
+    made, said = certified(tmp_path, monkeypatch, "False", draft=False)
+    assert "the evidence is wrong" not in "\n".join(said)
+    assert (made, (tmp_path / "s.zip").exists()) == ("NOT_CONFORMANT", True), said
+
+
 @pytest.mark.parametrize("output", [".", "missing/s.zip"])
 def test_a_place_that_cannot_be_written_is_told_before_the_run(
     output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -441,6 +517,57 @@ def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
     other = {**GIVEN, "parts": ("part1", "part2"), "seed": "5"}
     with pytest.raises(UsageError, match="is of a run that differs in the seed"):
         certifying.certify(certifying.Order.of(other, words), lambda _: None)
+
+
+@pytest.mark.usefixtures("few_tests")
+def test_altered_records_are_not_certified_and_leave_nothing(tmp_path: Path) -> None:
+    """What an earlier run left, changed since: refused with an error, and no archive stands there."""
+    settings = Settings.read(options=["feature_level=1.0"], isolation="process", results="part")
+    assert running.execute(settings, quiet=True).verdict is not None
+    words = (*WORDS, "--from", "part")
+    order = certifying.Order.of({**GIVEN, "parts": ("part",)}, words)
+    journal = tmp_path / "part" / "records.jsonl"
+    lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+    number = next(index for index, line in enumerate(lines) if '"cases": ' in line)
+    altered = json.loads(lines[number])
+    altered["item"]["tallies"][0]["cases"] += 1000
+    journal.write_text("".join([*lines[:number], json.dumps(altered) + "\n", *lines[number + 1 :]]), encoding="utf-8")
+    said: list[str] = []
+    with pytest.raises(certifying.NotVerifiable, match="nothing was written: the submission would not verify"):
+        certifying.certify(order, said.append)
+    assert any(line.startswith("FAIL  results") for line in said)
+    assert not (tmp_path / "s.zip").exists()
+    journal.write_text("".join(lines), encoding="utf-8")
+    certifying.certify(order, said.append)
+    assert (tmp_path / "s.zip").exists()
+
+
+def test_verify_writes_nothing_and_takes_no_one_s_options(
+    parts: Parts, dmlcts: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, evil = tmp_path / "here", tmp_path / "evil"
+    for folder in (place, evil):
+        folder.mkdir()
+    (tmp_path / "s.zip").write_bytes(parts.packed())
+    (evil / "evil_plugin.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n", encoding="utf-8")
+    for name in ("conftest.py", "pytest.ini", "tox.ini"):
+        text = "raise SystemExit(0)\n" if name.endswith(".py") else "[pytest]\naddopts = -k nothing\n"
+        (place / name).write_text(text, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(evil))
+    monkeypatch.setenv("PYTEST_PLUGINS", "evil_plugin")
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"-k nothing --junitxml={tmp_path / 'ran'} --rootdir=/")
+    before = sorted(place.rglob("*"))
+    ran = dmlcts("verify", "../s.zip", folder=place)
+    assert "PASS  records    1214 tests, each once" in ran.out, ran.out + ran.err
+    assert sorted(place.rglob("*")) == before
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_challenge_is_printed_alone(dmlcts: Callable[..., Ran]) -> None:
+    ran = dmlcts("challenge")
+    assert ran.code == 0
+    assert evidence.read_challenge(ran.out.strip())
+    assert dmlcts("verify", "s.zip", "--challenge", "x").code == 2
 
 
 def test_signing_without_the_extra_says_what_to_install(tmp_path: Path) -> None:

@@ -109,6 +109,8 @@ def first(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any
         (lambda record: record.update(strict=True), "its strict differs"),
         (lambda record: record.update(selection={}), "its selection differs"),
         (lambda record: record.update(interrupted=True), "its interrupted differs"),
+        (lambda record: record["environment"].update(isolation="none"), "in which code of the implementation ran"),
+        (lambda record: record["environment"].pop("isolation"), "in which code of the implementation ran"),
         (lambda record: record["sweeps"].pop(), "was not swept"),
         (lambda record: record["sweeps"].append(record["sweeps"][0]), "stands there twice"),
         (first(lambda row: row.update(target="ROUND-FLOAT32 RoundingMode=UP")), "is no target of this sweep"),
@@ -116,6 +118,7 @@ def first(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any
         (first(lambda row: row.update(exact=1)), "its counts do not add up"),
         (first(lambda row: row.update(wrong=1, exact=row["exact"] - 1)), "something is wrong, and no clause fails"),
         (first(lambda row: row.update(strays=1)), "something is wrong, and no clause fails"),
+        (first(lambda row: row.update(unwritten=1)), "something is wrong, and no clause fails"),
         (lambda record: record.update(verdict="INCOMPLETE"), "calls itself INCOMPLETE, its rows amount to CONFORMANT"),
     ],
 )

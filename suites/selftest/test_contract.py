@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +17,7 @@ import dmlcts.backends as contract_names
 from dmlcts.backends import BackendUnavailable, DeviceInfo, DeviceLost, ExecutionFailed, InvalidArgument
 from dmlcts.backends.contract import ContractError, describe, error_kind
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel
+from dmlcts.specs.loading import load_tables
 
 
 def _foreign(name: str, *bases: type) -> Exception:
@@ -149,3 +153,20 @@ def test_a_description_is_frozen_and_travels_between_processes() -> None:
         info.name = "b"  # type: ignore[misc]
     with pytest.raises(TypeError):
         info.details["cores"] = 8  # type: ignore[index]
+
+
+def cited_clauses(source: str) -> set[str]:
+    """What reads like a clause in a program's strings: at their beginning, or all of them."""
+    groups = {clause.id.partition(".")[0] for clause in load_tables().clauses}
+    pattern = re.compile(rf"(?:{'|'.join(sorted(groups))})(?:\.[a-z0-9-]+)+(?=$|: )")
+    strings = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    return {found[0] for text in strings if isinstance(text, str) and (found := pattern.match(text))}
+
+
+def test_backends_cite_clauses_that_the_tables_have() -> None:
+    known = {clause.id for clause in load_tables().clauses}
+    folder = Path(contract_names.__file__).parent
+    cited = {clause for path in folder.rglob("*.py") for clause in cited_clauses(path.read_text(encoding="utf-8"))}
+    assert "tensor.strides.zero-output" in cited, "the control: they are found"
+    assert cited_clauses('raise X(f"tensor.strides: {name}")') - known == {"tensor.strides"}
+    assert cited - known == set()

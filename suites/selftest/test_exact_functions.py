@@ -6,7 +6,7 @@ import pytest
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
-from dmlcts.suites.selftest.exact_answers import F16, F32, INF, NAN, accept, values
+from dmlcts.suites.selftest.exact_answers import F16, F32, F64, INF, NAN, accept, values
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,26 @@ def test_functions_round_once_to_float16() -> None:
     assert accept("CLIP", F16, 2048.0, formula="x + 1", Min=0.0, Max=0.0) == values(F16, 2048)
     assert accept("CLIP", F16, 2048.0, formula="x + 3", Min=0.0, Max=0.0) == values(F16, 2052)
     assert accept("CLIP", F16, 1.0, formula="x + 0.0001", Min=0.0, Max=0.0) == values(F16, 1.0)
+
+
+def test_functions_round_once_to_float64() -> None:
+    x = 1 + 2.0**-40
+    assert accept("CLIP", F64, x, formula="x * x", Min=0.0, Max=0.0) == values(F64, 1 + 2.0**-39)
+    assert accept("CLIP", F64, 2.0**53, formula="x + 1", Min=0.0, Max=0.0) == values(F64, 2.0**53)
+    assert accept("CLIP", F64, 2.0**53, formula="x + Max", Min=0.0, Max=3.0) == values(F64, 2.0**53 + 4)
+    assert accept("CLIP", F64, 1e300, formula="x * x", Min=0.0, Max=0.0) == values(F64, INF)
+
+
+def test_what_is_tiny_before_rounding_may_be_flushed_in_float32_only() -> None:
+    # (1 - 2^-13) * (1 + 2^-13) * 2^-126 is tiny, and the nearest FLOAT32 is the smallest normal number.
+    x, smallest = 1 - 2.0**-13, 2.0**-126
+    factors = {"Min": (1 + 2.0**-13) * smallest, "Max": 0.0}
+    assert accept("CLIP", F32, x, formula="x * Min", **factors) == values(F32, smallest, 0.0, -0.0)
+    assert accept("CLIP", F32, x, formula="x * Min", strict=True, **factors) == values(F32, smallest)
+    assert accept("CLIP", F32, 0.5, formula="x * Min", Min=2 * smallest, Max=0.0) == values(F32, smallest)
+    # (1 - 2^-6) * (1 + 2^-6) * 2^-14 on FLOAT16.
+    factors = {"Min": (1 + 2.0**-6) * 2.0**-14, "Max": 0.0}
+    assert accept("CLIP", F16, 1 - 2.0**-6, formula="x * Min", **factors) == values(F16, 2.0**-14)
 
 
 @pytest.mark.parametrize("formula", ["floor(x)", "abs(x)", "-x", "x + 1", "1 - x", "x * 0"])

@@ -21,6 +21,7 @@ from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.suites.selftest.exact_answers import (
     F16,
     F32,
+    F64,
     FORMATS,
     INF,
     NAN,
@@ -28,6 +29,7 @@ from dmlcts.suites.selftest.exact_answers import (
     TABLES,
     TINY16,
     TINY32,
+    TINY64,
     TOWARD_INFINITY,
     TOWARD_ZERO,
     Attribute,
@@ -100,7 +102,7 @@ def test_round_float16(x: float, even: float, zero: float, away: float) -> None:
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("mode", [NEAREST_EVEN, TOWARD_ZERO, TOWARD_INFINITY])
-@pytest.mark.parametrize("data_type", [F16, F32])
+@pytest.mark.parametrize("data_type", [F16, F32, F64])
 def test_round_of_nan_is_any_nan_and_nothing_else(data_type: DataType, mode: str, strict: bool) -> None:
     assert rounded(data_type, NAN, mode, strict) == Acceptable(frozenset(), any_nan=True)
 
@@ -120,7 +122,7 @@ def test_the_official_vectors_of_round(mode: str) -> None:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("data_type", [F16, F32, DataType.INT8, DataType.INT64])
+@pytest.mark.parametrize("data_type", [F16, F32, F64, DataType.INT8, DataType.INT64])
 def test_clip_and_threshold_of_plain_numbers(data_type: DataType, strict: bool) -> None:
     for x, expected in ((-9, -2), (-2, -2), (-1, -1), (1, 1), (3, 3), (4, 3), (100, 3)):
         assert clip(data_type, x, -2.0, 3.0, strict=strict) == values(data_type, expected)
@@ -132,7 +134,7 @@ def test_clip_and_threshold_of_plain_numbers(data_type: DataType, strict: bool) 
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("data_type", [F16, F32])
+@pytest.mark.parametrize("data_type", [F16, F32, F64])
 def test_infinite_bounds_and_inputs(data_type: DataType, strict: bool) -> None:
     for x in (-INF, -1.0, 1.0, INF):
         assert clip(data_type, x, -INF, INF, strict=strict) == values(data_type, x)
@@ -144,7 +146,7 @@ def test_infinite_bounds_and_inputs(data_type: DataType, strict: bool) -> None:
 
 
 def test_zeros_are_equal_unless_strict() -> None:
-    for data_type, x, bound in itertools.product((F16, F32), (0.0, -0.0), (0.0, -0.0)):
+    for data_type, x, bound in itertools.product((F16, F32, F64), (0.0, -0.0), (0.0, -0.0)):
         assert threshold(data_type, x, bound) == values(data_type, 0.0, -0.0)
         larger = -0.0 if math.copysign(1, x) < 0 and math.copysign(1, bound) < 0 else 0.0
         assert threshold(data_type, x, bound, strict=True) == values(data_type, larger)
@@ -155,34 +157,76 @@ def test_zeros_are_equal_unless_strict() -> None:
     assert clip(F32, 5.0, -1.0, -0.0) == values(F32, 0.0, -0.0)
 
 
-def test_subnormals_may_be_flushed_unless_strict() -> None:
-    for data_type, tiny in ((F16, TINY16), (F32, TINY32)):
-        assert clip(data_type, tiny, -1.0, 1.0) == values(data_type, tiny, 0.0, -0.0)
-        assert clip(data_type, tiny, -1.0, 1.0, strict=True) == values(data_type, tiny)
-        assert clip(data_type, 5.0, -1.0, 3 * tiny) == values(data_type, 3 * tiny, 0.0, -0.0), "a bound"
-        assert clip(data_type, 5.0, -1.0, 3 * tiny, strict=True) == values(data_type, 3 * tiny)
-        assert clip(data_type, 2 * tiny, tiny, 3 * tiny) == values(data_type, tiny, 2 * tiny, 0.0, -0.0)
-        assert clip(data_type, -tiny, 1.0, 2.0) == values(data_type, 1.0)
-    assert rounded(F32, TINY32, TOWARD_INFINITY, strict=False) == values(F32, 0.0, -0.0)
+def test_float32_subnormals_may_be_flushed_unless_strict() -> None:
+    tiny = TINY32
+    assert clip(F32, tiny, -1.0, 1.0) == values(F32, tiny, 0.0, -0.0)
+    assert clip(F32, tiny, -1.0, 1.0, strict=True) == values(F32, tiny)
+    assert clip(F32, 5.0, -1.0, 3 * tiny) == values(F32, 3 * tiny, 0.0, -0.0), "a bound"
+    assert clip(F32, 5.0, -1.0, 3 * tiny, strict=True) == values(F32, 3 * tiny)
+    assert clip(F32, -tiny, 1.0, 2.0) == values(F32, 1.0)
+    assert rounded(F32, tiny, TOWARD_INFINITY, strict=False) == values(F32, 0.0, -0.0)
 
 
-def test_a_flushed_input_meets_a_kept_bound() -> None:
-    # max(x, Min), both subnormal, each kept or flushed: x, Min (where x is flushed), or a zero; never less.
-    assert threshold(F32, 2 * TINY32, TINY32) == values(F32, 2 * TINY32, TINY32, 0.0, -0.0)
-    assert threshold(F32, 2 * TINY32, TINY32, strict=True) == values(F32, 2 * TINY32)
-    assert threshold(F32, TINY32, -TINY32) == values(F32, TINY32, 0.0, -0.0)
+@pytest.mark.parametrize("strict", [False, True])
+def test_float16_and_float64_subnormals_are_kept(strict: bool) -> None:
+    for data_type, tiny in ((F16, TINY16), (F64, TINY64)):
+        for sign in (1.0, -1.0):
+            assert clip(data_type, sign * tiny, -1.0, 1.0, strict=strict) == values(data_type, sign * tiny)
+            assert threshold(data_type, sign * tiny, -1.0, strict) == values(data_type, sign * tiny)
+        zero = (0.0,) if strict else (0.0, -0.0)
+        assert threshold(data_type, tiny, 0.0, strict) == values(data_type, tiny), "greater than zero"
+        assert threshold(data_type, -tiny, 0.0, strict) == values(data_type, *zero)
+    assert clip(F16, 5.0, -1.0, 3 * TINY16, strict=strict) == values(F16, 3 * TINY16), "a bound"
+    assert clip(F16, 2 * TINY16, TINY16, 3 * TINY16, strict=strict) == values(F16, 2 * TINY16)
+    assert clip(F64, 5.0, -1.0, TINY32, strict=strict) == values(F64, TINY32), "no subnormal of FLOAT64"
+
+
+def test_a_comparison_may_flush_its_operands_and_return_one_unflushed() -> None:
+    tiny, smallest = TINY32, 2.0**-126
+    # max(x, Min) where both are zero or subnormal: either, and a zero.
+    assert pattern(F32, -tiny) == 0x80000001
+    assert threshold(F32, -tiny, 0.0) == values(F32, -tiny, 0.0, -0.0)
+    assert threshold(F32, -tiny, 0.0, strict=True) == values(F32, 0.0)
+    assert threshold(F32, 0.0, -tiny) == values(F32, -tiny, 0.0, -0.0)
+    assert threshold(F32, 2 * tiny, tiny) == values(F32, 2 * tiny, tiny, 0.0, -0.0)
+    assert threshold(F32, 2 * tiny, tiny, strict=True) == values(F32, 2 * tiny)
+    assert threshold(F32, tiny, -tiny) == values(F32, tiny, -tiny, 0.0, -0.0)
+    assert threshold(F32, -smallest + tiny, 0.0) == values(F32, -smallest + tiny, 0.0, -0.0), "the largest subnormal"
+    # A normal number is told from all of them.
+    assert threshold(F32, -smallest, 0.0) == values(F32, 0.0, -0.0)
+    assert threshold(F32, -smallest, -tiny) == values(F32, -tiny, 0.0, -0.0)
+    assert threshold(F32, smallest, smallest - tiny) == values(F32, smallest)
+    # min(x, Max) likewise, and then max(Min, ...) of what it gave.
+    assert clip(F32, tiny, -1.0, 0.0) == values(F32, tiny, 0.0, -0.0)
+    assert clip(F32, 3 * tiny, -1.0, 2 * tiny) == values(F32, 3 * tiny, 2 * tiny, 0.0, -0.0)
+    assert clip(F32, 2 * tiny, tiny, 3 * tiny) == values(F32, tiny, 2 * tiny, 3 * tiny, 0.0, -0.0)
+    assert clip(F32, 2 * tiny, tiny, 3 * tiny, strict=True) == values(F32, 2 * tiny)
+    assert clip(F32, 5.0, 2 * tiny, tiny) == values(F32, tiny, 2 * tiny, 0.0, -0.0)
 
 
 def test_a_normal_smallest_number_is_never_flushed() -> None:
     assert clip(F16, 2.0**-14, -1.0, 1.0) == values(F16, 2.0**-14)
     assert clip(F32, 2.0**-126, -1.0, 1.0) == values(F32, 2.0**-126)
+    assert clip(F64, 2.0**-1022, -1.0, 1.0) == values(F64, 2.0**-1022)
     assert clip(F16, 5.0, -1.0, TINY16 * 1024) == values(F16, 2.0**-14)
+
+
+def test_round_float64() -> None:
+    for x, even, zero, away in ((2.0**52 - 0.5, 2.0**52, 2.0**52 - 1, 2.0**52), (-2.5, -2.0, -2.0, -3.0)):
+        for mode, expected in ((NEAREST_EVEN, even), (TOWARD_ZERO, zero), (TOWARD_INFINITY, away)):
+            for strict in (False, True):
+                assert rounded(F64, x, mode, strict) == values(F64, expected)
+    assert rounded(F64, TINY64, NEAREST_EVEN, strict=True) == values(F64, 0.0)
+    assert rounded(F64, 1e300, TOWARD_ZERO) == values(F64, 1e300)
 
 
 # ----------------------------------------------------------------------------------------------- NaN
 
 
-@pytest.mark.parametrize("data_type", [F16, F32])
+each_floating = pytest.mark.parametrize("data_type", [F16, F32, F64])
+
+
+@each_floating
 def test_nan_input(data_type: DataType) -> None:
     assert clip(data_type, NAN, -1.0, 2.0) == values(data_type, -1.0, 2.0, nan=True)
     # Strict: min(NaN, Max) is NaN or Max; the maximum with Min is then NaN, Min, or max(Min, Max).
@@ -193,36 +237,49 @@ def test_nan_input(data_type: DataType) -> None:
     assert threshold(data_type, NAN, 2.0, strict=True) == values(data_type, 2.0, nan=True)
 
 
-@pytest.mark.parametrize("data_type", [F16, F32])
+@each_floating
 def test_nan_bound(data_type: DataType) -> None:
+    # A NaN Min: NaN, the other operand, or max(x, 0).
     assert threshold(data_type, 5.0, NAN) == values(data_type, 5.0, nan=True)
     assert threshold(data_type, 5.0, NAN, strict=True) == values(data_type, 5.0, nan=True)
-    # Max is NaN: min gives NaN or x = 5; max with Min = 7 gives NaN or 7. Rule 7 adds x.
-    assert clip(data_type, 5.0, 7.0, NAN) == values(data_type, 5.0, 7.0, nan=True)
-    assert clip(data_type, 5.0, 7.0, NAN, strict=True) == values(data_type, 7.0, nan=True)
-    # Min is NaN: NaN or min(x, Max) = 3. Rule 7 adds x.
-    assert clip(data_type, 5.0, NAN, 3.0) == values(data_type, 5.0, 3.0, nan=True)
+    assert threshold(data_type, -5.0, NAN) == values(data_type, -5.0, 0.0, -0.0, nan=True)
+    assert threshold(data_type, -5.0, NAN, strict=True) == values(data_type, -5.0, nan=True)
+    # The example of the issue: min(-3, 2) is -3, and 2 comes from nothing.
+    assert clip(data_type, -3.0, NAN, 2.0) == values(data_type, -3.0, 0.0, -0.0, nan=True)
+    assert clip(data_type, -3.0, NAN, 2.0, strict=True) == values(data_type, -3.0, nan=True)
+    # min(5, 3) is 3, and so is the maximum of 3 and 0; x itself comes from nothing.
+    assert clip(data_type, 5.0, NAN, 3.0) == values(data_type, 3.0, nan=True)
     assert clip(data_type, 5.0, NAN, 3.0, strict=True) == values(data_type, 3.0, nan=True)
-    assert clip(data_type, 5.0, NAN, NAN) == values(data_type, 5.0, nan=True)
-    assert clip(data_type, NAN, NAN, NAN) == Acceptable(frozenset(), any_nan=True)
+    # A NaN Max: min gives NaN, x or min(x, 0).
+    assert clip(data_type, 5.0, 7.0, NAN) == values(data_type, 7.0, nan=True)
+    assert clip(data_type, 5.0, 7.0, NAN, strict=True) == values(data_type, 7.0, nan=True)
+    assert clip(data_type, 5.0, -7.0, NAN) == values(data_type, 5.0, -7.0, 0.0, -0.0, nan=True), "max(Min, NaN): -7"
+    assert clip(data_type, 5.0, -7.0, NAN, strict=True) == values(data_type, 5.0, -7.0, nan=True)
+    # Both: every minimum and maximum of x, 0 and NaN.
+    assert clip(data_type, 5.0, NAN, NAN) == values(data_type, 5.0, 0.0, -0.0, nan=True)
+    assert clip(data_type, 5.0, NAN, NAN, strict=True) == values(data_type, 5.0, nan=True)
+    assert clip(data_type, NAN, NAN, NAN) == values(data_type, 0.0, -0.0, nan=True)
+    assert clip(data_type, NAN, NAN, NAN, strict=True) == Acceptable(frozenset(), any_nan=True)
 
 
 def test_every_nan_pattern_is_a_nan() -> None:
     table = TABLES.operator("THRESHOLD")
     for bound in (0x7F800001, 0x7FC00000, 0xFF800001, 0xFFFFFFFF):
-        oracle = ExactOracle(table, TABLES.formula(table), describe(table.operator, F32, Min=f32(bound)), False)
-        assert oracle.acceptable(pattern(F32, 5.0)) == values(F32, 5.0, nan=True)
-    oracle = ExactOracle(table, TABLES.formula(table), describe(table.operator, F16, Min=1.0), False)
-    for bits in (0x7C01, 0x7E00, 0xFC01, 0xFFFF):
-        assert oracle.acceptable(bits) == values(F16, 1.0, nan=True)
+        for data_type in (F16, F32, F64):
+            operator = describe(table.operator, data_type, Min=f32(bound))
+            oracle = ExactOracle(table, TABLES.formula(table), operator, False)
+            assert oracle.acceptable(pattern(data_type, 5.0)) == values(data_type, 5.0, nan=True)
+    for data_type, signalling in ((F16, 0x7C01), (F32, 0x7F800001), (F64, 0x7FF0000000000001)):
+        oracle = ExactOracle(table, TABLES.formula(table), describe(table.operator, data_type, Min=1.0), False)
+        sign = 1 << 8 * data_type.itemsize - 1
+        for bits in (signalling, sign - 1, sign | signalling, 2 * sign - 1):
+            assert oracle.acceptable(bits) == values(data_type, 1.0, nan=True)
 
 
 # -------------------------------------------------------------------------------------------- errors
 
 
 def test_what_cannot_be_used_is_said_in_one_line() -> None:
-    with pytest.raises(UsageError, match="FLOAT64"):
-        acceptable(*_clip(DataType.FLOAT64, Min=0.0, Max=1.0), 0)
     with pytest.raises(UsageError, match="no FLOAT Max"):
         acceptable(*_clip(F32, Min=0.0), 0)
     with pytest.raises(UsageError, match="TOWARD_ZERO"):
@@ -270,7 +327,7 @@ def input_bits(data_type: DataType) -> st.SearchStrategy[int]:
 
 
 @pytest.mark.parametrize("name", ["CLIP", "ROUND", "THRESHOLD"])
-@pytest.mark.parametrize("data_type", [F16, F32, DataType.INT8, DataType.UINT64])
+@pytest.mark.parametrize("data_type", [F16, F32, F64, DataType.INT8, DataType.UINT64])
 @given(data=st.data())
 @settings(max_examples=120, deadline=None)
 def test_strict_is_always_narrower(name: str, data_type: DataType, data: st.DataObject) -> None:
@@ -317,8 +374,8 @@ def test_every_float16_element_of_a_clip_quickly() -> None:
         answer = oracle.acceptable(bits)
         if math.isnan(x):
             assert answer == Acceptable(frozenset({0xBC00, 0x4100}), any_nan=True)
-        elif abs(x) < 2.0**-14:
-            assert answer.patterns == {bits, 0, 0x8000}
+        elif x == 0:
+            assert answer.patterns == {0, 0x8000}
         else:
             assert answer.patterns == {pattern(F16, max(-1.0, min(x, 2.5)))}
     assert time.perf_counter() - started < 20, "the exhaustive proofs need 65,536 elements in seconds"

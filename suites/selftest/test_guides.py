@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,25 +63,37 @@ def test_a_shown_output_is_compared_in_its_order() -> None:
     assert shows("a…", "b\n") == "a…"
 
 
-def steps() -> list[tuple[str, str]]:
-    """The guide's blocks, in its order: kind and content."""
+def steps() -> list[tuple[str, str, str]]:
+    """The guide's blocks, in its order: kind, content, and the file that the text before it says to save it as."""
     text = IMPLEMENTING.read_text(encoding="utf-8") if IMPLEMENTING.exists() else ""
-    return [(kind, content) for kind, content in _FENCE.findall(text) if kind in ("python", "console")]
+    found, file, end = [], "", 0
+    for block in _FENCE.finditer(text):
+        named = re.findall(r"\bsave (?:this|it)\s+as `(\S+)`", text[end : block.start()], re.IGNORECASE)
+        file = named[-1] if named else file
+        end = block.end()
+        if block[1] in ("python", "console", "c"):
+            found.append((block[1], block[2], file))
+    return found
 
 
 def test_the_guide_to_backends_does_what_it_shows(tmp_path: Path) -> None:
-    """Some seconds: it runs the suite five times, on one or two clauses each."""
-    program = ""
+    """Some seconds: it runs the suite six times, on a few clauses each, and once on all of ROUND on FLOAT32."""
+    programs: dict[str, str] = {}
     commands = 0
-    for kind, content in steps():
-        if kind == "python":
-            program = edited(program, content)
-            (tmp_path / "mine.py").write_text(program, encoding="utf-8")
+    for kind, content, file in steps():
+        if kind != "console":
+            programs[file] = edited(programs.get(file, ""), content) if kind == "python" else content
+            (tmp_path / file).write_text(programs[file], encoding="utf-8")
             continue
         command, _, shown = content.partition("\n")
+        if command.startswith("$ cc "):
+            if shutil.which("cc") is None:
+                pytest.skip("no C compiler for the guide's second example")
+            subprocess.run(shlex.split(command[2:]), cwd=tmp_path, check=True)
+            continue
         assert command.startswith("$ dmlcts ")
         words = shlex.split(command[len("$ dmlcts ") :])
-        words = [expanded(word, tmp_path) if "*" in word and "/" in word else word for word in words]
+        words = [name for word in words for name in expanded(word, tmp_path)]
         ran = subprocess.run(
             [sys.executable, "-m", "dmlcts.suites.cli", *words],
             cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
@@ -88,12 +101,16 @@ def test_the_guide_to_backends_does_what_it_shows(tmp_path: Path) -> None:
         missing = shows(shown, ran.stdout)
         assert not missing, f"{command}\ndoes not print: {missing}\nbut:\n{ran.stdout[-3000:]}{ran.stderr}"
         commands += 1
-    assert commands == 5
+    assert (commands, sorted(programs)) == (6, ["mine.py", "native.py", "rounding.c"])
 
 
-def expanded(pattern: str, folder: Path) -> str:
-    """The first file that the pattern matches, as a shell would write it."""
-    return sorted(folder.glob(pattern))[0].relative_to(folder).as_posix()
+def expanded(word: str, folder: Path) -> list[str]:
+    """The files that a word with a folder and an asterisk matches, as a shell would write them; else the word."""
+    if not ("*" in word and "/" in word):
+        return [word]
+    found = [path.relative_to(folder).as_posix() for path in sorted(folder.glob(word))]
+    assert found, f"no file matches {word}"
+    return found
 
 
 CERTIFYING = HOUSE / "reports" / "CERTIFYING.md"

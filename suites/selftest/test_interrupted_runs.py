@@ -71,13 +71,64 @@ def test_a_shard_says_that_it_is_one(shards: list[Path]) -> None:
     assert {results_in(shard)["verdict"] for shard in shards} == {"INCOMPLETE"}
 
 
+def lines_of(results: Path) -> list[str]:
+    """The lines of a journal that hold a test each."""
+    lines = (results / "records.jsonl").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.startswith('{"item"')]
+
+
 def test_merged_shards_are_the_whole_run(
     tmp_path: Path, whole: Path, shards: list[Path], dmlcts: Callable[..., Any]
 ) -> None:
     ran = dmlcts("merge", *map(str, reversed(shards)), "-o", "joined")
     assert ran.code == 0, ran.err
+    assert ran.out.splitlines()[0] == f"2 shards, {len(lines_of(whole))} tests"
     assert stable(results_in(tmp_path / "joined")) == stable(results_in(whole))
     assert dmlcts("merge", "joined", "-o", "again").err.startswith("dmlcts: joined/records.jsonl is no shard's")
+
+
+WRONG = """
+import numpy as np
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+
+class HalfUp(Reference):
+    def half_away(self, x):
+        return np.floor(x + np.asarray(0.5, x.dtype))
+"""
+
+
+def test_merged_shards_say_what_is_wrong_and_end_as_a_run_does(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    (tmp_path / "third.py").write_text(WRONG, encoding="utf-8")
+    selected = ("--operator", "ROUND", "--data-type", "FLOAT32", "--clause", "round.t*,round.nearest-even")
+    for part in "12":
+        ran = dmlcts("run", "--backend", "third.py:HalfUp", *selected, "--shard", f"{part}/2", "--results", part)
+        assert ran.code in (1, 4), ran.out + ran.err
+    joined = dmlcts("merge", "1", "2", "-o", "joined")
+    assert joined.code == 1, joined.out + joined.err
+    assert "FAIL  round.toward-infinity (required)" in joined.out
+    assert "replay: joined/failures/round.toward-infinity-round-float32-" in joined.out
+    assert joined.out.rstrip().endswith("(exit code 1)")
+    assert "<title>NOT CONFORMANT" in (tmp_path / "joined" / "results.html").read_text(encoding="utf-8")
+
+
+def test_merged_shards_that_owe_something_are_incomplete(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    few = """
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+
+class Few(Reference):
+    info = {"name": "few", "feature_level": "5.0", "data_types": {"CLIP": []}}
+
+    def refuses(self, operator):
+        return "not claimed" if operator.name.endswith("CLIP") else super().refuses(operator)
+"""
+    (tmp_path / "third.py").write_text(few, encoding="utf-8")
+    for part in "12":
+        arguments = ("--clause", "*.formula", "--data-type", "FLOAT32", "--shard", f"{part}/2", "--results", part)
+        assert dmlcts("run", "--backend", "third.py:Few", *arguments).code == 4
+    joined = dmlcts("merge", "1", "2", "-o", "joined")
+    assert (joined.code, "INCOMPLETE" in joined.out) == (4, True), joined.out + joined.err
 
 
 def changed(shard: Path, folder: Path, change: Callable[[list[dict[str, Any]]], None]) -> Path:

@@ -20,6 +20,7 @@ from dmlcts.suites.bench import Bench, Execution, Mishap
 from dmlcts.suites.cases import Case
 from dmlcts.suites.hazards import Hazards, survey
 from dmlcts.suites.isolation.descriptions import read_info, read_operator, write_info, write_operator
+from dmlcts.suites.isolation.memory import SharedMemory
 from dmlcts.suites.isolation.process import WorkerProcess
 from dmlcts.suites.isolation.proxy import Host, IsolatedBackend, IsolatedDevice
 from dmlcts.suites.judge import ConformanceFailure, Judge
@@ -109,6 +110,57 @@ def test_a_hang_ends_where_only_a_thread_can_wait_for_a_pipe() -> None:
     for order, outcome in ((-1.0, ""), (faulty.HANG, "timeout"), (faulty.EXIT, "crash"), (-1.0, "")):
         assert getattr(bench.run(ordered(order)), "outcome", "") == outcome
     bench.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux seals memory")
+@pytest.mark.parametrize("order", [faulty.TRUNCATE, faulty.EXTEND], ids=["cut off", "made longer"])
+def test_sealed_memory_keeps_its_size(bench: Bench, order: int) -> None:
+    assert bench._device.host.memory.sealed
+    losses = bench.losses
+    outcome = bench.run(ordered(order))
+    assert isinstance(outcome, Execution), outcome
+    assert isinstance(bench.run(ordered(-1.0, sizes=(3, 1000, 1000))), Execution), "more memory can be had"
+    assert bench.losses == losses
+
+
+@POSIX
+@pytest.mark.parametrize("order", [faulty.TRUNCATE, faulty.EXTEND], ids=["cut off", "made longer"])
+def test_memory_that_cannot_be_sealed_is_looked_at_after_every_call(order: int) -> None:
+    host = Host(f"{FAULTY}:Obeys", SECONDS, memory=SharedMemory(sealed=False))
+    bench = Bench("unsealed", None, {}, TABLES, device=IsolatedDevice(host, {}))
+    try:
+        assert isinstance(bench.run(HARMLESS), Execution)
+        mishap = bench.run(ordered(order))
+        assert isinstance(mishap, Mishap)
+        assert (mishap.outcome, mishap.title) == ("crash", "the process changed the size of the shared memory")
+        assert "the shared memory of" in mishap.text
+        assert isinstance(bench.run(HARMLESS), Execution)
+    finally:
+        bench.close()
+
+
+@POSIX
+def test_a_crash_is_seen_at_once_although_a_daemon_holds_the_pipes_open() -> None:
+    bench = opened(seconds=60.0)
+    before = len(os.listdir("/dev/fd"))
+    try:
+        for _ in range(3):
+            assert isinstance(bench.run(HARMLESS), Execution)
+            started = time.monotonic()
+            mishap = bench.run(ordered(faulty.DAEMON))
+            assert time.monotonic() - started < 10, "not the limit of a call, and no long farewell"
+            assert isinstance(mishap, Mishap)
+            assert mishap.outcome == "crash"
+            assert "exit code 3" in mishap.text
+            assert "about to end" in mishap.text, "its last words are read all the same"
+    finally:
+        started = time.monotonic()
+        bench.close()
+        assert time.monotonic() - started < 10
+    deadline = time.monotonic() + 10
+    while len(os.listdir("/dev/fd")) > before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(os.listdir("/dev/fd")) <= before, "no descriptor of a pipe that a daemon holds is kept"
 
 
 def test_output_of_the_implementation_disturbs_nothing(bench: Bench) -> None:

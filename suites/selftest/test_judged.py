@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+import re
+import shlex
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -48,21 +53,10 @@ def test_marks_that_do_not_stand_there_once_are_refused(text: str) -> None:
 
 def test_the_command_writes_and_then_finds_nothing_to_change(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
-    path.write_text("\n".join([*judged.marks("judged"), *judged.marks("compared")]), encoding="utf-8")
+    path.write_text("\n".join(judged.marks("judged")), encoding="utf-8")
     assert judged.main([str(path), "--check"]) == 1
     assert judged.main([str(path)]) == 0
     assert judged.main([str(path), "--check"]) == 0
-
-
-def test_the_matrix_is_the_comparison_without_its_examples(tmp_path: Path) -> None:
-    (tmp_path / "comparison.md").write_text("| a |\n\nWhere they differ from the pages, x\n\n| b |\n", encoding="utf-8")
-    assert judged.matrix(tmp_path) == "| a |"
-    (tmp_path / "comparison.md").write_text("| a |\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="is no comparison"):
-        judged.matrix(tmp_path)
-    (tmp_path / "comparison.md").unlink()
-    with pytest.raises(UsageError, match=r"no comparison\.md"):
-        judged.matrix(tmp_path)
 
 
 def test_the_sweeps_among_the_examples_are_what_their_schema_says() -> None:
@@ -74,3 +68,45 @@ def test_the_sweeps_among_the_examples_are_what_their_schema_says() -> None:
 
 def test_the_readme_is_up_to_date() -> None:
     assert judged.main([str(README), "--check"]) == 0, "run `python -m dmlcts.reports.judged README.md`"
+
+
+def test_the_extra_all_brings_every_backend_and_nothing_of_a_developer_s() -> None:
+    extras = tomllib.loads((README.parent / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = everything.removeprefix("dmlcts[").removesuffix("]").split(",")
+    assert set(named) == set(extras) - {"all", "dev"}
+
+
+def test_the_readme_s_commands_can_be_given() -> None:
+    """What it has found is shown by commands; each of them is one."""
+    from dmlcts.suites.cli import main
+
+    commands = re.findall(r"^\| .* \| `dmlcts (run .*)` \|$", README.read_text("utf-8"), re.MULTILINE)
+    assert len(commands) >= 8
+    for command in commands:
+        main.commands["run"].make_context("run", shlex.split(command)[1:]).close()
+
+
+def test_a_sweep_s_page_is_one_file_in_the_style_of_the_results(tmp_path: Path) -> None:
+    """Of a sweep of a GPU that holds, and of the same with wrong values and hostile words in it."""
+    from dmlcts.reports.sweeps import load_sweep, page
+
+    record = load_sweep(next(iter(judged.EXAMPLES.glob("*.sweep.json"))))
+    right = page(record)
+    style = right.partition("<style>")[2].partition("</style>")[0]
+    assert "--bad-paper" in style, "the style sheet of results.html"
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in right
+    assert not re.search(r"(?:src|href)=[\"'](?!#)|<script|style=", right)
+    assert '<header class="v-CONFORMANT">' in right
+    assert 'id="failing"' not in right
+    record["verdict"] = "NOT_CONFORMANT"
+    record["backend"] = "<img src=x onerror=alert(1)>\N{RIGHT-TO-LEFT OVERRIDE}"
+    row = record["sweeps"][0]
+    row |= {"wrong": 2, "wrong_by_exponent": {"127": 2}, "simplest_wrong": [{"input": "1.0", "got": "<b>"}]}
+    wrong = page(record)
+    assert '<svg xmlns="http://www.w3.org/2000/svg"' in wrong
+    assert "&lt;img src=x" in wrong
+    assert "<img" not in wrong
+    assert "\\u{202e}" in wrong
+    assert f"<p>2 of {row['elements']:,} elements are wrong." in wrong

@@ -479,6 +479,11 @@ def test_attributes_are_shown_with_their_bits() -> None:
     assert attribute_text(None) == "none"
     assert attribute_text(f32(1)) == "1.0 (0x3f800000)"
     assert attribute_text("TOWARD_ZERO") == "TOWARD_ZERO"
+    assert attribute_text(f32(2.0**63)) == "9.223372e+18 (0x5f000000)"
+    assert attribute_text(f32(2.0**63), DataType.UINT64) == "9223372036854775808 (0x5f000000)"
+    assert attribute_text(f32(-(2.0**63)), DataType.INT64) == "-9223372036854775808 (0xdf000000)"
+    assert attribute_text(f32(1), DataType.INT64) == "1.0 (0x3f800000)"
+    assert attribute_text(f32("inf"), DataType.INT64) == "inf (0x7f800000)"
     assert attribute_text(ScaleBias(2, -1)) == "scale 2.0 (0x40000000), bias -1.0 (0xbf800000)"
 
 

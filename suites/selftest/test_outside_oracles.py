@@ -26,16 +26,17 @@ from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.real_number import Datum
 from dmlcts.specs.oracle.value_sets import Arithmetic
-from dmlcts.specs.oracle.vectorised import VectorOracle, fused_multiply_add
+from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add, fused_multiply_add_float64
+from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites import lattice
-from dmlcts.suites.selftest.exact_answers import F16, F32, FORMATS, INF, INTEGERS, NEAREST_EVEN, TABLES, describe
+from dmlcts.suites.selftest.exact_answers import F16, F32, F64, FORMATS, INF, INTEGERS, NEAREST_EVEN, TABLES, describe
 from dmlcts.suites.test_casting import _float16_bounds
 
 Real = Any  # gmpy2.mpfr
 Rounding = Callable[[Real], Real]
 Triple = tuple[float, float, float]
 CLIP, ROUND = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND"
-FLOATING = (F16, F32)
+FLOATING = (F16, F32, F64)
 BOTH = {"exact", "vectorised"}
 SEPARATE = parse("x * Min + Max", ("x", "Min", "Max"))
 
@@ -88,7 +89,7 @@ def mpfr_format(precision: int, max_exponent: int, **changes: Any) -> Any:
     return gmpy2.context(**meant | changes)
 
 
-MPFR = {F16: mpfr_format(11, 15), F32: mpfr_format(24, 127)}
+MPFR = {F16: mpfr_format(11, 15), F32: mpfr_format(24, 127), F64: mpfr_format(53, 1023)}
 MPFR_MODES: dict[str, Rounding] = {
     NEAREST_EVEN: gmpy2.rint,  # in the rounding direction of the context, which is to nearest even
     "TOWARD_ZERO": gmpy2.rint_trunc,
@@ -155,7 +156,7 @@ def cast_dissent(bound: float, data_type: DataType, mpfr: Any) -> dict[str, str]
 def test_mpfr_converts_every_bound_of_the_lattice_to_the_same_number(data_type: DataType) -> None:
     """Every bound that the suite makes for any type, and the numbers of the boundary lattice as bounds."""
     makers = (lattice.bounds, lattice.inverted_bounds, lattice.equal_bounds)
-    pairs = [pair for listed in (*FLOATING, *INTEGERS) for made in makers for pair in made(listed)]
+    pairs = [pair for listed in (F16, F32, *INTEGERS) for made in makers for pair in made(listed)]
     bounds = [*_float16_bounds(), *(bound for pair in pairs for bound in pair), *lattice.inputs(F32)]
     bounds += [np.float32(sign * value) for value in (65520, 65536, 1e6, 3e38) for sign in (1, -1)]
     for bound in {value.tobytes(): float(value) for value in bounds}.values():  # by pattern: -0 is not 0
@@ -234,32 +235,72 @@ def fused_dissent(data_type: DataType, triple: Triple, outside: np.ndarray) -> d
     members = [exact.member(int(operand.view(data_type.bits_dtype)[0])) for operand in operands]
     results = exact.fused_multiply_add(*members)
     answers = [Acceptable(frozenset({member} - {None}), any_nan=member is None) for member in results]
-    quick = fused_multiply_add(*operands, data_type.numpy)
+    if data_type is F64:
+        x, scale, bias = operands
+        quick = fused_multiply_add_float64(x, np.float32(scale[0]), np.float32(bias[0]))
+        quick = np.where((quick == 0) & (outside == 0), outside, quick)  # where it is used either zero is accepted
+    else:
+        quick = fused_multiply_add(*operands, data_type.numpy)
     return dissenters(outside, data_type, exact=answers, vectorised=acceptables(quick, data_type))
 
 
 def scale_bias_paths(data_type: DataType, triple: Triple) -> list[np.ndarray]:
     """Every path of rule 4 that flushes nothing, in MPFR; the path that ``strict`` prescribes comes first."""
     reals = [gmpy2.mpfr(value) for value in triple]
-    ends = [way(MPFR[F32], *reals) for way in (separate, fused)]
-    if data_type is F16:
-        narrow = [reals[0], *(MPFR[F16].plus(real) for real in reals[1:])]
-        ends += [way(MPFR[wide], *narrow) for wide in (F16, F32) for way in (separate, fused)]
-    return [encoded([MPFR[data_type].plus(end)], data_type) for end in ends]
+    both = (separate, fused)
+    if data_type is F64:
+        return [encoded([way(MPFR[F64], *reals)], data_type) for way in both]
+    ends = [way(MPFR[F32], *reals) for way in both] + [fused(MPFR[F64], *reals)]
+    if data_type is F32:
+        return [encoded([MPFR[F32].plus(end)], data_type) for end in ends]
+    stored = [fused(EXACTLY, *reals)]  # once, and only to nearest
+    for narrow in (MPFR[F16], TOWARD_ZERO_16):
+        factors = [reals[0], *(narrow.plus(real) for real in reals[1:])]
+        stored += [way(MPFR[F16], *factors) for way in both]
+        ends += [*(way(MPFR[F32], *factors) for way in both), fused(MPFR[F64], *factors)]
+    nearest, truncated = ([narrow.plus(end) for end in ends] for narrow in (MPFR[F16], TOWARD_ZERO_16))
+    return [encoded([MPFR[F16].plus(end)], data_type) for end in (*nearest, *truncated, *stored)]
+
+
+EXACTLY = mpfr_format(700, 16383)
+"""Holds x * scale + bias of any FLOAT16 and two FLOATs: from 2^145 down to 2^-198."""
+TOWARD_ZERO_16 = mpfr_format(11, 15, round=gmpy2.RoundToZero)
+
+
+def nothing_tiny(data_type: DataType, triple: Triple) -> bool:
+    """Whether no FLOAT32 number that a path meets is subnormal, so that none may be flushed."""
+    return data_type is F64 or all(value == 0 or abs(value) >= 2.0**-35 for value in triple)
+
+
+def any_of(paths: list[np.ndarray], data_type: DataType) -> Acceptable:
+    """What is accepted where the paths give these numbers, and bounds of both infinities change none of them."""
+    answers = [answer for path in paths for answer in acceptables(path, data_type)]
+    patterns = frozenset().union(*(answer.patterns for answer in answers))
+    sign = 1 << 8 * data_type.itemsize - 1
+    if patterns & {0, sign}:
+        patterns |= {0, sign}
+    any_nan = any(answer.any_nan for answer in answers)
+    if any_nan:  # rule 6: the bounds count too
+        patterns |= {int(np.array(bound, data_type.numpy).view(data_type.bits_dtype)) for bound in (-INF, INF)}
+    return Acceptable(patterns, any_nan)
 
 
 def scale_bias_dissent(data_type: DataType, triple: Triple, paths: list[np.ndarray]) -> dict[str, str]:
-    """Against ScaleBias before bounds that change nothing: strict the first path, otherwise every one is accepted."""
+    """Against ScaleBias before bounds that change nothing: strict the first path, otherwise every one is accepted.
+
+    Where nothing may be flushed, nothing else is accepted either.
+    """
     operator = describe(CLIP, data_type, ScaleBias=ScaleBias(*triple[1:]), Min=-INF, Max=INF)
     x, table = encoded([triple[0]], data_type), TABLES.operator(CLIP)
     found = {} if np.isnan(paths[0]).any() else dissent(operator, x, paths[0])  # after a NaN the bounds count too
     exact = ExactOracle(table, TABLES.formula(table), operator).acceptable(int(x.view(data_type.bits_dtype)[0]))
-    lenient = VectorOracle(table, TABLES.formula(table), operator).acceptance(x)
-    for path in paths:
-        if not exact.admits(int(path.view(data_type.bits_dtype)[0]), data_type):
-            found["exact"] = f"{path} is a path and not accepted"
-        if not lenient.admits(path).all():
-            found["vectorised"] = f"{path} is a path and not accepted"
+    lenient = VectorOracle(table, TABLES.formula(table), operator).acceptance(x).element(0)
+    for name, accepted in (("exact", exact), ("vectorised", lenient)):
+        for path in paths:
+            if not accepted.admits(int(path.view(data_type.bits_dtype)[0]), data_type):
+                found[name] = f"{path} is a path and not accepted"
+        if nothing_tiny(data_type, triple) and accepted != any_of(paths, data_type):
+            found.setdefault(name, f"{accepted} is more than the paths' {any_of(paths, data_type)}")
     return found
 
 
@@ -267,10 +308,15 @@ def scale_bias_dissent(data_type: DataType, triple: Triple, paths: list[np.ndarr
 def ties(draw: st.DrawFn, data_type: DataType) -> Triple:
     """A product one bit longer than the type, and a bias of any size, mostly far too small to be seen in a sum."""
     digits = MPFR[data_type].precision // 2 + 1
-    odd = st.integers(1 << digits - 2, (1 << digits - 1) - 1).map(lambda half: 2 * half + 1)
-    bias = st.just(0.0) | st.integers(MPFR[data_type].emin - 1, 12).map(lambda exponent: 2.0**exponent)
+    fewer = min(digits, MPFR[F32].precision)  # scale is a FLOAT
+    x, scale = (
+        st.integers(1 << count - 2, (1 << count - 1) - 1).map(lambda half: 2 * half + 1)
+        for count in (2 * digits - fewer, fewer)
+    )
+    lowest = max(MPFR[data_type].emin, MPFR[F32].emin) - 1
+    bias = st.just(0.0) | st.integers(lowest, 12).map(lambda exponent: 2.0**exponent)
     sign = st.sampled_from([1, -1])
-    return draw(sign) * draw(odd) * 2.0 ** draw(st.integers(-6, 2)), float(draw(odd)), draw(sign) * draw(bias)
+    return draw(sign) * draw(x) * 2.0 ** draw(st.integers(-6, 2)), float(draw(scale)), draw(sign) * draw(bias)
 
 
 @st.composite
@@ -278,12 +324,19 @@ def cancellations(draw: st.DrawFn, data_type: DataType) -> Triple:
     """A bias that cancels the rounded product, so that the fused sum is the product's error."""
     number = st.floats(0.015625, 128, width=16 if data_type is F16 else 32)
     x, scale = draw(number), draw(number)
-    return x, scale, -float(MPFR[data_type].mul(gmpy2.mpfr(x), gmpy2.mpfr(scale)))
+    narrow = data_type if data_type is F16 else F32  # bias is a FLOAT
+    return x, scale, -float(MPFR[narrow].mul(gmpy2.mpfr(x), gmpy2.mpfr(scale)))
 
 
 def triples(data_type: DataType) -> st.SearchStrategy[Triple]:
     anything = st.floats(width=16 if data_type is F16 else 32)
-    return st.tuples(anything, anything, anything) | ties(data_type) | cancellations(data_type)
+    x = st.floats() if data_type is F64 else anything
+    return st.tuples(x, anything, anything) | ties(data_type) | cancellations(data_type)
+
+
+MODERATE = st.floats(-2048, 2048, width=32).filter(lambda value: value == 0 or abs(value) > 2.0**-35)
+FLOATS = st.floats(width=32) | MODERATE
+"""Any; and those that make no FLOAT32 subnormal of a FLOAT16."""
 
 
 @each_type
@@ -293,13 +346,17 @@ def test_mpfr_multiplies_and_adds_the_same(data_type: DataType, data: st.DataObj
     triple = data.draw(triples(data_type), label="x, scale, bias")
     assert separate_dissent(data_type, triple, once(data_type, separate, triple)) == {}
     assert fused_dissent(data_type, triple, once(data_type, fused, triple)) == {}
-    factors = data.draw(st.tuples(st.floats(width=32), st.floats(width=32)), label="FLOAT scale and bias")
+    factors = data.draw(st.tuples(FLOATS, FLOATS), label="FLOAT scale and bias")
     for pair in (triple[1:], factors):
         paths = scale_bias_paths(data_type, (triple[0], *pair))
         assert scale_bias_dissent(data_type, (triple[0], *pair), paths) == {}
 
 
-SEEN_WHEN_FUSED = {F16: (33.0, 65.0, 2.0**-24), F32: (4097.0, 4097.0, 2.0**-40)}  # just above a tie to even, downwards
+SEEN_WHEN_FUSED = {  # just above a tie to even, downwards
+    F16: (33.0, 65.0, 2.0**-24),
+    F32: (4097.0, 4097.0, 2.0**-40),
+    F64: (2.0**36 + 1, 2.0**17 + 1, 2.0**-40),
+}
 
 
 @each_type

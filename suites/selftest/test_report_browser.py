@@ -134,6 +134,8 @@ def test_the_page_reads_without_its_script(browser: Browser) -> None:
         assert not any(button.is_displayed() for button in browser.driver.find_elements(By.TAG_NAME, "button"))
         summary = browser.driver.find_element(By.CSS_SELECTOR, "#failure-5 > summary")
         evidence = browser.driver.find_element(By.CSS_SELECTOR, "#failure-5 .evidence")
+        assert not summary.is_displayed(), "it lies folded under the first of its cause"
+        browser.driver.find_element(By.CSS_SELECTOR, "details.rest > summary").click()
         assert not evidence.is_displayed()
         summary.click()
         assert evidence.is_displayed()

@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcts.reports import html
+from dmlcts.reports.characters import visible
 from dmlcts.reports.known import KINDS, Known, known_implementations, likenesses, named
 from dmlcts.reports.markdown import summary
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.overview import SUBJECTS, overview
 from dmlcts.reports.plotting import Bucket, Lane, drawing, position
 from dmlcts.reports.validation import load_document, validate_results
-from dmlcts.reports.wording import visible
 from dmlcts.specs import DataType
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.selftest.report_samples import CLIP, HARM, ROUND, case, conformant, failing, hostile
@@ -177,6 +177,22 @@ def test_a_failure_is_told_with_its_evidence_its_clause_and_its_reproducers() ->
     models = [json.loads(text) for text in page.texts["pre"] if text.startswith("{")]
     assert len(replays) == len(models) == 5
     assert models[0]["dispatchables"]["operator"]["type"] == "DML_OPERATOR_ELEMENT_WISE_ROUND"
+
+
+def test_one_failure_of_each_cause_is_open_and_the_rest_is_folded_under_it() -> None:
+    document = failing()
+    first = document["failures"][0]
+    for clause in ("round.odd", "tensor.position"):  # a property follows from wrong values, a layout does not
+        other = first | {"clause": clause, "title": f"{clause} does not hold", "file": ""}
+        document["failures"] += [other | {"test": f"t{number}"} for number in range(3)]
+    page = made(document)
+    details = [attributes for tag, attributes in page.elements if tag == "details"]
+    told = ["open" in attributes for attributes in details if attributes.get("class") == "failure"]
+    assert told == [True, *([False] * 7), True, False, False]
+    assert [attributes.get("class") for attributes in details].count("rest") == 2
+    said = "it explains round.toward-infinity (ROUND on FLOAT32); round.odd (ROUND on FLOAT32)"
+    assert "7 cases more of it, or that" in page.text
+    assert said in " ".join(page.text.split())
 
 
 def test_a_case_that_several_tests_reach_is_told_once_with_all_of_them() -> None:

@@ -59,9 +59,13 @@ def jobs() -> list[tuple[Target, Block]]:
             for start in range(0, 1 << 16, 1 << 13)]  # fmt: skip
 
 
-def test_a_block_whose_worker_dies_is_judged_by_another(deadly: Path, tmp_path: Path) -> None:
+both = pytest.mark.parametrize("isolation", ["process", "none"])
+
+
+@both
+def test_a_block_whose_worker_dies_is_judged_by_another(deadly: Path, tmp_path: Path, isolation: str) -> None:
     once = tmp_path / "spent"
-    crew = Processes(Orders(f"{deadly}:Deadly", (f"once={once}",), compiled=False), 2)
+    crew = Processes(Orders(f"{deadly}:Deadly", (f"once={once}",), compiled=False, isolation=isolation), 2)
     try:
         found = list(crew.judge(jobs()))
     finally:
@@ -72,8 +76,9 @@ def test_a_block_whose_worker_dies_is_judged_by_another(deadly: Path, tmp_path: 
     assert sum(totals.elements for _, totals in found) == 2 << 16
 
 
-def test_a_block_that_takes_down_two_workers_is_a_crash(deadly: Path) -> None:
-    crew = Processes(Orders(f"{deadly}:Deadly", compiled=False), 1)
+@both
+def test_a_block_that_takes_down_two_workers_is_a_crash(deadly: Path, isolation: str) -> None:
+    crew = Processes(Orders(f"{deadly}:Deadly", compiled=False, isolation=isolation), 1)
     try:
         found = dict(crew.judge(jobs()[:3]))
     finally:
@@ -81,17 +86,29 @@ def test_a_block_that_takes_down_two_workers_is_a_crash(deadly: Path) -> None:
     (wrong,) = [block for block, totals in found.items() if not totals.clean]
     assert wrong.start == 0x4000
     (trouble,) = found[wrong].troubles
-    assert (trouble.outcome, trouble.text) == ("crash", "the process ended with exit code 9")
+    assert (trouble.outcome, "exit code 9" in trouble.text) == ("crash", True)
+    assert (found[wrong].elements, found[wrong].unjudged) == (0, 1 << 13)
 
 
-def test_a_block_that_takes_too_long_is_a_timeout(deadly: Path) -> None:
-    crew = Processes(Orders(f"{deadly}:Deadly", ("slow=60",), compiled=False), 1, timeout=0.2)
+def test_what_follows_a_loss_in_its_block_is_left_out_and_counted(deadly: Path) -> None:
+    crew = Processes(Orders(f"{deadly}:Deadly", compiled=False, tensor_elements=1 << 12, lanes=1), 1)
+    try:
+        ((_, totals), (_, control)) = crew.judge([(targets()[0], Block(0, start, 1 << 15)) for start in (0, 1 << 15)])
+    finally:
+        crew.close()
+    assert (totals.stopped, totals.elements, totals.unjudged) == (1, 4 << 12, 4 << 12), "0x4000 begins the fifth tensor"
+    assert (control.stopped, control.elements, control.unjudged) == (0, 1 << 15, 0)
+
+
+@both
+def test_a_block_that_takes_too_long_is_a_timeout(deadly: Path, isolation: str) -> None:
+    crew = Processes(Orders(f"{deadly}:Deadly", ("slow=60",), compiled=False, isolation=isolation, timeout=0.2), 1)
     try:
         ((_, totals),) = crew.judge(jobs()[:1])
     finally:
         crew.close()
     (trouble,) = totals.troubles
-    assert (trouble.outcome, trouble.text) == ("timeout", "no answer in 0.2 s")
+    assert (trouble.outcome, trouble.text.startswith("no answer")) == ("timeout", True)
 
 
 CLUSTER = """
@@ -101,7 +118,7 @@ from distributed import Client, LocalCluster
 from dmlcts.specs import DataType
 from dmlcts.suites.settings import Settings
 from dmlcts.suites.sweeping.cluster import Cluster
-from dmlcts.suites.sweeping.conducting import Sweep, conduct
+from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
 from dmlcts.suites.sweeping.record import publish
 from dmlcts.suites.sweeping.workers import Orders
 
@@ -117,8 +134,9 @@ def main():
             came.append(block.id)
             if len(came) == 5:
                 os.kill(victim, signal.SIGKILL)
-        conduct(sweep, crew, told)
-        publish(sweep, crew.size)
+        with held(sweep) as journal:
+            conduct(sweep, crew, told, journal)
+            publish(sweep, crew.size)
         crew.close()
         print(json.dumps({"came": len(came), "distinct": len(set(came)), "size": sizes[0]}))
 

@@ -14,6 +14,7 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -22,13 +23,15 @@ pytest.importorskip("cryptography", reason="signing needs the extra `certify`")
 
 from dmlcts.reports.certification import archive
 from dmlcts.reports.certification.verdict import Standing, Status, Verification
+from dmlcts.specs import UsageError
 from dmlcts.suites import evidence
 from dmlcts.suites.reverifying import verify_members
 from dmlcts.suites.selftest.fuzzing import _changed_document as changed_document
-from dmlcts.suites.selftest.submissions import NOW, RECORDS, Parts, build, rezipped
-from dmlcts.suites.selftest.tampered_archives import ARCHIVES
-from dmlcts.suites.selftest.tampered_documents import EDITS, a_flipped_outcome, sharded, waived
+from dmlcts.suites.selftest.submissions import LEVEL, NOW, RECORDS, Parts, build, rezipped
+from dmlcts.suites.selftest.tampered_bytes import ARCHIVES
+from dmlcts.suites.selftest.tampered_documents import CHALLENGE, EDITS, a_flipped_outcome, challenged, sharded, waived
 from dmlcts.suites.selftest.tampered_evidence import a_wrong_output
+from dmlcts.suites.settings import Settings
 
 
 @pytest.fixture(scope="session")
@@ -44,10 +47,10 @@ def _judged_once() -> Iterator[None]:
     judged: dict[Any, Any] = {}
     plan, judge = evidence.plan, evidence.judge
 
-    def plan_once(tables: Any, level: Any, seed: int) -> Any:
-        key = (str(level), seed)
+    def plan_once(tables: Any, level: Any, seed: int, challenge: str = "") -> Any:
+        key = (str(level), seed, challenge)
         if key not in planned:
-            planned[key] = plan(tables, level, seed)
+            planned[key] = plan(tables, level, seed, challenge)
         return planned[key]
 
     def judge_once(cases: Any, outputs: bytes, absent: Any, tables: Any) -> Any:
@@ -71,8 +74,9 @@ def refused(found: Verification, check: str, said: str) -> None:
     faults = [line for line in found.lines if line.status is Status.FAIL]
     assert found.standing is Standing.FAIL, "\n".join(found.text())
     assert found.exit_code == 1
-    assert faults[0].check == check, "\n".join(found.text())
-    assert any(re.search(said, fault.said) for fault in faults if fault.check == check), "\n".join(found.text())
+    assert re.fullmatch(check, faults[0].check), "\n".join(found.text())
+    told = [fault.said for fault in faults if re.fullmatch(check, fault.check)]
+    assert any(re.search(said, one) for one in told), "\n".join(found.text())
 
 
 def test_the_untampered_submission_passes(parts: Parts) -> None:
@@ -117,6 +121,79 @@ def test_a_genuine_waiver_passes_and_is_told(parts: Parts) -> None:
     assert found.standing is Standing.PASS, "\n".join(found.text())
     assert any("1 waivers cover 1 rows" in line.said for line in found.lines)
     assert "1 waivers cover 1 rows" in found.markdown("s.zip")
+    words = "PASS with 1 waived clause (1 of 132 rows, 0.8 %)"
+    assert list(found.text())[-1].startswith(f"{words}: Driver 1.2 is what it says")
+    assert found.markdown("s.zip").startswith(f"# Submission s.zip: {words}")
+
+
+def answered(parts: Parts, challenge: str = CHALLENGE) -> None:
+    """The same submission with evidence that is drawn from a challenge."""
+    tables = parts.verifier.reference.tables
+    bench = Settings.read(options=["feature_level=1.0"]).open()
+    try:
+        planned = evidence.plan(tables, LEVEL, 0, challenge)
+        outputs, absent = evidence.gather(bench, planned)
+    finally:
+        bench.close()
+    assert not absent
+    told = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
+    challenged(parts, challenge)
+    parts.statement["evidence"] = told
+    parts.edit(archive.EVIDENCE, lambda document: document.update(told))
+    parts.members[archive.OUTPUTS] = outputs
+
+
+def test_a_challenge_is_answered_or_not(parts: Parts) -> None:
+    plain = parts.copy()
+    answered(parts)
+    asked = replace(parts.verifier, challenge=CHALLENGE)
+    found = asked.verify(parts.packed())
+    assert found.standing is Standing.PASS, "\n".join(found.text())
+    assert any("drawn from the challenge that was handed out" in line.said for line in found.lines)
+    found = parts.verifier.verify(parts.packed())
+    assert found.standing is Standing.PASS
+    assert any("who handed it out is not known here" in line.said for line in found.lines)
+    other = replace(parts.verifier, challenge="f" * 32)
+    refused(other.verify(parts.packed()), "challenge", f"drawn from challenge {CHALLENGE}, not from the one")
+    refused(asked.verify(plain.packed()), "challenge", "drawn from no challenge")
+    assert any("prepared beforehand" in line.said for line in plain.verifier.verify(plain.packed()).lines)
+
+
+def test_another_challenge_is_another_sample(parts: Parts) -> None:
+    tables = parts.verifier.reference.tables
+    plans = [evidence.digest(evidence.plan(tables, LEVEL, 0, one)) for one in ("", CHALLENGE, "f" * 32)]
+    assert len(set(plans)) == 3
+    assert evidence.new_challenge() != evidence.new_challenge()
+    assert evidence.read_challenge(evidence.new_challenge())
+    with pytest.raises(UsageError, match="is no challenge"):
+        evidence.read_challenge("x")
+
+
+def test_wrong_outputs_are_excused_only_where_the_run_found_them(parts: Parts) -> None:
+    """A waiver for a clause that the run passed says nothing of outputs that are wrong."""
+    waived(parts)
+    row = next(row for row in json.loads(parts.members[archive.RESULTS])["clauses"] if row["outcome"] == "waived")
+    first = evidence.plan(parts.verifier.reference.tables, LEVEL, 0)[0].case
+    assert (first.clause, first.data_type.name) == (row["id"], row["data_type"])
+    a_wrong_output(parts)
+    found = parts.verifier.verify(parts.packed())
+    assert found.standing is Standing.PASS, "\n".join(found.text())
+    assert any("all right but 1 cases of waived clauses" in line.said for line in found.lines)
+    assert found.words == "PASS with 1 waived clause (1 of 132 rows, 0.8 %)"
+    other = parts.copy()
+    other.members[archive.OUTPUTS] = bytes(len(other.members[archive.OUTPUTS]))
+    refused(other.verifier.verify(other.packed()), "evidence", "wrong output in")
+
+
+def test_a_waiver_counts_on_the_verifier_s_own_day(parts: Parts) -> None:
+    waived(parts, expires="2026-11-25")
+    assert parts.verifier.verify(parts.packed()).standing is Standing.PASS
+    later = replace(parts.verifier, now=NOW + timedelta(days=30))
+    refused(later.verify(parts.packed()), "waivers", "expired on 2026-11-25")
+    then = replace(later, day=NOW.date())
+    found = then.verify(parts.packed())
+    assert found.standing is Standing.PASS
+    assert any("as of 2026-11-21" in line.said for line in found.lines)
 
 
 def test_another_suites_submission_is_told_as_such_even_where_its_documents_look_otherwise(parts: Parts) -> None:
@@ -202,4 +279,5 @@ def test_the_archive_keeps_nothing_of_the_day(parts: Parts) -> None:
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(EDITS) + len(ARCHIVES) >= 80
+    assert len(EDITS) >= 150
+    assert len(ARCHIVES) >= 100

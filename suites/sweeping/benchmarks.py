@@ -24,7 +24,7 @@ from dmlcts.specs.oracle.blocks import PIECE, BlockJudge
 from dmlcts.specs.oracle.compiled import available
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.settings import Settings
-from dmlcts.suites.sweeping.conducting import Sweep, conduct
+from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
 from dmlcts.suites.sweeping.processes import Processes
 from dmlcts.suites.sweeping.targets import Plan, resized
 from dmlcts.suites.sweeping.workers import Orders
@@ -191,6 +191,7 @@ def swept(
     targets: int = 0,
     compiled: bool = True,
     bar: float = 0.0,
+    isolation: str = "process",
 ) -> Figure:
     """The end-to-end rate of a sweep: generating, dispatching, judging and writing it all down.
 
@@ -205,18 +206,21 @@ def swept(
         targets: only the first so many targets, 0 for all.
         compiled: use the compiled comparison.
         bar: what it must reach.
+        isolation: "process", or "none" for one process with the judge.
     """
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings.read(
             backend=backend, options=options, results=str(Path(folder)), operators=[operator], data_types=[data_type]
         )  # fmt: skip
-        crew = Processes(Orders(backend, tuple(options), str(Path(folder)), compiled=compiled), workers)
+        orders = Orders(backend, tuple(options), str(Path(folder)), compiled=compiled, isolation=isolation)
+        crew = Processes(orders, workers)
         try:
             sweep = Sweep.planned(settings, crew.describe())
             chosen = sweep.plan.targets[: targets or None]
             sweep.plan = Plan(tuple(resized(target, max(1, target.size // share)) for target in chosen))
             told(f"sweeping {operator} {data_type}: {sweep.plan.elements:,} elements")
-            conduct(sweep, crew, lambda block, totals: None, explained=False)
+            with held(sweep) as journal:
+                conduct(sweep, crew, lambda block, totals: None, journal, explained=False)
         finally:
             crew.close()
     stages: dict[str, float] = {}
@@ -225,6 +229,7 @@ def swept(
             stages[stage] = stages.get(stage, 0.0) + seconds
     how = "compiled" if compiled and available() else "numpy"
     part = "" if share == 1 else f", 1/{share} of its inputs"
+    part += ", in one process with it" if isolation == "none" else ""
     return Figure(
         f"sweep-{operator}-{data_type}-{how}", f"sweep of {operator} {data_type} through {backend}, {how}{part}",
         sweep.elements / sweep.seconds, crew.size, bar,

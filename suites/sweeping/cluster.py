@@ -15,8 +15,9 @@ from typing import Any
 from dmlcts.reports.records import FailureRecord
 from dmlcts.specs import UsageError
 from dmlcts.suites.sweeping.processes import WorkerFailed
+from dmlcts.suites.sweeping.schedulers import check_scheduler
 from dmlcts.suites.sweeping.targets import Block, Target
-from dmlcts.suites.sweeping.totals import Totals
+from dmlcts.suites.sweeping.totals import Totals, lost
 from dmlcts.suites.sweeping.workers import Description, Job, Orders, Worker
 
 _AHEAD = 3
@@ -37,15 +38,15 @@ class Cluster:
     """A crew of Dask workers.
 
     Args:
-        orders: what every worker must know; the backend must be installed where the workers are.
+        orders: what every worker must know; the backend must be installed where the workers are. Within twice the
+            seconds that a block may take, some block must come back.
         address: the scheduler's, as in ``tcp://192.0.2.1:8786``.
-        timeout: seconds within which some block must come back.
 
     Raises:
-        UsageError: ``distributed`` is not installed, no scheduler answers, or it has no workers.
+        UsageError: ``distributed`` is not installed, no scheduler answers, something else does, or it has no workers.
     """
 
-    def __init__(self, orders: Orders, address: str, timeout: float = 600.0) -> None:
+    def __init__(self, orders: Orders, address: str) -> None:
         try:
             from distributed import Client
         except ModuleNotFoundError:
@@ -53,12 +54,14 @@ class Cluster:
                 "--scheduler needs Dask's distributed, which is not installed", "pip install 'dmlcts[cluster]'"
             ) from None
         self._orders = orders
-        self._timeout = timeout
+        self._timeout = 2 * orders.timeout
         self._sweep = uuid.uuid4().hex[:12]
+        check_scheduler(address, _CONNECT_SECONDS)
         try:
             self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise UsageError(f"no scheduler answers at {address}: {error}", "start `dask scheduler` there") from None
+            said = str(error) or type(error).__name__
+            raise UsageError(f"no scheduler answers at {address}: {said}", "start `dask scheduler` there") from None
         self.size = len(self._client.ncores())
         if not self.size:
             self._client.close()
@@ -76,7 +79,7 @@ class Cluster:
     def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
         """Judge all blocks, each as it is finished, a few for each worker ahead of it."""
         waiting = iter(jobs)
-        flying: dict[str, tuple[Block, Any]] = {}
+        flying: dict[str, tuple[Target, Block, Any]] = {}
         landed: queue.SimpleQueue[str] = queue.SimpleQueue()
         try:
             while True:
@@ -84,30 +87,30 @@ class Cluster:
                     target, block = job
                     name = f"dmlcts-{self._sweep}-{block.id}"
                     future = self._client.submit(_at_work, self._orders, "judge", target, block, key=name, pure=False)
-                    flying[name] = block, future
+                    flying[name] = target, block, future
                     future.add_done_callback(lambda done: landed.put(done.key))
                 if not flying:
                     return
                 try:
-                    block, future = flying.pop(landed.get(timeout=self._timeout))
+                    target, block, future = flying.pop(landed.get(timeout=self._timeout))
                 except queue.Empty:
                     raise WorkerFailed(
                         f"no block came back in {self._timeout:g} s; see what the workers do, then go on with --resume"
                     ) from None
-                yield block, self._landed(block, future)
+                yield block, self._landed(target, block, future)
                 self.size = len(self._client.ncores()) or self.size
         finally:
-            for _, future in flying.values():
+            for _, _, future in flying.values():
                 future.cancel()
 
-    def _landed(self, block: Block, future: Any) -> Totals:
+    def _landed(self, target: Target, block: Block, future: Any) -> Totals:
         from distributed import KilledWorker
 
         try:
             totals: Totals = future.result()
         except KilledWorker as killed:
-            totals = Totals(blocks=1, stopped=1, failing=1)
-            totals.note(block.start, block.count, "crash", f"it took down every worker that tried it: {killed}")
+            said = f"it took down every worker that tried it: {killed}"
+            totals = lost(block.count, target.elements_in(block), block.start, "crash", said)
         return totals
 
     def explain(self, target: Target, totals: Totals) -> list[FailureRecord]:

@@ -7,20 +7,26 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from dmlcts.reports.locking import FolderLock
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.records import FailureRecord
-from dmlcts.reports.writing import prepare_folder
-from dmlcts.specs import DataType, UsageError
+from dmlcts.reports.results import suite_identity
+from dmlcts.reports.writing import prepare_sweep_folder
+from dmlcts.specs import DataType, DmlctsError, UsageError
 from dmlcts.suites.settings import Settings
-from dmlcts.suites.sweeping.journal import Journal
+from dmlcts.suites.sweeping.accounting import unaccounted
+from dmlcts.suites.sweeping.journal import SCHEMA, Journal
 from dmlcts.suites.sweeping.targets import Block, Plan, plan
 from dmlcts.suites.sweeping.totals import Totals
 from dmlcts.suites.sweeping.workers import Crew, Description, Job, claims, level_of
 
 Told = Callable[[Block, Totals], None]
+
+
+class Unaccounted(DmlctsError):  # noqa: N818  # it says what is so
+    """A worker's answer about a block does not account for all of the block's elements."""
 
 
 @dataclass
@@ -80,19 +86,35 @@ class Sweep:
     @property
     def header(self) -> dict[str, Any]:
         """What a resumed sweep must share."""
+        settings = self.settings
         return {
+            "schema": SCHEMA,
+            "backend": settings.backend,
+            "options": dict(settings.options),
+            "operators": list(settings.operators),
+            "data_types": list(settings.data_types),
+            "profile": self.profile,
+            "seed": settings.seed,
+            "strict": settings.strict,
+            "isolation": self.description.isolation,
+            "level": self.description.level,
+            "device": self.description.device,
+            "suite": suite_identity(),
+            "specs": dict(sorted(settings.tables.digests.items())),
             "plan": self.plan.digest,
-            "backend": self.settings.backend,
-            "options": [list(pair) for pair in self.settings.options],
-            "feature_level": self.description.level,
-            "strict": self.settings.strict,
-            "seed": self.settings.seed,
         }
 
     def count(self, block: Block, totals: Totals) -> bool:
-        """Add a block, unless it is already in; gives whether it was added."""
+        """Add a block, unless it is already in; gives whether it was added.
+
+        Raises:
+            Unaccounted: the totals do not account for all of its elements.
+        """
         if block.id in self.done:
             return False
+        said = unaccounted(totals, self.plan.targets[block.target], block)
+        if said:
+            raise Unaccounted(f"what a worker answered about the block {block.id} does not account for it: {said}")
         self.done.add(block.id)
         self.totals.setdefault(block.target, Totals()).add(totals)
         return True
@@ -116,45 +138,69 @@ class Sweep:
         self.resumed = self.elements
 
 
-def conduct(sweep: Sweep, crew: Crew, told: Told, *, resume: bool = False, explained: bool = True) -> None:
+@contextlib.contextmanager
+def held(sweep: Sweep, *, resume: bool = False) -> Iterator[Journal]:
+    """Hold the sweep's results folder, until its record is written; gives the journal.
+
+    Args:
+        sweep: whose folder it is; the blocks of an earlier sitting are counted in where it goes on.
+        resume: go on with the journal in the folder.
+
+    Raises:
+        UsageError: the folder cannot be used, is another run's or sweep's at present, or holds a sweep that differs.
+        DocumentError: the journal is damaged.
+    """
+    folder = sweep.settings.results
+    if not resume:
+        with contextlib.suppress(OSError, ValueError):  # what makes it ready says what is wrong
+            folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        if folder.is_dir():
+            stack.callback(FolderLock(folder).release)
+        if resume:
+            journal, done = Journal.resume(folder, sweep.header, sweep.plan)
+            stack.callback(journal.close)
+            prepare_sweep_folder(folder, keep_journal=True)  # a journal that is refused leaves all as it was
+            sweep.restore(done)
+        else:
+            prepare_sweep_folder(folder)
+            journal = Journal.begin(folder, sweep.header)
+            stack.callback(journal.close)
+        yield journal
+
+
+def conduct(sweep: Sweep, crew: Crew, told: Told, journal: Journal, *, explained: bool = True) -> None:
     """Judge every block that is not in yet, until done or interrupted; then find out about what is wrong.
 
     Args:
         sweep: what to do; its totals, failures and times are filled in.
         crew: who does it.
         told: is given every block as it comes in.
-        resume: go on with the journal in the results folder.
+        journal: where every block is written down as it comes in.
         explained: bring failures down to their smallest cases.
 
     Raises:
-        UsageError: the folder cannot be used, or holds another sweep.
+        UsageError: the journal cannot be written; what was judged until then stands in it.
+        Unaccounted: a worker's answer cannot be.
     """
-    folder = sweep.settings.results
-    if resume:
-        journal, done = Journal.resume(folder, sweep.header)
-        sweep.restore(done)
-    prepare(folder, keep=resume)
-    if not resume:
-        journal = Journal.begin(folder, sweep.header)
     began = time.perf_counter()
     try:
-        with contextlib.closing(journal):
-            for block, totals in crew.judge(sweep.pending()):
-                if sweep.count(block, totals):
-                    journal.finished(block, totals)
-                    told(block, totals)
+        for block, totals in crew.judge(sweep.pending()):
+            if sweep.count(block, totals):
+                journal.finished(block, totals)
+                told(block, totals)
     except KeyboardInterrupt:
         sweep.interrupted = True
     sweep.seconds = time.perf_counter() - began
     if explained:
-        for number, totals in sweep.totals.items():
-            if not totals.clean:
-                sweep.failures[number] = crew.explain(sweep.plan.targets[number], totals)
+        _explain(sweep, crew)
     sweep.finished = datetime.now(UTC)
 
 
-def prepare(folder: Path, *, keep: bool) -> None:
-    """Make sure that the folder can be written; an earlier sweep's record goes, its journal only if not kept."""
-    prepare_folder(folder)
-    for name in ("sweep.json", "sweep.html", *(() if keep else ("sweep-journal.jsonl",))):
-        (folder / name).unlink(missing_ok=True)
+def _explain(sweep: Sweep, crew: Crew) -> None:
+    try:
+        for number, totals in sweep.totals.items():
+            if not totals.clean:
+                sweep.failures[number] = crew.explain(sweep.plan.targets[number], totals)
+    except KeyboardInterrupt:
+        sweep.interrupted = True

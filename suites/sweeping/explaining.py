@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from dmlcts.reports.records import FailureRecord
+from dmlcts.reports.writing import SWEEP_TEST
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
 from dmlcts.suites.expectations import Finding, judge_case
 from dmlcts.suites.failures import failure_of
+from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.settings import Settings
 from dmlcts.suites.sweeping.targets import Target, described, sample
@@ -107,8 +109,8 @@ def explain(bench: Bench, target: Target, totals: Totals, settings: Settings) ->
         settings: the run's options, for the command that replays.
     """
     found: dict[str, FailureRecord] = {}
-    told = replace(settings, isolation="process")  # a sweep's worker is the process; a replay wants one of its own
+    told = replace(settings, isolation="process", timeout=DEFAULT_TIMEOUT)  # as a replay of one case is made
     for finding in _findings(bench, target, totals):
-        record = failure_of(f"sweep::{target.key}", bench.tables, finding, told)
+        record = failure_of(f"{SWEEP_TEST}{target.key}", bench.tables, finding, told)
         found.setdefault(record.file, record)
     return list(found.values())

@@ -1,77 +1,122 @@
-"""The journal: a line for every finished block, so that a sweep that was stopped goes on where it was."""
+"""The journal: a line for every finished block, so that a sweep that was stopped goes on where it was.
+
+A journal is read as a stranger's: the file may have been damaged, cut or altered since. A block counts only where it
+is a block of the plan, stands there once, and accounts for each of its elements.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
+from dmlcts.reports.journal import Journal as Lines
+from dmlcts.reports.journal import JournalLine, journal_lines
+from dmlcts.reports.validation import DocumentError
+from dmlcts.reports.writing import SWEEP_JOURNAL
 from dmlcts.specs import UsageError
-from dmlcts.suites.sweeping.targets import Block
-from dmlcts.suites.sweeping.totals import Totals
+from dmlcts.suites.runs import difference
+from dmlcts.suites.sweeping.accounting import unaccounted
+from dmlcts.suites.sweeping.targets import Block, Plan
+from dmlcts.suites.sweeping.totals import MalformedTotals, Totals
 
-NAME = "sweep-journal.jsonl"
-_FORMAT = "dmlcts-sweep-journal/1"
+NAME = SWEEP_JOURNAL
+SCHEMA = "dmlcts-sweep-journal/2"
+_COMMAND = "dmlcts sweep"
+_HINT = "give the results folder of a sweep that this version of dmlcts wrote, or begin the sweep anew"
 
 
-@dataclass
 class Journal:
-    """A results folder's journal, open for appending."""
+    """A sweep's journal, open for appending.
 
-    stream: TextIO
+    Args:
+        lines: the file.
+    """
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
 
     @classmethod
     def begin(cls, folder: Path, header: Mapping[str, Any]) -> Journal:
-        """Start a new journal; an earlier sweep's is overwritten."""
-        stream = (folder / NAME).open("w", encoding="utf-8")
-        journal = cls(stream)
-        journal._write({"format": _FORMAT, **header})
-        return journal
+        """Start a new journal; there must be none.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        lines = Lines(folder / NAME, command=_COMMAND)
+        lines.append("sweep", header)
+        return cls(lines)
 
     @classmethod
-    def resume(cls, folder: Path, header: Mapping[str, Any]) -> tuple[Journal, dict[str, Totals]]:
+    def resume(cls, folder: Path, header: Mapping[str, Any], plan: Plan) -> tuple[Journal, dict[str, Totals]]:
         """Open the journal of a sweep that was stopped.
 
         Returns:
-            The journal, and the totals of the blocks that are finished, by the block's id, each once.
+            The journal, and the totals of the blocks that are finished, by the block's id.
 
         Raises:
-            UsageError: there is none, or it is another sweep's.
+            UsageError: there is none, it is of a sweep that differs (the message names the difference), or it cannot
+                be written.
+            DocumentError: it is damaged.
         """
         path = folder / NAME
-        if not path.is_file():
+        if not path.exists():
             raise UsageError(
                 f"{folder} holds no sweep to resume", "give the results folder of a sweep that was stopped"
             )
-        lines, length = [], 0
-        with path.open("rb") as stream:
-            for line in stream:
-                if not line.endswith(b"\n"):
-                    break  # cut off in the middle of writing it
-                lines.append(json.loads(line))
-                length += len(line)
-        written = lines[0] if lines else {}
-        for name, value in {"format": _FORMAT, **header}.items():
-            if written.get(name) != value:
-                raise UsageError(
-                    f"{path} is of another sweep: its {name} is {written.get(name)!r}, not {value!r}",
-                    "give the options of that sweep, or another folder",
-                )
-        with path.open("r+b") as stream:
-            stream.truncate(length)
-        done = {line["block"]: Totals.from_json(line["totals"]) for line in lines[1:]}
-        return cls(path.open("a", encoding="utf-8")), done
+        blocks = {block.id: block for block in plan.blocks()}
+        done: dict[str, Totals] = {}
+        end = 0
+        for line in journal_lines(path, _HINT):
+            if not end:
+                _check_header(line, header)
+            elif line.kind != "block":
+                line.fail(f"is of the unknown kind {line.kind[:40]!r}")
+            else:
+                name, totals = _read_block(line, blocks, plan)
+                if name in done:
+                    line.fail(f"holds the block {name} a second time")
+                done[name] = totals
+            end = line.end
+        if not end:
+            raise DocumentError(str(path), "", "is empty", _HINT)
+        return cls(Lines(path, keep=end, command=_COMMAND)), done
 
     def finished(self, block: Block, totals: Totals) -> None:
-        """Write down a finished block."""
-        self._write({"block": block.id, "totals": totals.to_json()})
+        """Write down a finished block.
 
-    def _write(self, line: Mapping[str, Any]) -> None:
-        self.stream.write(json.dumps(line) + "\n")
-        self.stream.flush()
+        Raises:
+            UsageError: it cannot be written; the blocks before it stand there.
+        """
+        self._lines.append("block", {"id": block.id, "totals": totals.to_json()})
 
     def close(self) -> None:
         """Close the file."""
-        self.stream.close()
+        self._lines.close()
+
+
+def _check_header(line: JournalLine, header: Mapping[str, Any]) -> None:
+    if line.kind != "sweep" or line.content.get("schema") != SCHEMA:
+        line.fail(f"does not begin a journal of the format {SCHEMA}")
+    differs = difference(line.content, header)
+    if differs:
+        raise UsageError(
+            f"{line.path} is of a sweep that differs in {differs}", "resume with the same, or begin a new sweep"
+        )
+
+
+def _read_block(line: JournalLine, blocks: Mapping[str, Block], plan: Plan) -> tuple[str, Totals]:
+    name = line.content.get("id")
+    if set(line.content) != {"id", "totals"} or not isinstance(name, str):
+        line.fail("does not say which block it is about, and what came of it")
+    block = blocks.get(name)
+    if block is None:
+        line.fail(f"is about {name[:40]!r}, which is no block of this sweep")
+    try:
+        totals = Totals.from_json(line.content["totals"])
+    except MalformedTotals as malformed:
+        line.fail(f"does not say what came of the block {name}: {malformed}")
+    said = unaccounted(totals, plan.targets[block.target], block)
+    if said:
+        line.fail(f"does not account for the block {name}: {said}")
+    return name, totals

@@ -1,7 +1,9 @@
 """A crew of processes on this machine, each with a device of its own.
 
-A worker that dies or hangs in the middle of a block is replaced, and the block is given to another one; where it
-takes down a second worker, that is what the implementation does with it.
+By default the implementation stands in a further process beside each of them (see :mod:`.station`), and what it does
+to itself is seen to there. A worker that dies or hangs all the same in the middle of a block, as it may where one
+process was asked for, is replaced, and the block is given to another one; where it takes down a second worker, that
+is what the implementation does with it.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from dmlcts.backends import BackendUnavailable
 from dmlcts.reports.records import FailureRecord
 from dmlcts.specs import DmlctsError
 from dmlcts.suites.sweeping.targets import Block, Target
-from dmlcts.suites.sweeping.totals import Totals
+from dmlcts.suites.sweeping.totals import Totals, lost
 from dmlcts.suites.sweeping.workers import Description, Job, Orders, Worker
 
 _ATTEMPTS = 2
-_MOST_BY_DEFAULT = 4  # some 200 MB each: together they stay below 1 GiB
+_OPENING_SECONDS = 600.0  # what opening devices again, after they were lost, may take of a block's time
+_MOST_BY_DEFAULT = 4  # some 250 MB each with the implementation's process: together about 1 GiB
 
 
 class WorkerFailed(DmlctsError):  # noqa: N818  # it says what happened
@@ -79,12 +82,12 @@ class Processes:
     Args:
         orders: what every worker must know.
         size: how many; 0 for one a core, up to four, where the device says that this helps, else one.
-        timeout: seconds that a block may take.
     """
 
-    def __init__(self, orders: Orders, size: int = 0, timeout: float = 600.0) -> None:
+    def __init__(self, orders: Orders, size: int = 0) -> None:
         self._orders = orders
-        self._timeout = timeout
+        # a process of the implementation's own is ended by its worker, which tries the block's tensor once more
+        self._timeout = orders.timeout if orders.isolation == "none" else 2 * orders.timeout + _OPENING_SECONDS
         self._context = multiprocessing.get_context("spawn")
         self._seats = [self._hired()]
         self._description: Description = self._ask(self._seats[0], "describe")
@@ -149,8 +152,7 @@ class Processes:
                     if attempts[block] < _ATTEMPTS:
                         again.append((target, block))
                         continue
-                    totals = Totals(blocks=1, stopped=1, failing=1)
-                    totals.note(block.start, block.count, *said)
+                    totals = lost(block.count, target.elements_in(block), block.start, *said)
                 else:
                     seat.job = None
                 yield block, totals

@@ -12,7 +12,7 @@ from dmlcts.reports.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, suite_identity
 from dmlcts.reports.sweeps import SCHEMA, page
-from dmlcts.reports.writing import dump_yaml, failure_document, write_json, write_text
+from dmlcts.reports.writing import SWEEP_TEST, dump_yaml, failure_document, write_json, write_text
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.sweeping.conducting import Sweep
 from dmlcts.suites.sweeping.explaining import class_clauses
@@ -94,7 +94,7 @@ def _items(sweep: Sweep) -> Iterator[ItemRecord]:
         ]  # fmt: skip
         outcomes = [tally.outcome for tally in tallies]
         yield ItemRecord(
-            f"sweep::{target.key}", worst(outcomes), sum(totals.seconds.values()), tuple(tallies),
+            f"{SWEEP_TEST}{target.key}", worst(outcomes), sum(totals.seconds.values()), tuple(tallies),
             tuple(_behaviours(sweep, target, totals)), tuple(failures),
         )  # fmt: skip
 
@@ -183,7 +183,7 @@ def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
         **{name: base[name] for name in kept},
         "sweeps": [_row(sweep, number) for number in range(len(sweep.plan.targets))],
         "timings": timings,
-        "environment": base["environment"],
+        "environment": {**base["environment"], "isolation": description.isolation},
     }
 
 

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Column, Table
 from rich.text import Text
 
+from dmlcts.suites.consoles import PlainConsole
 from dmlcts.suites.sweeping.conducting import Sweep, Told
 from dmlcts.suites.sweeping.targets import Block
 from dmlcts.suites.sweeping.totals import Totals
@@ -45,7 +46,7 @@ def progress(sweep: Sweep, workers: int) -> Iterator[Told]:
     Yields:
         What is to be told each finished block.
     """
-    console = Console(file=sys.stderr)
+    console = PlainConsole(sys.stderr)
     targets, elements = len(sweep.plan.targets), sweep.plan.elements
     console.print(
         f"dmlcts: sweeping {targets} target{'s' * (targets != 1)}, {elements:,} elements, "
@@ -91,7 +92,7 @@ def _bar(sweep: Sweep, console: Console) -> Iterator[Told]:
 
 def summary(record: Mapping[str, Any], written: list[Path]) -> None:
     """Print what came of a sweep."""
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    console = PlainConsole(sys.stdout, highlight=False, soft_wrap=True)
     timings = record["timings"]
     judged = sum(row["elements"] for row in record["sweeps"])
     console.print(
@@ -114,6 +115,8 @@ def summary(record: Mapping[str, Any], written: list[Path]) -> None:
             console.print(f"  {row['target']}: {', '.join(faults)}", markup=False)
     for failure in record["failures"][:_FAILURES_SHOWN]:
         console.print(f"  {failure['clause']}: {failure['title']}  ({failure['file']})", markup=False)
+    if record["environment"]["isolation"] == "none":
+        console.print("judged in one process with the implementation, which can change what the judge does there")
     if record["interrupted"]:
         folder = written[0].parent
         console.print(f"stopped before its end; go on with --resume {folder}", markup=False)
@@ -146,7 +149,7 @@ def print_benchmark(found: Mapping[str, Any], *, markdown: bool = False) -> None
             f"{100 * run['hypothesis_share']:.0f} %; slowest test {run['slowest_test_seconds']:.1f} s "
             f"({run['slowest_test']})."
         )
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    console = PlainConsole(sys.stdout, highlight=False, soft_wrap=True)
     if markdown:
         console.print("| " + " | ".join(heads) + " |", markup=False)
         console.print("|---|" + "---:|" * 5 + "---|", markup=False)

@@ -1,14 +1,19 @@
 """A station: one open device with its kernels, that judges blocks; several tensors may be in flight on it.
 
 Each lane is a thread with a memory and a judge of its own. It generates a tensor's inputs, waits for the device,
-dispatches, and judges while the next lane's tensor is on the device.
+dispatches, and judges while the next lane's tensor is on the device. Where the device stands in a process of its own,
+the memory is shared with it, and no code of the implementation runs beside the judge.
+
+A tensor whose process is lost, or takes longer than a block may, is tried once more in a fresh process; where that is
+lost as well, it is what the implementation does with this tensor, and the rest of its block is left out.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count as counting
@@ -19,7 +24,7 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, Region
 from dmlcts.specs.oracle.blocks import PIECE, BlockJudge
-from dmlcts.suites.arena import Arena, aligned_memory
+from dmlcts.suites.arena import Arena, Bytes, aligned_memory
 from dmlcts.suites.bench import Bench, Mishap, Refusal
 from dmlcts.suites.cases import Placement
 from dmlcts.suites.sweeping.targets import Block, Target, described, sample, with_bound
@@ -32,6 +37,8 @@ TENSOR_ELEMENTS = (1 << 17, 1 << 19, 1 << 21, 1 << 22)
 _TRIALS = 2
 _WORTH_COMPILING = 1 << 26  # numba takes a second, in which numpy judges hundreds of millions of elements
 _PLACE = Placement()
+_ATTEMPTS = 2
+_LEAST_SECONDS = 0.1
 
 
 @dataclass
@@ -39,19 +46,21 @@ class _Lane:
     """Memory for tensors of up to ``size`` elements, made ready and looked over without allocating.
 
     Attributes:
+        allocate: gives a memory of so many bytes.
         memory: guards, input, gap, output, guards.
         guards: the slices of it that nothing may change, with their bytes.
     """
 
     data_type: DataType
     size: int
+    allocate: Callable[[int], Bytes]
 
     def __post_init__(self) -> None:
         self.region_bytes = self.size * self.data_type.itemsize
         padded = -(-self.region_bytes // 16) * 16
         self.read = _PLACE.front
         self.write = self.read + padded + _PLACE.gap
-        self.memory = aligned_memory(self.write + padded + _PLACE.tail)
+        self.memory = aligned_memory(self.write + padded + _PLACE.tail, self.allocate)
         self._pristine = np.empty(PIECE, self.data_type.numpy)
         self._steps = np.arange(PIECE, dtype=np.uint64).astype(self.data_type.bits_dtype)
         self._mask = np.empty(PIECE, bool)
@@ -104,6 +113,15 @@ class _Tensor:
     bound: int = 0
 
 
+@dataclass(frozen=True)
+class _Halt:
+    """Why a tensor did not come back; ``lost`` says whether it took the implementation's process with it."""
+
+    outcome: str
+    text: str
+    lost: bool = False
+
+
 class Station:
     """An open device that judges blocks.
 
@@ -112,15 +130,20 @@ class Station:
         lanes: how many tensors may be in flight.
         tensor_elements: elements of a tensor; ``None`` to try which size is quickest.
         compiled: use the compiled first comparison where it can be had.
+        timeout: seconds that a block may take in a process of the implementation's own; ``None`` for the bench's own
+            limit of each call.
     """
 
     def __init__(
-        self, bench: Bench, *, lanes: int = 1, tensor_elements: int | None = None, compiled: bool = True
-    ) -> None:
+        self, bench: Bench, *, lanes: int = 1, tensor_elements: int | None = None, compiled: bool = True,
+        timeout: float | None = None,
+    ) -> None:  # fmt: skip
         self.bench = bench
         self.lanes = lanes
         self._wanted = tensor_elements
         self._compiled = compiled
+        self._timeout = timeout
+        self._deadline = math.inf
         self._chosen: dict[tuple[str, DataType], int] = {}
         self._device = threading.Lock()
         self._pool = ThreadPoolExecutor(lanes) if lanes > 1 else None
@@ -130,17 +153,22 @@ class Station:
 
     def finish(self) -> None:
         """Close kernels and lanes; the device stays open."""
-        if self._pool is not None:
-            self._pool.shutdown()
         self._drop_kernels()
+        self._end_lanes()
 
     def close(self) -> None:
         """Close kernels, lanes and the device."""
-        self.finish()
+        self._drop_kernels()
         self.bench.close()
+        self._end_lanes()  # last: on Linux a process ends with the thread that started it
+
+    def _end_lanes(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
 
     def judge(self, target: Target, block: Block) -> Totals:
         """Generate, dispatch and judge a block; whatever the implementation does ends up in the totals."""
+        self._begin_block()
         size = self._tensor_size(target, block)
         tensors = list(_tensors(target, block, size))
         shares: Iterator[int] = counting()
@@ -150,11 +178,16 @@ class Station:
             for count in {tensor.count for tensor in tensors}
         }
 
+        gone = threading.Event()
+
         def work(lane: int) -> None:
             while (index := next(shares)) < len(tensors):  # next() of a count is atomic
                 tensor = tensors[index]
                 operator = with_bound(operators[tensor.count], target, tensor.bound)
-                self._tensor(lane, target, tensor, operator, totals[lane], size)
+                if gone.is_set():
+                    totals[lane].unjudged += tensor.count
+                elif not self._tensor(lane, target, tensor, operator, totals[lane], size):
+                    gone.set()
 
         if self._pool is None:
             work(0)
@@ -170,7 +203,8 @@ class Station:
 
     def _tensor(
         self, lane: int, target: Target, tensor: _Tensor, operator: OperatorDesc, totals: Totals, size: int
-    ) -> None:
+    ) -> bool:
+        """Judge a tensor; whether the block goes on: not where it lost the implementation's process, again."""
         clock = _Clock(totals.seconds)
         memory = self._memory(lane, target.data_type, size)
         judge = self._judge(lane, operator, target.elements >= _WORTH_COMPILING)
@@ -179,15 +213,20 @@ class Station:
         x = memory.elements(memory.read, tensor.count)
         output = memory.elements(memory.write, tensor.count)
         memory.guard(tensor_bytes)
-        _fill(memory, tensor, x)
-        output.view(target.data_type.bits_dtype).fill(poison)
-        clock.lap("generate")
-        said = self._dispatched(operator, memory, memory.bindings(tensor_bytes), clock)
-        totals.dispatches += 1
-        if said is not None:
+        for _ in range(_ATTEMPTS):
+            _fill(memory, tensor, x)
+            output.view(target.data_type.bits_dtype).fill(poison)
+            clock.lap("generate")
+            halt = self._dispatched(operator, memory, memory.bindings(tensor_bytes), clock)
+            totals.dispatches += 1
+            if halt is None or not halt.lost:
+                break
+            memory.strays(tensor_bytes)  # puts right what the lost process left there
+        if halt is not None:
             totals.stopped += 1
-            totals.note(tensor.start, tensor.count, *said)
-            return
+            totals.unjudged += tensor.count
+            totals.note(tensor.start, tensor.count, halt.outcome, halt.text)
+            return not halt.lost
         kept: list[Array] = []
         changed = memory.strays(tensor_bytes)
         altered = 0
@@ -233,6 +272,7 @@ class Station:
             self._look_for_unwritten(
                 operator, memory, tensor, output, np.concatenate(kept), poison, totals, clock
             )  # fmt: skip
+        return True
 
     def _look_for_unwritten(
         self, operator: OperatorDesc, memory: _Lane, tensor: _Tensor, output: Array, kept: Array, poison: int,
@@ -245,33 +285,47 @@ class Station:
         _fill(memory, tensor, memory.elements(memory.read, tensor.count))
         tensor_bytes = operator.output.total_size_in_bytes
         clock.lap("generate")
-        if self._dispatched(operator, memory, memory.bindings(tensor_bytes), clock) is None:
+        halt = self._dispatched(operator, memory, memory.bindings(tensor_bytes), clock)
+        if halt is None:
             unwritten = int(np.count_nonzero(bits[kept] == other))
             totals.unwritten += unwritten
             if unwritten:
                 totals.note(tensor.start, tensor.count, "fail", f"{unwritten} output elements were not written")
+        else:
+            totals.stopped += 1
+            totals.note(tensor.start, tensor.count, halt.outcome, halt.text)
         memory.strays(tensor_bytes)
         clock.lap("judge")
 
+    def _begin_block(self) -> None:
+        if self._timeout is not None:
+            self._deadline = time.monotonic() + self._timeout
+
     def _dispatched(
         self, operator: OperatorDesc, memory: _Lane, bindings: dict[str, Region], clock: _Clock
-    ) -> tuple[str, str] | None:
-        """Dispatch; ``None`` where it came back, else the outcome and what was said."""
+    ) -> _Halt | None:
+        """Dispatch; ``None`` where it came back."""
         with self._device:
             clock.lap("wait")
+            losses = self.bench.losses
             kernel = self._kernel(operator)
             if isinstance(kernel, Refusal):
                 clock.lap("device")
-                return "fail", f"refused: {kernel.text}"
+                return _Halt("fail", f"refused: {kernel.text}")
             if not isinstance(kernel, Mishap):
-                mishap = self.bench.dispatch(kernel, Arena(memory.memory, memory.memory, bindings, memory.memory))
+                left = max(_LEAST_SECONDS, self._deadline - time.monotonic())
+                with self.bench.limited(left):
+                    mishap = self.bench.dispatch(kernel, Arena(memory.memory, memory.memory, bindings, memory.memory))
                 if mishap is None:
                     clock.lap("device")
                     return None
                 kernel = mishap
             self._kernels.clear()  # a device that was lost is a new one now
+            lost = self.bench.isolated and self.bench.losses > losses and kernel.outcome != "device_lost"
+            if lost:
+                self._begin_block()  # the second attempt gets as much time as the first
             clock.lap("device")
-            return kernel.outcome, kernel.text
+            return _Halt(kernel.outcome, kernel.text, lost)
 
     # What lives as long as a target --------------------------------------------------------------------
 
@@ -302,7 +356,8 @@ class Station:
     def _memory(self, lane: int, data_type: DataType, size: int) -> _Lane:
         memory = self._memories.get(lane)
         if memory is None or memory.data_type is not data_type or memory.size != size:
-            memory = self._memories[lane] = _Lane(data_type, size)
+            with self._device:  # shared memory is handed out to one at a time
+                memory = self._memories[lane] = _Lane(data_type, size, self.bench.allocate)
         return memory
 
     def _tensor_size(self, target: Target, block: Block) -> int:
@@ -316,18 +371,29 @@ class Station:
         if key not in self._chosen:
             candidates = [size for size in TENSOR_ELEMENTS if size <= most] or [most]
             if target.kind == "patterns" and len(candidates) > 1:
-                candidates.sort(key=lambda size: self._trial(target, size))
+                candidates = [self._quickest(target, candidates)]
             self._chosen[key] = candidates[0]
         return min(self._chosen[key], most)
 
+    def _quickest(self, target: Target, sizes: list[int]) -> int:
+        """The size whose trial was quickest; the first where the implementation's process is lost in a trial."""
+        seconds = []
+        for size in sizes:
+            spent = self._trial(target, size)
+            if spent == math.inf:
+                return sizes[0]
+            seconds.append((spent, size))
+        return min(seconds)[1]
+
     def _trial(self, target: Target, size: int) -> float:
-        """Seconds an element takes in tensors of ``size`` elements, the better of two."""
-        best = float("inf")
+        """Seconds an element takes in tensors of ``size`` elements, the better of two; infinity where it is lost."""
+        best = math.inf
         middle = 0x3F << (8 * target.data_type.itemsize - 8)  # numbers of ordinary size
         operator = described(self.bench.tables, target, self.bench.level, size)
         for number in range(_TRIALS + 1):
             started = time.perf_counter()
-            self._tensor(0, target, _Tensor(middle, size, middle), operator, Totals(), size)
+            if not self._tensor(0, target, _Tensor(middle, size, middle), operator, Totals(), size):
+                return math.inf  # the block will say what happened
             if number:
                 best = min(best, (time.perf_counter() - started) / size)
         return best

@@ -81,6 +81,10 @@ class Target:
         """How many elements the whole target judges."""
         return self.size << 16 if self.kind == "bounds" else self.size
 
+    def elements_in(self, block: Block) -> int:
+        """How many elements a block of the target judges."""
+        return block.count << 16 if self.kind == "bounds" else block.count
+
     def block_size(self) -> int:
         """Patterns, samples or bounds of a block."""
         return {"patterns": BLOCK_PATTERNS, "sample": BLOCK_SAMPLES, "bounds": BLOCK_BOUNDS}[self.kind]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,14 @@ MOST_TROUBLES = 4
 STAGES = ("generate", "wait", "device", "judge")
 CLASSES = ("zero", "subnormal", "normal", "infinite", "nan", "integer")
 FRACTIONS = ("integer", "below half", "half", "above half", "none")
+OUTCOMES = ("fail", "crash", "device_lost", "resource_error", "timeout")
 _PREFERRED = 512
+_MOST_COUNT = 1 << 64
+_MOST_REAL = 1e300
+
+
+class MalformedTotals(ValueError):  # noqa: N818  # it says what was read
+    """What was read are no totals; the text says in which way."""
 
 
 @dataclass(frozen=True, order=True)
@@ -48,7 +55,7 @@ class Trouble:
     Attributes:
         start: where the tensor begins in its target.
         count: its elements, samples or bounds.
-        outcome: "fail", "crash", "device_lost", "resource_error", "timeout".
+        outcome: one of :data:`OUTCOMES`.
         text: what was said or seen.
     """
 
@@ -74,6 +81,7 @@ class Totals:
         strays: tensors around which memory changed.
         altered: tensors whose input changed.
         stopped: tensors that did not come back.
+        unjudged: elements of tensors that did not come back, or were not tried since one before them was lost.
         failing: blocks in which something was wrong.
         exponents: of wrong elements, how many by the input's biased exponent (integers: bit length).
         fractions: of wrong elements, how many by the class of the input's fraction.
@@ -95,6 +103,7 @@ class Totals:
     strays: int = 0
     altered: int = 0
     stopped: int = 0
+    unjudged: int = 0
     exponents: dict[int, int] = field(default_factory=dict)
     fractions: dict[str, int] = field(default_factory=dict)
     classes: dict[str, int] = field(default_factory=dict)
@@ -106,7 +115,7 @@ class Totals:
     def add(self, other: Totals) -> None:
         """Add what other blocks of the same target came to."""
         for name in ("blocks", "elements", "dispatches", "exact", "equal", "other", "wrong", "unwritten", "failing",
-                     "strays", "altered", "stopped"):  # fmt: skip
+                     "strays", "altered", "stopped", "unjudged"):  # fmt: skip
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("exponents", "fractions", "classes", "wrong_classes", "seconds"):
             mine = getattr(self, name)
@@ -118,7 +127,7 @@ class Totals:
     @property
     def clean(self) -> bool:
         """Whether nothing is wrong."""
-        return not (self.wrong or self.unwritten or self.strays or self.altered or self.stopped)
+        return not (self.wrong or self.unwritten or self.strays or self.altered or self.stopped or self.unjudged)
 
     def to_json(self) -> dict[str, Any]:
         """The totals as plain data, for the journal."""
@@ -130,12 +139,34 @@ class Totals:
         return {name: value for name, value in written.items() if value not in ({}, [])}
 
     @classmethod
-    def from_json(cls, written: dict[str, Any]) -> Totals:
-        """What :meth:`to_json` wrote."""
-        given = dict(written)
-        given["exponents"] = {int(key): value for key, value in given.get("exponents", {}).items()}
-        given["suspects"] = tuple(Suspect(*one) for one in given.get("suspects", []))
-        given["troubles"] = tuple(Trouble(*one) for one in given.get("troubles", []))
+    def from_json(cls, written: object) -> Totals:
+        """What :meth:`to_json` wrote.
+
+        Args:
+            written: plain data from a stranger.
+
+        Raises:
+            MalformedTotals: it is nothing that :meth:`to_json` writes.
+        """
+        if not isinstance(written, dict):
+            raise MalformedTotals("they are no object")
+        readers: dict[str, Callable[[object], Any]] = {
+            "exponents": lambda value: {_number(key): count for key, count in _counts(value).items()},
+            "fractions": lambda value: _known(_counts(value), FRACTIONS),
+            "classes": lambda value: _known(_counts(value), CLASSES),
+            "wrong_classes": lambda value: _known(_counts(value), CLASSES),
+            "suspects": lambda value: tuple(_suspect(one) for one in _list(value, MOST_SUSPECTS)),
+            "troubles": lambda value: tuple(_trouble(one) for one in _list(value, MOST_TROUBLES)),
+            "seconds": _seconds,
+        }
+        given: dict[str, Any] = {}
+        for name, value in written.items():
+            if name not in cls.__dataclass_fields__:
+                raise MalformedTotals(f"there is no {name[:40]!r}")
+            try:
+                given[name] = readers.get(name, _count)(value)
+            except MalformedTotals as error:
+                raise MalformedTotals(f"{name}: {error}") from None
         return cls(**given)
 
     def blame(self, x: Array, got: Array, data_type: DataType, start: int = 0, count: int = 0) -> None:
@@ -170,6 +201,79 @@ class Totals:
         for name, number in counts.items():
             if number:
                 self.classes[name] = self.classes.get(name, 0) + number
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST_COUNT:
+        raise MalformedTotals(f"{str(value)[:40]!r} is no count")
+    return value
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 4:
+        raise MalformedTotals(f"{text[:40]!r} is no exponent")
+    return int(text)
+
+
+def _counts(value: object) -> dict[str, int]:
+    if not isinstance(value, dict):
+        raise MalformedTotals("no object")
+    return {key: _count(number) for key, number in value.items()}
+
+
+def _known(counts: dict[str, int], names: tuple[str, ...]) -> dict[str, int]:
+    for name in counts:
+        if name not in names:
+            raise MalformedTotals(f"there is no {name[:40]!r}")
+    return counts
+
+
+def _list(value: object, most: int) -> list[Any]:
+    if not isinstance(value, list) or len(value) > most:
+        raise MalformedTotals(f"no list of at most {most}")
+    return value
+
+
+def _real(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < _MOST_REAL:
+        raise MalformedTotals(f"{str(value)[:40]!r} is no number from 0 on")
+    return float(value)
+
+
+def _seconds(value: object) -> dict[str, float]:
+    if not isinstance(value, dict):
+        raise MalformedTotals("no object")
+    return {key: _real(number) for key, number in _known(value, STAGES).items()}
+
+
+def _suspect(value: object) -> Suspect:
+    if not isinstance(value, list) or len(value) != 5:
+        raise MalformedTotals("an example is no list of 5")
+    return Suspect(_real(value[0]), *(_count(number) for number in value[1:]))
+
+
+def _trouble(value: object) -> Trouble:
+    if not isinstance(value, list) or len(value) != 4:
+        raise MalformedTotals("a tensor is no list of 4")
+    start, count, outcome, text = value
+    if outcome not in OUTCOMES or not isinstance(text, str):
+        raise MalformedTotals(f"{str(outcome)[:40]!r} is nothing that becomes of a tensor")
+    return Trouble(_count(start), _count(count), outcome, text)
+
+
+def lost(count: int, elements: int, start: int, outcome: str, text: str) -> Totals:
+    """What a block comes to that was not judged at all.
+
+    Args:
+        count: its patterns, samples or bounds.
+        elements: its elements.
+        start: where it begins in its target.
+        outcome: what became of it.
+        text: the same in words.
+    """
+    totals = Totals(blocks=1, stopped=1, failing=1, unjudged=elements)
+    totals.note(start, count, outcome, text)
+    return totals
 
 
 def added(everything: Iterable[Totals]) -> Totals:

@@ -1,4 +1,8 @@
-"""Who does the work: a worker opens the backend once and judges whatever blocks it is handed."""
+"""Who does the work: a worker opens the backend once and judges whatever blocks it is handed.
+
+The backend stands in a process of its own beside each worker's, unless one process was asked for: what judges must
+not run in a process in which code of the implementation has run.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ from dmlcts.suites.sweeping.totals import Totals
 
 Job = tuple[Target, Block]
 
+DEFAULT_SECONDS = 600.0
+
 
 @dataclass(frozen=True)
 class Orders:
@@ -34,6 +40,8 @@ class Orders:
         lanes: tensors in flight on one device; 0 to decide by the device.
         tensor_elements: elements of a tensor; 0 to try.
         compiled: use the compiled comparison where numba is installed.
+        isolation: "process" for the implementation in a process of its own, "none" for one process with the judge.
+        timeout: seconds that a block may take.
     """
 
     backend: str
@@ -45,12 +53,14 @@ class Orders:
     lanes: int = 0
     tensor_elements: int = 0
     compiled: bool = True
+    isolation: str = "process"
+    timeout: float = DEFAULT_SECONDS
 
     def settings(self) -> Settings:
-        """The same as a run's options; the worker is a process of the implementation's own already."""
+        """The same as a run's options."""
         return Settings.read(
             backend=self.backend, options=self.options, results=self.results, feature_level=self.level or None,
-            strict=self.strict, extra_tables=self.extra_tables, isolation="none",
+            strict=self.strict, extra_tables=self.extra_tables, isolation=self.isolation, timeout=self.timeout,
         )  # fmt: skip
 
 
@@ -63,6 +73,7 @@ class Description:
         level: the level that is judged.
         claimed: operators with the names of the types that the device claims, where fewer than its level obliges.
         independent: whether several processes, each with a device of its own, get more done than one.
+        isolation: "process" where the implementation has a process of its own, "none" where it shares the judge's.
         environment: the worker's machine and software.
     """
 
@@ -71,6 +82,7 @@ class Description:
     claimed: dict[str, tuple[str, ...]]
     independent: bool
     environment: dict[str, Any]
+    isolation: str = "process"
 
 
 class Worker:
@@ -103,10 +115,11 @@ class Worker:
     def station(self) -> Station:
         """The device with its kernels and lanes."""
         if self._station is None:
-            lanes = self._orders.lanes or (1 if self.independent else min(4, (os.cpu_count() or 1) + 1))
+            beside = 2 if self.bench.isolated else 1  # one is judged while another is on the device
+            lanes = self._orders.lanes or (beside if self.independent else min(4, (os.cpu_count() or 1) + 1))
             self._station = Station(
                 self.bench, lanes=lanes, tensor_elements=self._orders.tensor_elements or None,
-                compiled=self._orders.compiled,
+                compiled=self._orders.compiled, timeout=self._orders.timeout,
             )  # fmt: skip
         return self._station
 
@@ -117,7 +130,8 @@ class Worker:
             name: tuple(data_type.name for data_type in types) for name, types in (info.data_types or {}).items()
         }
         return Description(
-            describe_device(info), str(self.bench.level), claimed, self.independent, environment()
+            describe_device(info), str(self.bench.level), claimed, self.independent, environment(),
+            "process" if self.bench.isolated else "none",
         )  # fmt: skip
 
     def judge(self, target: Target, block: Block) -> Totals:

@@ -1,4 +1,4 @@
-"""All mutants: every subclass of Reference that a module of this folder defines, found by walking the folder."""
+"""All mutants: every subclass of Reference that a module here or in a folder below defines, found by walking them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pathlib import Path
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 _PACKAGE = "dmlcts.suites.selftest.mutants"
-_NO_MUTANTS = {"__init__", "reference", "catalogue", "permitted"}
+_NO_MUTANTS = {"__init__", "bases", "reference", "catalogue"}
 
 
 def _modules() -> Iterator[str]:
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        if path.stem not in _NO_MUTANTS:
-            yield f"{_PACKAGE}.{path.stem}"
+    here = Path(__file__).parent
+    for path in sorted(here.rglob("*.py")):
+        parts = path.relative_to(here).with_suffix("").parts
+        if parts[-1] not in _NO_MUTANTS and not parts[0].startswith("permitted"):
+            yield ".".join((_PACKAGE, *parts))
 
 
 def _mutants(module: str) -> list[type[Reference]]:

@@ -45,7 +45,7 @@ class _Refusing(Reference):
 
 
 class AcceptsFloat64(_Lenient):
-    """FLOAT64 is accepted, which no level lists."""
+    """FLOAT64, which no level lists, is accepted and computed in FLOAT32."""
 
     clause = "clip.support.unlisted"
     ignored = "*.support.unlisted"
@@ -54,9 +54,13 @@ class AcceptsFloat64(_Lenient):
         """FLOAT64."""
         return operator.input.data_type is DataType.FLOAT64
 
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        """Through FLOAT32."""
+        return super().compute(operator, x.astype(np.float32).astype(x.dtype) if x.dtype == np.float64 else x)
+
 
 class AcceptsThresholdOnInt64(_Lenient):
-    """THRESHOLD accepts INT64, as CLIP does."""
+    """THRESHOLD accepts INT64, as CLIP does, and computes its low 32 bits."""
 
     clause = "threshold.support.unlisted"
     ignored = "threshold.support.unlisted"
@@ -65,9 +69,13 @@ class AcceptsThresholdOnInt64(_Lenient):
         """INT64."""
         return operator.input.data_type is DataType.INT64
 
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        """Through INT32."""
+        return super().compute(operator, x.astype(np.int32).astype(x.dtype) if x.dtype == np.int64 else x)
+
 
 class AcceptsRoundOnInt32(_Lenient):
-    """ROUND accepts INT32 as a copy."""
+    """ROUND accepts INT32 and rounds it in FLOAT32."""
 
     clause = "round.support.unlisted"
     ignored = "round.support.unlisted"
@@ -75,6 +83,12 @@ class AcceptsRoundOnInt32(_Lenient):
     def overlooks(self, operator: OperatorDesc) -> bool:
         """INT32."""
         return operator.input.data_type is DataType.INT32
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        """Through FLOAT32; what does not fit wraps."""
+        if x.dtype != np.int32:
+            return super().compute(operator, x)
+        return super().compute(operator, x.astype(np.float32)).astype(np.int64).astype(np.int32)
 
 
 class AcceptsDifferentDataTypes(_Lenient):
@@ -271,7 +285,7 @@ class AcceptsEverything(Reference):
 
 
 class AcceptsFloat64AtLevel1(AcceptsFloat64):
-    """An implementation of level 1.0 accepts FLOAT64."""
+    """An implementation of level 1.0 accepts FLOAT64 and computes it in FLOAT32."""
 
     clause = "threshold.support.unlisted"
     level = "1.0"

@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from dmlcts.specs import OperatorDesc, Region, TensorDesc
+from dmlcts.suites.selftest.mutants.bases import Restrided, Strides, packed
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
-
-Strides = tuple[int, ...]
-
-
-def packed(sizes: Sequence[int]) -> Strides:
-    """Packed row-major strides."""
-    return tuple(math.prod(sizes[axis + 1 :]) for axis in range(len(sizes)))
-
-
-class _Restrided(Reference):
-    """Elements are addressed by other strides than the description's; accesses beyond the memory do nothing."""
-
-    def source(self, operator: OperatorDesc) -> Strides:
-        """The strides that the input is read with."""
-        return operator.input.element_strides
-
-    def target(self, operator: OperatorDesc) -> Strides:
-        """The strides that the output is written with."""
-        return operator.output.element_strides
-
-    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
-        """Run with the strides of :meth:`source` and :meth:`target`."""
-        seen = {
-            "InputTensor": TensorDesc(operator.input.data_type, operator.input.sizes, self.source(operator)),
-            "OutputTensor": TensorDesc(operator.output.data_type, operator.output.sizes, self.target(operator)),
-        }
-        end = max(bindings[name].offset + tensor.minimum_size_in_bytes for name, tensor in seen.items())
-        wide = memory if end <= memory.size else np.concatenate([memory, np.zeros(end - memory.size, np.uint8)])
-        super().dispatch(OperatorDesc(operator.name, seen, operator.attributes), wide, bindings)
-        if wide is not memory:
-            memory[...] = wide[: memory.size]
-
 
 # -- ranks ---------------------------------------------------------------------------------------------
 
@@ -55,7 +23,7 @@ class OnlyTheLastFourDimensions(Reference):
         return super().view(memory, region, tensor)[(slice(0, 1),) * max(0, tensor.rank - 4)]
 
 
-class _LeadingInputStridesIgnored(_Restrided):
+class _LeadingInputStridesIgnored(Restrided):
     """Dimensions before the last ``most`` do not move the input's position."""
 
     most = 8
@@ -102,7 +70,7 @@ class FirstStrideOfRank8Ignored(_LeadingInputStridesIgnored):
 # -- strides -------------------------------------------------------------------------------------------
 
 
-class InputStridesIgnored(_Restrided):
+class InputStridesIgnored(Restrided):
     """The input is taken as packed."""
 
     clause = "tensor.strides.padded"
@@ -113,7 +81,7 @@ class InputStridesIgnored(_Restrided):
         return packed(operator.input.sizes)
 
 
-class OutputStridesIgnored(_Restrided):
+class OutputStridesIgnored(Restrided):
     """The output is written packed."""
 
     clause = "tensor.strides.output"
@@ -124,7 +92,7 @@ class OutputStridesIgnored(_Restrided):
         return packed(operator.output.sizes)
 
 
-class OutputStridesOfTheInput(_Restrided):
+class OutputStridesOfTheInput(Restrided):
     """The output is written with the input's strides."""
 
     clause = "tensor.strides.output"
@@ -134,7 +102,7 @@ class OutputStridesOfTheInput(_Restrided):
         return operator.input.element_strides
 
 
-class InputStridesOfTheOutput(_Restrided):
+class InputStridesOfTheOutput(Restrided):
     """The input is read with the output's strides."""
 
     clause = "tensor.strides.output"
@@ -144,7 +112,7 @@ class InputStridesOfTheOutput(_Restrided):
         return operator.output.element_strides
 
 
-class LastInputStrideIgnored(_Restrided):
+class LastInputStrideIgnored(Restrided):
     """The innermost dimension of the input is taken as contiguous."""
 
     clause = "tensor.strides.padded"
@@ -154,7 +122,7 @@ class LastInputStrideIgnored(_Restrided):
         return (*operator.input.element_strides[:-1], 1)
 
 
-class LastOutputStrideIgnored(_Restrided):
+class LastOutputStrideIgnored(Restrided):
     """The innermost dimension of the output is taken as contiguous."""
 
     clause = "tensor.strides.output"
@@ -164,7 +132,7 @@ class LastOutputStrideIgnored(_Restrided):
         return (*operator.output.element_strides[:-1], 1)
 
 
-class BroadcastTakenAsOne(_Restrided):
+class BroadcastTakenAsOne(Restrided):
     """A stride of zero on the input is taken as one."""
 
     clause = "tensor.strides.broadcast"
@@ -174,7 +142,7 @@ class BroadcastTakenAsOne(_Restrided):
         return tuple(stride or 1 for stride in operator.input.element_strides)
 
 
-class BroadcastTakenAsUnset(_Restrided):
+class BroadcastTakenAsUnset(Restrided):
     """Strides that hold a zero are taken as not given."""
 
     clause = "tensor.strides.broadcast"
@@ -185,7 +153,7 @@ class BroadcastTakenAsUnset(_Restrided):
         return strides if all(strides) else packed(operator.input.sizes)
 
 
-class InnermostBroadcastOnly(_Restrided):
+class InnermostBroadcastOnly(Restrided):
     """A stride of zero works along the last dimension; along others it is taken as packed."""
 
     clause = "tensor.strides.broadcast"
@@ -196,7 +164,7 @@ class InnermostBroadcastOnly(_Restrided):
         return (*(stride or other for stride, other in zip(strides[:-1], own, strict=False)), strides[-1])
 
 
-class SizeOneDimensionsResetStrides(_Restrided):
+class SizeOneDimensionsResetStrides(Restrided):
     """A tensor with a dimension of size 1 is taken as packed."""
 
     clause = "tensor.strides.padded"
@@ -223,7 +191,7 @@ class SizeOneDimensionsMoveTheStart(Reference):
         super().dispatch(operator, memory, bindings)
 
 
-class SizeOneBroadcastSpreads(_Restrided):
+class SizeOneBroadcastSpreads(Restrided):
     """A dimension of size 1 with a stride of zero makes all dimensions before it broadcast."""
 
     clause = "tensor.strides.broadcast"
@@ -237,7 +205,7 @@ class SizeOneBroadcastSpreads(_Restrided):
         return (0,) * (last + 1) + strides[last + 1 :]
 
 
-class PermutedOnlyInTwoDimensions(_Restrided):
+class PermutedOnlyInTwoDimensions(Restrided):
     """The order of dimensions is honoured for the last two; the others are taken as packed."""
 
     clause = "tensor.strides.permuted"
@@ -250,7 +218,7 @@ class PermutedOnlyInTwoDimensions(_Restrided):
         return packed(operator.input.sizes)[:-2] + strides[-2:]
 
 
-class StridesInBytes(_Restrided):
+class StridesInBytes(Restrided):
     """The input's explicit strides are taken as bytes; on one-byte types that is the same."""
 
     clause = "tensor.strides.packed"
@@ -263,7 +231,7 @@ class StridesInBytes(_Restrided):
         return tuple(stride // tensor.data_type.itemsize for stride in tensor.strides)
 
 
-class ExplicitStridesReversed(_Restrided):
+class ExplicitStridesReversed(Restrided):
     """The input's explicit strides are read in the order of OpenCL or CUDA, the fastest dimension first."""
 
     clause = "tensor.strides.packed"

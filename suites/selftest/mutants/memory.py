@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from dmlcts.backends import ExecutionFailed
 from dmlcts.specs import OperatorDesc, Region, TensorDesc
+from dmlcts.suites.selftest.mutants.bases import Bindings, in_place
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
-
-Bindings = Mapping[str, Region]
-
-
-def in_place(bindings: Bindings) -> bool:
-    """Whether the output is bound to the input's region."""
-    return bindings["InputTensor"] == bindings["OutputTensor"]
 
 
 def moved(bindings: Bindings, name: str, offset: int) -> dict[str, Region]:

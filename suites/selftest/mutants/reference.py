@@ -144,10 +144,12 @@ class Reference:
         return np.copysign(np.where(np.abs(x - whole) >= 0.5, np.abs(whole) + 1, np.abs(whole)), x).astype(x.dtype)
 
     def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
-        """x * scale + bias: separate FLOAT32 operations for floats, exact and saturating for integers."""
+        """x * scale + bias: separate FLOAT32 operations for floats, FLOAT64 and saturating for integers."""
         if data_type.is_floating:
             wide = x.astype(np.float32) * scale_bias.scale + scale_bias.bias
             return wide.astype(x.dtype)
+        if scale_bias.scale == 1 and scale_bias.bias == 0:
+            return x  # also what FLOAT64 does not hold
         exact = x.astype(np.float64) * np.float64(scale_bias.scale) + np.float64(scale_bias.bias)
         return self.saturate(exact, data_type)
 

@@ -224,8 +224,8 @@ class Float32ProductTruncated(Reference):
         return np.where(grown, np.nextafter(product, np.float32(0)), product) + scale_bias.bias
 
 
-class Float16ResultTruncated(Reference):
-    """On FLOAT16 x * scale + bias is rounded toward zero."""
+class Float16ResultAwayFromZero(Reference):
+    """On FLOAT16 x * scale + bias is rounded away from zero; toward zero would be permitted."""
 
     clause = "clip.scale-bias"
 
@@ -234,7 +234,20 @@ class Float16ResultTruncated(Reference):
         if data_type is not DataType.FLOAT16:
             return y
         wide = x.astype(np.float64) * np.float64(scale_bias.scale) + np.float64(scale_bias.bias)
-        return np.where(np.abs(y.astype(np.float64)) > np.abs(wide), np.nextafter(y, np.float16(0)), y)
+        away = np.copysign(np.float16(np.inf), y)
+        return np.where(np.abs(y.astype(np.float64)) < np.abs(wide), np.nextafter(y, away), y)
+
+
+class Float16SubnormalResultsFlushed(Reference):
+    """On FLOAT16 a subnormal x * scale + bias is flushed to zero, which only FLOAT32's may be."""
+
+    clause = "clip.scale-bias"
+
+    def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
+        y = super().scale_bias(x, scale_bias, data_type)
+        if data_type is not DataType.FLOAT16:
+            return y
+        return np.where(np.abs(y) < np.finfo(np.float16).smallest_normal, np.zeros_like(y), y)
 
 
 class OverflowSaturates(Reference):
@@ -316,6 +329,17 @@ class IntegerOverflowEscapes(Reference):
         exact = x.astype(np.float64) * np.float64(given.scale) + np.float64(given.bias)
         limits = np.iinfo(x.dtype)
         return np.where((exact > limits.max) | (exact < limits.min), self.saturate(exact, operator.input.data_type), y)
+
+
+class IntegerFactorsTruncated(Reference):
+    """Scale and bias are truncated to integers before they scale integers, so that a scale of 1.5 is 1."""
+
+    clause = "clip.scale-bias.integer-inexact"
+
+    def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
+        if not data_type.is_floating:
+            scale_bias = ScaleBias(np.trunc(scale_bias.scale), np.trunc(scale_bias.bias))
+        return super().scale_bias(x, scale_bias, data_type)
 
 
 class ThresholdFractionsUnclamped(Reference):

@@ -171,15 +171,24 @@ class RoundedNanPoisonsNeighbour(_Rounded):
 # NaN bounds.
 
 
-class NanBoundIsZero(Reference):
-    """A NaN bound counts as zero."""
+class NanMinGivesMax(Reference):
+    """A NaN Min makes every element Max, also those below it."""
 
     clause = "clip.nan.bound"
     modelled_on = "https://github.com/webmachinelearning/webnn/issues/874 (NaN bounds differ by backend)"
 
     def clip(self, x: Array, low: Any, high: Any) -> Array:
-        low, high = (np.where(np.isnan(bound), np.zeros_like(bound), bound) for bound in (low, high))
-        return super().clip(x, low, high)
+        y = super().clip(x, low, high)
+        return np.full_like(y, high) if np.isnan(low) else y
+
+
+class NanMaxIsIgnoredWithMin(Reference):
+    """A NaN Max leaves every element as it is, also those below Min."""
+
+    clause = "clip.nan.bound"
+
+    def clip(self, x: Array, low: Any, high: Any) -> Array:
+        return x if np.isnan(high) else super().clip(x, low, high)
 
 
 class NanMinimumIsInfinite(Reference):
@@ -249,6 +258,27 @@ class SubnormalsLoseTheirLowBit(_Clamped):
     def strange(self, x: Array, y: Array) -> Array:
         bits = y.view(f"u{y.dtype.itemsize}")
         return np.where(np.abs(y) < smallest(x), (bits & ~bits.dtype.type(1)).view(y.dtype), y)
+
+
+class Float16SubnormalsFlushed(_Clamped):
+    """FLOAT16 subnormals are flushed to zero, which Direct3D's rules permit of FLOAT32 only."""
+
+    clause = "clip.subnormal.float16"
+
+    def strange(self, x: Array, y: Array) -> Array:
+        return np.where((x.dtype == np.float16) & (np.abs(y) < smallest(x)), np.copysign(np.zeros_like(y), y), y)
+
+
+class ThresholdFloat16ComparesFlushed(Reference):
+    """THRESHOLD takes FLOAT16 subnormals for zeros where it compares, and returns the second of equal operands."""
+
+    clause = "threshold.subnormal.float16"
+
+    def threshold(self, x: Array, low: Any) -> Array:
+        y = super().threshold(x, low)
+        if x.dtype != np.float16:
+            return y
+        return np.where((np.abs(x) < smallest(x)) & (np.abs(low) < smallest(x)), low, y)
 
 
 class SmallestNormalFlushed(_Clamped):

@@ -1,0 +1,103 @@
+"""ScaleBias on one integer, exactly: every g of ``specs/README.md``, "Integer tensors"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dmlcts.specs.oracle.binary_format import BINARY32, BINARY64, Format
+from dmlcts.specs.oracle.integer_range import IntegerRange
+from dmlcts.specs.oracle.real_number import Datum
+
+Real = Fraction | float
+"""A real number, or one of the two infinities, which are the only floats here."""
+
+NARROW_WIDTHS = (8, 16)
+"""Types of these widths may be stored through a 32-bit type."""
+
+THROUGH = (IntegerRange(32, signed=True), IntegerRange(32, signed=False))
+"""INT32 and UINT32, in which a result may be saturated before it is wrapped into a narrower type."""
+
+
+def _nearest(form: Format, value: Real) -> Real:
+    """rn32 or rn64: to nearest, ties to even, overflow to infinity."""
+    datum = form.decode(form.round(Datum(value < 0, value)))
+    assert datum is not None  # noqa: S101 - what a number is rounded to is never a NaN
+    return datum.value
+
+
+class IntegerScaleBias:
+    """``x * scale + bias`` on an integer type.
+
+    Args:
+        integers: the range of the type.
+        scale: the FLOAT32 pattern of scale.
+        bias: the FLOAT32 pattern of bias.
+
+    Attributes:
+        finite: whether scale and bias are; where they are not, nothing follows from the pages.
+    """
+
+    def __init__(self, integers: IntegerRange, scale: int, bias: int) -> None:
+        self.integers = integers
+        factors = [BINARY32.decode(bits) for bits in (scale, bias)]
+        finite = [factor.fraction for factor in factors if factor is not None and not factor.infinite]
+        self.finite = len(finite) == len(factors)
+        self.scale, self.bias = finite if self.finite else (Fraction(1), Fraction(0))
+        self.identity = self.scale == 1 and self.bias == 0
+
+    def applied(self, x: int) -> frozenset[int]:
+        """Every integer of the type that may replace ``x``; scale and bias are finite."""
+        if self.identity:
+            return frozenset({x})
+        found = set(self._in_integers(x))
+        for real in self._reals(x):
+            found.update(self._stored(real))
+        return frozenset(found)
+
+    def _reals(self, x: int) -> set[Real]:
+        """The exact x * scale + bias, and those of FLOAT32 and FLOAT64, separate and fused."""
+        reals: set[Real] = {x * self.scale + self.bias}
+        for form in (BINARY32, BINARY64):
+            operand = _nearest(form, Fraction(x))
+            assert isinstance(operand, Fraction)  # noqa: S101 - 2^64 is finite in either format
+            product = _nearest(form, operand * self.scale)
+            reals.add(_nearest(form, product + self.bias) if isinstance(product, Fraction) else product)
+            reals.add(_nearest(form, operand * self.scale + self.bias))
+        return reals
+
+    def beyond(self, x: int) -> Iterable[tuple[int | float, frozenset[int]]]:
+        """Every result outside the type, an integer or an infinity, with the integers of the type it is stored as."""
+        if self.identity:
+            return
+        for real in self._reals(x):
+            if not isinstance(real, Fraction):
+                yield real, frozenset(self._stored(real))
+                continue
+            for whole in (math.floor(real), math.ceil(real)):
+                if whole not in self.integers:
+                    yield whole, frozenset(self._stored(Fraction(whole)))
+
+    def _stored(self, real: Real) -> Iterable[int]:
+        """The integers of the type that a real number may become: its floor and its ceiling, stored."""
+        integers = self.integers
+        through = [wide for wide in THROUGH if integers.width in NARROW_WIDTHS]
+        if not isinstance(real, Fraction):  # an infinity saturates, and no modulus brings it back
+            yield integers.saturated(real)
+            yield from (integers.wrapped(wide.saturated(real)) for wide in through)
+            return
+        for whole in (math.floor(real), math.ceil(real)):
+            if whole in integers:
+                yield whole
+                continue
+            yield integers.saturated(whole)
+            yield integers.wrapped(whole)
+            yield from (integers.wrapped(wide.saturated(whole)) for wide in through)
+
+    def _in_integers(self, x: int) -> Iterable[int]:
+        """Each step in integers of the type: rounded the one way or the other, saturated or wrapped."""
+        for rounded in (math.floor, math.ceil):
+            for fitted in (self.integers.saturated, self.integers.wrapped):
+                product = fitted(rounded(x * self.scale))
+                yield fitted(rounded(product + self.bias))

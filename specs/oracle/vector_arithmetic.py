@@ -1,0 +1,132 @@
+"""Arithmetic of the vectorised oracle: numpy operations that round where, how and how often their names say.
+
+Sums and products are first computed in FLOAT64, exactly or rounded to odd, and rounded to the wanted format once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Alternatives = list[Array]
+"""Arrays of one type; element i of each is one value that element i may have."""
+
+_SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+_SPLIT = np.uint64((1 << 27) - 1)  # the lower half of a FLOAT64's significand
+_ORDINARY = 2.0**800  # up to here, and down to its inverse, no step of a fused FLOAT64 operation leaves the range
+
+
+def distinct(arrays: Iterable[Array]) -> Alternatives:
+    """The arrays without repetitions, compared by their bits."""
+    seen: dict[bytes, Array] = {}
+    for array in arrays:
+        seen.setdefault(array.tobytes(), array)
+    return list(seen.values())
+
+
+def vanishing(values: Array) -> NDArray[np.bool_]:
+    """Which FLOAT32 values are zero or subnormal."""
+    return np.asarray(np.abs(values) < np.float32(_SMALLEST_NORMAL))
+
+
+def flushed(arrays: Iterable[Array]) -> Alternatives:
+    """Rule 1 for FLOAT32: each array, and where it holds subnormals the same with zeros in their place."""
+    result = []
+    for array in arrays:
+        result.append(array)
+        subnormal = vanishing(array) & (array != 0)
+        if subnormal.any():
+            result.append(np.where(subnormal, np.zeros((), array.dtype), array))
+    return distinct(result)
+
+
+def to_float32(exact: Array) -> Alternatives:
+    """What FLOAT64 numbers may become in FLOAT32: rounded to nearest, and zero where they are tiny (r32).
+
+    A flush by tininess before rounding also takes what would be rounded up to the smallest normal number.
+    """
+    nearest = exact.astype(np.float32)
+    tiny = (np.abs(exact) < _SMALLEST_NORMAL) & (exact != 0)
+    return [nearest, np.where(tiny, np.float32(0), nearest)] if tiny.any() else [nearest]
+
+
+def to_float16_toward_zero(values: Array) -> Array:
+    """FLOAT32 or FLOAT64 numbers rounded to FLOAT16 toward zero: 65504 beyond the range, infinities kept (rz16)."""
+    nearest = np.asarray(values.astype(np.float16))
+    beyond = np.abs(nearest.astype(values.dtype)) > np.abs(values)
+    return np.asarray(np.where(beyond, np.nextafter(nearest, np.float16(0)), nearest))
+
+
+def to_float16(values: Array) -> Alternatives:
+    """What a conversion to FLOAT16 may give: rounded to nearest or toward zero (n16)."""
+    return [values.astype(np.float16), to_float16_toward_zero(values)]
+
+
+def _add_exactly(a: Array, b: Array) -> tuple[Array, Array]:
+    """The FLOAT64 sum and its error, which is a FLOAT64 too (Knuth's two-sum)."""
+    total = a + b
+    virtual = total - a
+    return total, (a - (total - virtual)) + (b - virtual)
+
+
+def _add_to_odd(a: Array, b: Array) -> Array:
+    """The FLOAT64 sum, rounded to odd where it is not exact."""
+    total, error = _add_exactly(a, b)
+    inexact = np.isfinite(total) & np.isfinite(error) & (error != 0)
+    even = (total.view(np.uint64) & np.uint64(1)) == 0
+    odd = np.nextafter(total, np.copysign(np.inf, error))
+    return np.asarray(np.where(inexact & even, odd, total))
+
+
+def multiply_add_to_odd(x: Array, scale: Array, bias: Array) -> Array:
+    """Compute x * scale + bias in FLOAT64, rounded to odd, for operands of at most FLOAT32.
+
+    The product is exact. 53 bits are more than two bits wider than FLOAT32 and FLOAT16, so that rounding the
+    result to either of them is right, as if the sum had been rounded once (Boldo and Melquiond).
+    """
+    with np.errstate(all="ignore"):
+        product = np.atleast_1d(x.astype(np.float64) * scale.astype(np.float64))
+        addend = np.broadcast_to(bias.astype(np.float64), product.shape)
+        return _add_to_odd(product, addend)
+
+
+def fused_multiply_add(x: Array, scale: Array, bias: Array, target: np.dtype[Any]) -> Array:
+    """Compute x * scale + bias rounded once to ``target`` (FLOAT32 or FLOAT16), for operands of at most FLOAT32."""
+    with np.errstate(all="ignore"):
+        return np.asarray(multiply_add_to_odd(x, scale, bias).astype(target))
+
+
+def fused_multiply_add_float64(x: Array, scale: np.float32, bias: np.float32) -> Array:
+    """Compute x * scale + bias rounded once to FLOAT64, for FLOAT64 ``x`` and FLOAT factors.
+
+    Fused from exact products and sums and one sum rounded to odd (Boldo and Melquiond), where none of them can
+    leave the range; the few elements beyond are computed as fractions.
+    """
+    s, b = np.float64(scale), np.float64(bias)
+    with np.errstate(all="ignore"):
+        upper = (x.view(np.uint64) & ~_SPLIT).view(np.float64)
+        product = x * s
+        rest = (upper * s - product) + (x - upper) * s  # exact: a half of x has at most 27 bits, the scale 24
+        carried, least = _add_exactly(np.full_like(x, b), rest)
+        total, less = _add_exactly(product, carried)
+        result = np.asarray(total + _add_to_odd(least, less))
+        magnitude = np.abs(x)
+        ordinary = ((magnitude < _ORDINARY) & (magnitude > 1 / _ORDINARY)) | (x == 0)
+        simple = ~(np.isfinite(x) & np.isfinite(s) & np.isfinite(b))  # no rounding: an infinity or a NaN
+        result = np.where(simple, product + b, result)
+    for index in np.flatnonzero(~(ordinary | simple)):
+        result[index] = _nearest_float64(Fraction(float(x[index])) * Fraction(float(s)) + Fraction(float(b)))
+    return result
+
+
+def _nearest_float64(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

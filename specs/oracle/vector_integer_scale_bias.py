@@ -1,0 +1,111 @@
+"""ScaleBias on integer tensors, vectorised: every integer that x * scale + bias may become.
+
+The pages do not say in which arithmetic it is computed. Each of the usual ones gives a real number, whose two
+neighbouring integers are stored as they are, saturated or wrapped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs.descriptions import ScaleBias
+from dmlcts.specs.oracle.vector_arithmetic import (
+    Alternatives,
+    Array,
+    distinct,
+    fused_multiply_add,
+    fused_multiply_add_float64,
+)
+from dmlcts.specs.oracle.vector_integers import Whole, floor_and_ceiling
+
+
+def is_finite(scale_bias: ScaleBias) -> bool:
+    """Whether both factors are numbers; where one is not, any value may come out."""
+    return bool(np.isfinite(scale_bias.scale) and np.isfinite(scale_bias.bias))
+
+
+def _is_identity(scale_bias: ScaleBias) -> bool:
+    return bool(scale_bias.scale == 1 and scale_bias.bias == 0)
+
+
+def plainly_scaled(x: Array, scale_bias: ScaleBias) -> Array:
+    """One acceptable value for each element: what a plain implementation gives.
+
+    Whole factors are applied in integers that wrap, others in FLOAT64, truncated, wrapped. Where a factor is not
+    finite it is ``x``, since every value is acceptable.
+    """
+    scale, bias = float(scale_bias.scale), float(scale_bias.bias)
+    if not is_finite(scale_bias) or _is_identity(scale_bias):
+        return x
+    if scale.is_integer() and bias.is_integer():
+        bits = np.dtype(f"u{x.dtype.itemsize}")
+        modulus = 1 << 8 * x.dtype.itemsize
+        factor, addend = (np.array(int(value) % modulus, bits) for value in (scale, bias))
+        with np.errstate(over="ignore"):
+            return np.asarray(x.view(bits) * factor + addend).view(x.dtype)
+    whole = np.trunc(x.astype(np.float64) * scale + bias)
+    if np.all(np.abs(whole) < 2.0**63):
+        return whole.astype(np.int64).astype(x.dtype)
+    return Whole.of_floats(whole).wrapped(x.dtype)
+
+
+def scaled(x: Array, scale_bias: ScaleBias) -> Alternatives:
+    """All values that the integers ``x`` (1-D) may have after ScaleBias with finite factors."""
+    if _is_identity(scale_bias):
+        return [x]
+    scale, bias = Fraction(float(scale_bias.scale)), Fraction(float(scale_bias.bias))
+    with np.errstate(all="ignore"):
+        found: Alternatives = []
+        for whole in floor_and_ceiling(x, scale, bias):
+            found += whole.stored(x.dtype)
+        for real in distinct(_in_floating_point(x, scale_bias)):
+            infinite = ~np.isfinite(real)
+            for whole_real in distinct((np.floor(real), np.ceil(real))):
+                found += Whole.of_floats(whole_real).stored(x.dtype, infinite)
+        found += _step_by_step(x, scale, bias)
+    return distinct(found)
+
+
+def beyond(x: Array, scale_bias: ScaleBias) -> Iterator[tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]]:
+    """What results outside the type are stored as, and which elements' results are above and below it."""
+    if _is_identity(scale_bias):
+        return
+    limits = np.iinfo(x.dtype)
+    scale, bias = Fraction(float(scale_bias.scale)), Fraction(float(scale_bias.bias))
+    with np.errstate(all="ignore"):
+        wholes: list[tuple[Whole, NDArray[np.bool_] | None]] = [
+            (whole, None) for whole in floor_and_ceiling(x, scale, bias)
+        ]
+        for real in distinct(_in_floating_point(x, scale_bias)):
+            endless = ~np.isfinite(real)
+            wholes += [(Whole.of_floats(rounded), endless) for rounded in distinct((np.floor(real), np.ceil(real)))]
+        for whole, infinite in wholes:
+            above, below = whole.above(int(limits.max)), whole.below(int(limits.min))
+            if above.any() or below.any():
+                for stored in whole.stored(x.dtype, infinite):
+                    yield stored, above, below
+
+
+def _in_floating_point(x: Array, scale_bias: ScaleBias) -> Iterator[NDArray[np.float64]]:
+    """X * scale + bias separate and fused, in FLOAT32 and in FLOAT64; each as FLOAT64."""
+    scale, bias = np.asarray(scale_bias.scale), np.asarray(scale_bias.bias)
+    single, double = x.astype(np.float32), x.astype(np.float64)
+    yield np.asarray(single * scale + bias).astype(np.float64)
+    yield fused_multiply_add(single, scale, bias, np.dtype(np.float32)).astype(np.float64)
+    yield double * np.float64(scale) + np.float64(bias)
+    yield fused_multiply_add_float64(double, scale_bias.scale, scale_bias.bias)
+
+
+def _step_by_step(x: Array, scale: Fraction, bias: Fraction) -> Alternatives:
+    """The product an integer of the type, and the sum likewise: both rounded, and both stored, in the same way."""
+    found: Alternatives = []
+    products, addends = floor_and_ceiling(x, scale, Fraction(0)), (math.floor(bias), math.ceil(bias))
+    for whole, addend in zip(products, addends, strict=True):
+        for store in (Whole.wrapped, Whole.saturated):
+            found.append(store(Whole.of_sums(store(whole, x.dtype), addend), x.dtype))
+    return found

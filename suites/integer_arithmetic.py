@@ -1,0 +1,196 @@
+"""Which arithmetic an implementation does ScaleBias in on integers, told from the results of inputs that differ.
+
+The arithmetics, the roundings and the ways to store are those that ``specs/README.md`` permits ("Integer tensors").
+They are computed in fractions: it is about a few hundred elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import DataType
+from dmlcts.specs.oracle.binary_format import BINARY32, BINARY64, Format
+from dmlcts.specs.oracle.real_number import Datum
+
+EVERY_BIT = float.fromhex("0x1.47ae14p-5")  # 25 of it are just below 1, and 1 in FLOAT32
+CANCELLING = float.fromhex("0x1.47ae14p+1")  # 25 of it are just below 64, and 64 in FLOAT32; less 63, it is seen there
+UNSEEN = 2.0**-60  # what a FLOAT64 sum with an integer or a half loses
+
+WHOLE = ((2.0, 0.0), (3.0, 1.0), (2.0, 9.0))
+NEGATIVE = ((1.0, -7.0), (2.0, -90.0), (-1.0, 20.0))
+FRACTIONAL = (
+    (0.5, 0.0), (1.0, 0.75), (0.5, 1.75), (1.5, 0.0), (EVERY_BIT, 0.0), (CANCELLING, -63.0), (1.0, -UNSEEN),
+    (0.5, UNSEEN),
+)  # fmt: skip
+"""Pairs of scale and bias; :func:`telling_inputs` gives inputs that tell the arithmetics apart under them."""
+
+GROUPS: Mapping[str, tuple[tuple[float, float], ...]] = {
+    "whole factors": WHOLE, "negative factors": NEGATIVE, "fractions": FRACTIONAL,
+}  # fmt: skip
+
+
+def telling_inputs(data_type: DataType) -> Any:
+    """Small numbers and halves, the type's limits, half of them, and what FLOAT32 and FLOAT64 cannot hold."""
+    limits = np.iinfo(data_type.numpy)
+    least, most = int(limits.min), int(limits.max)
+    beside_tie = (1 << 24) + 1 << 32  # and one more breaks the tie, if the lower word is looked at
+    places = [0, 1, 2, 3, 5, 7, 25, 50, 75, 100, 1 << 24, 3 << 24, 1 << 53, 3 << 53, beside_tie, most // 2, most // 3]
+    positive = [place + step for place in (*places, most // 4 * 3) for step in (0, 1)]
+    found = {*positive, *(-one for one in positive), most - 1, most, least, least + 1, least // 2}
+    return np.array(sorted(one for one in found if least <= one <= most), data_type.numpy)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one scale and bias were seen to do.
+
+    Attributes:
+        scale: the scale.
+        bias: the bias.
+        x: the inputs.
+        y: the outputs.
+        low: the least output that the bounds let through.
+        high: the greatest.
+    """
+
+    scale: float
+    bias: float
+    x: tuple[int, ...]
+    y: tuple[int, ...]
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """One way to compute x * scale + bias on an integer type.
+
+    Attributes:
+        how: where it is computed.
+        rounding: how a real number becomes an integer.
+        storing: what becomes of an integer outside the type.
+    """
+
+    how: str
+    rounding: str
+    storing: str
+
+
+def _nearest(form: Format, value: Fraction) -> Fraction:
+    datum = form.decode(form.round(Datum(value < 0, value)))
+    if datum is None or datum.infinite:
+        raise OverflowError(f"{value} is beyond {form.name}")
+    return datum.fraction
+
+
+def _separate(form: Format) -> Callable[[int, Fraction, Fraction], Fraction]:
+    return lambda x, scale, bias: _nearest(form, _nearest(form, _nearest(form, Fraction(x)) * scale) + bias)
+
+
+def _fused(form: Format) -> Callable[[int, Fraction, Fraction], Fraction]:
+    return lambda x, scale, bias: _nearest(form, _nearest(form, Fraction(x)) * scale + bias)
+
+
+def _half_away(value: Fraction) -> int:
+    nearest = math.floor(abs(value) + Fraction(1, 2))
+    return -nearest if value < 0 else nearest
+
+
+STEPWISE = "in integers, each step"
+REALS: Mapping[str, Callable[[int, Fraction, Fraction], Fraction]] = {
+    "exact": lambda x, scale, bias: x * scale + bias,
+    "in FLOAT64, separate": _separate(BINARY64),
+    "in FLOAT64, fused": _fused(BINARY64),
+    "in FLOAT32, separate": _separate(BINARY32),
+    "in FLOAT32, fused": _fused(BINARY32),
+}
+ROUNDINGS: Mapping[str, Callable[[Fraction], int]] = {
+    "truncates": math.trunc, "floors": math.floor, "rounds half to even": round, "rounds half away": _half_away,
+    "rounds up": math.ceil,
+}  # fmt: skip
+_NARROW = {"saturates as INT32, then wraps": DataType.INT32, "saturates as UINT32, then wraps": DataType.UINT32}
+
+
+def _saturated(value: int, data_type: DataType) -> int:
+    limits = np.iinfo(data_type.numpy)
+    return min(max(value, int(limits.min)), int(limits.max))
+
+
+def _wrapped(value: int, data_type: DataType) -> int:
+    limits = np.iinfo(data_type.numpy)
+    return (value - int(limits.min)) % (1 << int(limits.bits)) + int(limits.min)
+
+
+def _storings(data_type: DataType) -> dict[str, Callable[[int], int]]:
+    found: dict[str, Callable[[int], int]] = {
+        "saturates": lambda value: _saturated(value, data_type),
+        "wraps": lambda value: _wrapped(value, data_type),
+    }
+    if data_type.itemsize <= DataType.INT16.itemsize:
+        for name, wide in _NARROW.items():
+            found[name] = lambda value, wide=wide: _wrapped(_saturated(value, wide), data_type)
+    for name, store in found.items():
+        found[name] = lambda value, store=store: value if _saturated(value, data_type) == value else store(value)
+    return found
+
+
+def _agreeing(data_type: DataType, seen: Observation) -> Iterator[Arithmetic]:
+    """Every arithmetic that gives what was observed."""
+    scale, bias = Fraction(seen.scale), Fraction(seen.bias)
+
+    def same(results: Iterable[int]) -> bool:
+        return all(min(max(one, seen.low), seen.high) == y for one, y in zip(results, seen.y, strict=True))
+
+    for how, real in REALS.items():
+        reals = [real(x, scale, bias) for x in seen.x]
+        for rounding, rounded in ROUNDINGS.items():
+            wholes = [rounded(one) for one in reals]
+            for storing, store in _storings(data_type).items():
+                if same(map(store, wholes)):
+                    yield Arithmetic(how, rounding, storing)
+    for rounding, rounded in ROUNDINGS.items():
+        for storing, store in _storings(data_type).items():
+            if storing not in _NARROW and same(store(store(rounded(x * scale)) + rounded(bias)) for x in seen.x):
+                yield Arithmetic(STEPWISE, rounding, storing)
+
+
+def _told(arithmetics: set[Arithmetic], data_type: DataType) -> str:
+    """The plainest of the arithmetics that explain what was observed."""
+    if not arithmetics:
+        return "in several ways"
+    hows = {one.how for one in arithmetics}
+    how = next((name for name in ("exact", STEPWISE) if name in hows), "")
+    if not how:
+        pairs = [name for name in ("in FLOAT64", "in FLOAT32") if {f"{name}, separate", f"{name}, fused"} <= hows]
+        how = pairs[0] if pairs else next(name for name in REALS if name in hows)
+    kept = [one for one in arithmetics if one.how.startswith(how)]
+    stored = [name for name in _storings(data_type) if how != STEPWISE or name not in _NARROW]
+    parts = [how]
+    for choices, names in ((list(ROUNDINGS), {one.rounding for one in kept}), (stored, {one.storing for one in kept})):
+        if names != set(choices):  # otherwise it made no difference
+            parts.append(next(name for name in choices if name in names))
+    return ", ".join(parts)
+
+
+def named(data_type: DataType, observations: Iterable[Observation]) -> str:
+    """The arithmetic that explains the observations, for each of :data:`GROUPS` that has some.
+
+    Of several that explain it the plainest is told, "exact" first; a rounding or storing that made no difference is
+    left out. "in several ways" where no single arithmetic explains a group.
+    """
+    seen = list(observations)
+    told: dict[str, str] = {}
+    for group, pairs in GROUPS.items():
+        mine = [one for one in seen if (one.scale, one.bias) in pairs]
+        if mine:
+            sets = [set(_agreeing(data_type, one)) for one in mine]
+            told[group] = _told(set.intersection(*sets), data_type)
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return "; ".join(f"{group}: {arithmetic}" for group, arithmetic in told.items())

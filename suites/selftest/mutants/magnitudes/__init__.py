@@ -1,0 +1,1 @@
+"""Faults that only some magnitudes show: a binade, a digit, a bit."""

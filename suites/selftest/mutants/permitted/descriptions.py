@@ -1,0 +1,96 @@
+"""Which descriptions are accepted, which level is claimed, and what becomes of padding."""
+
+from __future__ import annotations
+
+from dmlcts.specs import OperatorDesc, Region, TensorDesc
+from dmlcts.specs.rules import Violation
+from dmlcts.suites.selftest.mutants.permitted.steps import Permitted
+from dmlcts.suites.selftest.mutants.reference import Array
+
+
+class PaddingCleared(Permitted):
+    """All of the output's total size is written, zeros where no element stands."""
+
+    choice = ("padding",)
+
+    def write(self, memory: Array, region: Region, tensor: TensorDesc, values: Array) -> None:
+        """Clear, then write."""
+        memory[region.offset : region.offset + tensor.total_size_in_bytes] = 0
+        super().write(memory, region, tensor, values)
+
+
+class ZeroOutputStrideRefused(Permitted):
+    """An output with a stride of zero is refused."""
+
+    choice = ("output stride",)
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        """Look for zeros."""
+        zero = 0 in (operator.output.strides or ())
+        return super().refuses(operator) or ("the output has a stride of zero" if zero else "")
+
+
+class LaterLevelsAccepted(Permitted):
+    """Level 3.0 is claimed, and what later levels list is accepted and right."""
+
+    choice = ("level",)
+    level = "3.0"
+
+    def overlooks(self, violation: Violation) -> bool:
+        """What a later level lists."""
+        return violation.clause.endswith(".support.later-level") or super().overlooks(violation)
+
+
+class LaterLevelsAcceptedAtLevel1(LaterLevelsAccepted):
+    """Level 1.0 is claimed, and what later levels list is accepted and right, ROUND too."""
+
+    level = "1.0"
+
+
+class UnlistedTypesAccepted(Permitted):
+    """Types that no level lists are accepted and right: ROUND on integers, THRESHOLD on 64 bits, all on FLOAT64."""
+
+    choice = ("unlisted",)
+
+    def overlooks(self, violation: Violation) -> bool:
+        """Types that no level lists."""
+        return violation.clause.endswith(".support.unlisted") or super().overlooks(violation)
+
+    def round(self, x: Array, mode: str) -> Array:
+        """Integers are whole already."""
+        return x if x.dtype.kind != "f" else super().round(x, mode)
+
+
+class Level10(Permitted):
+    """Level 1.0 is claimed, and what later levels list is refused."""
+
+    choice = ("level",)
+    level = "1.0"
+
+
+class Level21(Permitted):
+    """Level 2.1 is claimed, and what later levels list is refused."""
+
+    choice = ("level",)
+    level = "2.1"
+
+
+class Level30(Permitted):
+    """Level 3.0 is claimed, and what later levels list is refused."""
+
+    choice = ("level",)
+    level = "3.0"
+
+
+class Level50(Permitted):
+    """Level 5.0 is claimed."""
+
+    choice = ("level",)
+    level = "5.0"
+
+
+class Level62(Permitted):
+    """Level 6.2 is claimed."""
+
+    choice = ("level",)
+    level = "6.2"

@@ -1,0 +1,309 @@
+"""The vectorised oracle on examples computed by hand: what each rule permits, and what lies just beside it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor, inf, nan
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.formula import parse
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.oracle.outcome import Acceptable
+from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add_float64, to_float16_toward_zero
+from dmlcts.specs.oracle.vector_integers import Whole, floor_and_ceiling
+from dmlcts.specs.oracle.vectorised import VectorOracle
+
+TABLES = load_tables()
+F16, F32, F64 = DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64
+TINY16, TINY32 = 2.0**-24, 2.0**-149
+LEAST32 = 2.0**-126  # the smallest normal FLOAT32
+FAR = 1 << 62
+
+
+def oracle(
+    name: str, data_type: DataType, *, strict: bool = False, formula: str = "", **attributes: Any
+) -> VectorOracle:
+    tensor = TensorDesc(data_type, (1,))
+    table = TABLES.operator(f"ELEMENT_WISE_{name}")
+    operator = OperatorDesc(table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    expression = parse(formula, ("x", *table.float_attributes)) if formula else TABLES.formula(table)
+    return VectorOracle(table, expression, operator, strict=strict)
+
+
+def clip(data_type: DataType, low: float, high: float, *, strict: bool = False, **given: Any) -> VectorOracle:
+    return oracle("CLIP", data_type, strict=strict, **{"ScaleBias": None, "Min": low, "Max": high, **given})
+
+
+def accepted(judging: VectorOracle, x: float) -> set[Any]:
+    """The acceptable numbers for one input, "NaN" among them where any NaN is; -0 is told as 0."""
+    data_type = judging.data_type
+    given = np.array([x], data_type.numpy)
+    element = judging.acceptance(given).element(0)
+    bits = np.array(sorted(element.patterns), data_type.bits_dtype).view(data_type.numpy)
+    assert judging.acceptance(given).admits(judging.expected(given)).all()
+    return {*(value + 0 for value in bits.tolist()), *(["NaN"] if element.any_nan else [])}
+
+
+def scaled(data_type: DataType, x: float, scale: float, bias: float, *, strict: bool = False) -> set[Any]:
+    """What x * scale + bias may be, before bounds that change nothing."""
+    judging = oracle("THRESHOLD", data_type, strict=strict, formula="x", ScaleBias=ScaleBias(scale, bias), Min=0)
+    return accepted(judging, x)
+
+
+# ------------------------------------------------------------------------------------ subnormals and NaN
+
+
+def test_float16_subnormals_are_kept() -> None:
+    for x in (TINY16, -3 * TINY16, 2.0**-14 - TINY16):
+        assert accepted(clip(F16, -1, 1), x) == {x}
+        assert accepted(oracle("ROUND", F16, formula="x", RoundingMode="TOWARD_ZERO"), x) == {x}
+    assert accepted(clip(F16, 3 * TINY16, 1), 0) == {3 * TINY16}
+    assert scaled(F16, 2.0**-10, 2.0**-10, 0) == {2.0**-20}
+    assert accepted(clip(F32, -1, 1), TINY32) == {TINY32, 0.0}  # the control: FLOAT32's may be flushed
+    assert accepted(clip(F64, -1, 1), 5e-324) == {5e-324}
+
+
+def test_a_nan_bound_is_nan_or_nothing_or_zero() -> None:
+    for data_type in (F16, F32, F64):
+        assert accepted(clip(data_type, nan, 2), -3) == {-3.0, "NaN", 0.0}  # never 2
+        assert accepted(clip(data_type, nan, 2), 3) == {2.0, "NaN", 0.0 + 2.0}  # max(0, 2)
+        assert accepted(clip(data_type, -1, nan), 3) == {3.0, "NaN", 0.0, -1.0}  # min gives NaN, and max -1
+        assert accepted(clip(data_type, nan, 2, strict=True), -3) == {-3.0, "NaN"}
+        assert accepted(oracle("THRESHOLD", data_type, ScaleBias=None, Min=nan), -3) == {-3.0, "NaN", 0.0}
+
+
+def test_a_nan_input_gives_nan_or_a_bound() -> None:
+    assert accepted(clip(F32, -1, 2), nan) == {"NaN", -1.0, 2.0}
+    assert accepted(clip(F32, nan, 2), nan) == {"NaN", 0.0, 2.0}
+    assert accepted(clip(F32, -1, 2, strict=True), nan) == {"NaN", -1.0, 2.0}
+    assert accepted(clip(F32, 3, 2, strict=True), nan) == {"NaN", 3.0}
+    assert accepted(clip(F32, 3, 2), nan) == {"NaN", 3.0, 2.0}
+
+
+def test_a_comparison_may_flush_its_operands_and_select_either() -> None:
+    maximum = oracle("THRESHOLD", F32, ScaleBias=None, Min=0)
+    assert accepted(maximum, -TINY32) == {-TINY32, 0.0}
+    least = np.nextafter(np.float32(LEAST32), np.float32(0))
+    assert accepted(maximum, -float(least)) == {-float(least), 0.0}
+    assert accepted(maximum, -LEAST32) == {0.0}  # normal: it compares as it is
+    assert accepted(clip(F32, 3 * TINY32, 5 * TINY32), TINY32) == {TINY32, 3 * TINY32, 5 * TINY32, 0.0}
+    assert accepted(clip(F32, 3 * TINY32, 5 * TINY32), 1) == {5 * TINY32, 3 * TINY32, 0.0}
+    assert accepted(clip(F32, 0, 1, strict=True), -TINY32) == {0.0}
+    assert accepted(clip(F16, 0, 1), -TINY16) == {0.0}
+
+
+# ----------------------------------------------------------------------------------------- floating-point
+
+
+def test_results_are_flushed_by_their_tininess_before_rounding() -> None:
+    x, scale = float(np.float32(1 - 2.0**-24)), LEAST32  # the product 2^-126 (1 - 2^-24) rounds up to 2^-126
+    assert scaled(F32, x, scale, 0) == {LEAST32, 0.0}
+    assert scaled(F32, 1, scale, 0) == {LEAST32}  # exact, not tiny
+    assert scaled(F32, x, scale, 0, strict=True) == {LEAST32}
+    assert accepted(oracle("THRESHOLD", F32, formula="x * Min", ScaleBias=None, Min=scale), x) == {LEAST32, 0.0}
+    assert accepted(oracle("THRESHOLD", F32, formula="x * Min", ScaleBias=None, Min=scale), 1) == {LEAST32}
+    # The product alone is flushed: bias 2^-103 + 2^-126 is a tie that goes up, bias alone stays.
+    assert scaled(F32, x, scale, 3 * 2.0**-126) == {4 * 2.0**-126, 3 * 2.0**-126}
+
+
+def test_float32_in_float64_rounds_twice() -> None:
+    # 4097^2 = 2^24 + 2^13 + 1 lies half way: to even down; 2^-30 more is seen by fused only, FLOAT64 drops 2^-40.
+    assert scaled(F32, 4097, 4097, 2.0**-10) == {16785408.0, 16785410.0}
+    assert scaled(F32, 4097, 4097, 2.0**-40) == {16785408.0, 16785410.0}
+    assert scaled(F32, 4097, 4097, 2.0**-40, strict=True) == {16785408.0}
+    # In FLOAT64 only: the exact sum lies just below a tie to odd; its FLOAT64 is the tie, and goes up.
+    x, scale, bias = 3.0, 683 / 2048 * 2, 0.0
+    assert scaled(F32, x, scale, bias) == {3 * scale}
+
+
+def test_the_correctly_rounded_float16_result_is_accepted() -> None:
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    x = x[np.isfinite(x)]
+    scale, bias = np.float32(0.1), np.float32(0.7)
+    right = [np.float16(float(Fraction(float(one)) * Fraction(float(scale)) + Fraction(float(bias)))) for one in x]
+    judging = oracle("THRESHOLD", F16, ScaleBias=ScaleBias(scale, bias), Min=-inf)
+    assert judging.judge(x, np.array(right)).size == 0
+    off = np.nextafter(np.nextafter(np.array(right), np.float16(inf)), np.float16(inf))
+    assert judging.judge(x, off).size > 60_000
+
+
+def test_conversions_to_float16_round_to_nearest_or_toward_zero() -> None:
+    assert scaled(F16, 1, 65519.996, 0) == {65504.0}
+    assert scaled(F16, 1, 65520, 0) == {65504.0, inf}
+    assert scaled(F16, 2, 65504, 0) == {inf, 65504.0}
+    assert scaled(F16, 2, 65504, 0, strict=True) == {inf}
+    assert scaled(F16, inf, 1, 5) == {inf}
+    below, above = 1.0, 1 + 2.0**-10
+    assert scaled(F16, 1, 1, 0.75 * 2.0**-10) == {below, above}
+    assert scaled(F16, 1, 1, 2.0**-10) == {above}
+
+
+def test_factors_round_to_nearest_or_toward_zero_both_alike() -> None:
+    # 1 + 3/4 ulp as the scale: 1 + ulp, 1, or as it is; times 2^10, minus 2^10.
+    scale = 1 + 0.75 * 2.0**-10
+    assert scaled(F16, 1024, scale, -1024) == {1.0, 0.75, 0.0}
+    # both rounded alike: never the scale up and the bias down
+    assert scaled(F16, 1024, scale, -1024 * scale) == {0.0}
+
+
+@pytest.mark.parametrize("value, wanted", [
+    (65519.996, 65504.0), (65504.0, 65504.0), (1e30, 65504.0), (-65536.0, -65504.0), (inf, inf), (-inf, -inf),
+    (1 + 2.0**-10, 1 + 2.0**-10), (1 + 1.9 * 2.0**-10, 1 + 2.0**-10), (2.0**-24, 2.0**-24), (2.0**-25, 0.0),
+    (1.9 * 2.0**-24, 2.0**-24), (-1.9 * 2.0**-24, -(2.0**-24)), (TINY32, 0.0),
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_to_float16_toward_zero(value: float, wanted: float, dtype: Any) -> None:
+    with np.errstate(all="ignore"):
+        assert to_float16_toward_zero(np.array([value], dtype)).tolist() == [wanted]
+
+
+def test_float64_is_separate_or_fused() -> None:
+    x, scale = 1 + 2.0**-40, 1 + 2.0**-20
+    product = 1 + 2.0**-20 + 2.0**-40  # 2^-60 is lost unless fused
+    assert scaled(F64, x, scale, -1) == {product - 1, product - 1 + 2.0**-60}
+    assert scaled(F64, x, scale, -1, strict=True) == {product - 1}
+    assert scaled(F64, 5e-324, 1, 0) == {5e-324}
+
+
+def nearest(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def test_a_fused_float64_is_rounded_once_over_the_whole_range() -> None:
+    generator = np.random.Generator(np.random.PCG64(8))
+    for low, high in ((0, 1 << 64), (0, 1 << 54), (0x7FC0 << 48, 0x7FF0 << 48), (0x3FF0 << 48, 0x4000 << 48)):
+        x = generator.integers(low, high, 4000, np.uint64).view(np.float64)
+        x = x[np.isfinite(x)]
+        for scale, bias in ((1.1, -1.3), (1 + 2.0**-23, -1), (3, 2.0**-149), (2.0**-149, 1), (3e38, -3e38), (1e-3, 0)):
+            s, b = np.float32(scale), np.float32(bias)
+            found = fused_multiply_add_float64(x, s, b)
+            wanted = [nearest(Fraction(one) * Fraction(float(s)) + Fraction(float(b))) for one in x.tolist()]
+            assert found.tolist() == wanted
+    x = np.array([inf, -inf, nan, 0.0, 2.0])
+    np.testing.assert_array_equal(fused_multiply_add_float64(x, np.float32(0), np.float32(3)), [nan, nan, nan, 3, 3])
+    assert fused_multiply_add_float64(np.array([2.0]), np.float32(inf), np.float32(3)).tolist() == [inf]
+    cancelled = np.array([1 + 2.0**-52])  # the product is 2^-52 beside the bias
+    assert fused_multiply_add_float64(cancelled, np.float32(3), np.float32(-3)).tolist() == [3 * 2.0**-52]
+
+
+# ---------------------------------------------------------------------------------------------- integers
+
+
+def test_whole_factors_whose_results_fit_are_exact() -> None:
+    assert scaled(DataType.UINT8, 10, 1, -3) == {7}
+    assert scaled(DataType.UINT8, 10, 0, -3) == {253, 0}
+    assert scaled(DataType.INT8, -7, 3, 20) == {-1}
+    assert scaled(DataType.INT32, (1 << 24) - 1, 1, 1) == {1 << 24}
+
+
+@pytest.mark.parametrize("data_type", [DataType.INT64, DataType.UINT64, DataType.INT32], ids=lambda one: one.name)
+def test_identity_leaves_every_integer_as_it_is(data_type: DataType) -> None:
+    most = int(np.iinfo(data_type.numpy).max)
+    for x in ((1 << 24) + 1, most - 1, most):
+        assert scaled(data_type, x, 1, 0) == {x}
+        assert scaled(data_type, x, 1, -0.0) == {x}
+
+
+def test_beyond_the_precision_of_a_float_both_roundings_are_accepted() -> None:
+    x = (1 << 24) + 1
+    assert scaled(DataType.INT32, x, 1, 2) == {x + 2, x + 1}  # FLOAT32 takes x for 2^24
+    x = (1 << 53) + 1
+    assert scaled(DataType.INT64, x, 1, 4) == {x + 4, x + 3, x - 1}  # FLOAT64 has even numbers, FLOAT32 loses the 4
+    assert scaled(DataType.INT64, x, -1, 0) == {-x, 1 - x}
+
+
+def test_fractions_go_to_either_neighbour() -> None:
+    assert scaled(DataType.INT8, 3, 0.5, 0) == {1, 2}
+    assert scaled(DataType.INT8, -3, 0.5, 0) == {-1, -2}
+    assert scaled(DataType.INT8, 4, 0.5, 0) == {2}
+    assert scaled(DataType.INT8, 3, 1, 0.75) == {3, 4}
+    # the sum is 3.25; each step in integers: 1 + 1 or 2 + 2
+    assert scaled(DataType.INT8, 3, 0.5, 1.75) == {3, 4, 2}
+
+
+def test_overflow_saturates_or_wraps() -> None:
+    assert scaled(DataType.UINT8, 200, 2, 0) == {144, 255}
+    # 200 * 2 - 200 = 200 in any real arithmetic; the product wraps to 144 and the sum to 200, or saturates: 255 - 200
+    assert scaled(DataType.UINT8, 200, 2, -200) == {200, 55}
+    assert scaled(DataType.INT16, 30000, 1e5, 0) == {32767, 3_000_000_000 % 65536, -1}  # INT32's limit wraps to -1
+    assert scaled(DataType.INT32, 30000, 1e5, 0) == {(1 << 31) - 1, 3_000_000_000 - (1 << 32)}
+    assert scaled(DataType.INT64, -(1 << 63), -1, 0) == {-(1 << 63), (1 << 63) - 1}
+
+
+def test_infinite_intermediates_saturate_only() -> None:
+    # 255 * 2^127 overflows FLOAT32 alone; the exact number wraps to 0; INT32's and UINT32's limits to 255.
+    assert scaled(DataType.UINT8, 255, 2.0**127, 0) == {255, 0}
+    # As INT32 the product saturates, and then the sum at the other end.
+    assert scaled(DataType.INT32, 255, 2.0**127, -(2.0**127)) == {(1 << 31) - 1, 0, -(1 << 31)}
+
+
+def test_factors_that_are_not_finite_leave_integers_open() -> None:
+    judging = oracle("THRESHOLD", DataType.INT8, ScaleBias=ScaleBias(nan, 1), Min=0)
+    assert judging.acceptance(np.array([3], np.int8)).element(0) == Acceptable(frozenset(), any_value=True)
+    assert judging.acceptance(judging.expected(np.array([3], np.int8))).admits(np.array([9], np.int8)).all()
+    finite = oracle("THRESHOLD", DataType.INT8, ScaleBias=ScaleBias(3e38, 1), Min=0)
+    assert not finite.acceptance(np.array([3], np.int8)).element(0).any_value
+
+
+def test_a_constant_is_never_right() -> None:
+    x = np.arange(256, dtype=np.uint8)
+    for scale, bias in ((0.5, 0), (1, -3), (2, 0), (1, 30), (1.5, -20)):
+        judging = oracle("THRESHOLD", DataType.UINT8, formula="x", ScaleBias=ScaleBias(scale, bias), Min=0)
+        for constant in (0, 1, 77, 254, 255):
+            assert judging.judge(x, np.full(256, constant, np.uint8)).size > 100, (scale, bias, constant)
+
+
+INTEGERS = [data_type for data_type in DataType if not data_type.is_floating]
+
+
+@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda one: one.name)
+def test_wide_integers_are_those_of_python(data_type: DataType) -> None:
+    limits = np.iinfo(data_type.numpy)
+    generator = np.random.Generator(np.random.PCG64(3))
+    x = generator.integers(limits.min, limits.max, 20, data_type.numpy, endpoint=True)
+    x = np.concatenate([x, np.array([0, 1, limits.min, limits.max], data_type.numpy)])
+    factors = [0.0, 1.0, -1.0, 3.0, 0.5, -0.1, 1e-30, 2.0**-149, 3e38, -3e38, 1.8e29, -(2.0**64), 2.0**33 + 2.0**20]
+    for scale in map(np.float32, factors):
+        for bias in map(np.float32, (*factors, -4e-19)):
+            s, b = Fraction(float(scale)), Fraction(float(bias))
+            for wholes, rounded in zip(floor_and_ceiling(x, s, b), (floor, ceil), strict=True):
+                wanted = [rounded(one * s + b) for one in x.tolist()]
+                assert wholes.low.tolist() == [one % (1 << 64) for one in wanted]
+                assert wholes.high.tolist() == [min(max(one >> 64, -FAR), FAR) for one in wanted]
+            for addend in (0, 1, -1, 1 << 63, -(1 << 64), 1 << 127, -(1 << 127)):
+                sums = Whole.of_sums(x, addend)
+                assert sums.low.tolist() == [(one + addend) % (1 << 64) for one in x.tolist()]
+                for limit in (int(limits.min), int(limits.max), 0, -1):
+                    above, below = ([one + addend > limit for one in x.tolist()],
+                                    [one + addend < limit for one in x.tolist()])  # fmt: skip
+                    assert (sums.above(limit).tolist(), sums.below(limit).tolist()) == (above, below)
+
+
+def test_whole_floats_become_wide_integers_exactly() -> None:
+    floats = [0.0, -0.0, 1.0, -1.0, 2.0**63, -(2.0**63), 2.0**64, -(2.0**64), 2.0**64 + 4096, 2048 - 2.0**64, 3e57]
+    floats += [-3e57]
+    wholes = Whole.of_floats(np.array(floats))
+    assert wholes.low.tolist() == [int(one) % (1 << 64) for one in floats]
+    assert wholes.high.tolist() == [min(max(int(one) >> 64, -FAR), FAR) for one in floats]
+    ends = Whole.of_floats(np.array([inf, -inf]))
+    assert ends.saturated(np.dtype(np.uint64)).tolist() == [(1 << 64) - 1, 0]
+    assert ends.saturated(np.dtype(np.int64)).tolist() == [(1 << 63) - 1, -(1 << 63)]
+
+
+def test_an_implementation_that_saturates_is_judged_in_seconds() -> None:
+    generator = np.random.Generator(np.random.PCG64(3))
+    x = generator.integers(-(1 << 63), 1 << 63, 1 << 18, np.int64)
+    judging = oracle("CLIP", DataType.INT64, ScaleBias=ScaleBias(3, 1.5), Min=-9e18, Max=9e18)
+    exact = x.astype(np.float64) * 3 + 1.5
+    output = np.trunc(exact).clip(np.float32(-9e18), np.float32(9e18)).astype(np.int64)
+    begun = process_time()
+    assert judging.judge(x, output).size == 0
+    assert process_time() - begun < 2.5, "a quarter of a million elements"
