@@ -36,6 +36,7 @@ Array = NDArray[Any]
 _LEAST_HURRY = 0.25
 _MOST_PADDING = 1 << 16
 _MOST_HISTORY = 1024
+_MOST_REMEMBERED = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -274,6 +275,11 @@ class Bench:
             yield
         finally:
             host.timeout = usual
+
+    def remember(self, case: Case) -> None:
+        """Note that a case is judged now; one with many listed values is not kept, since a thousand are."""
+        if case.values.data is None or len(case.values.data) <= _MOST_REMEMBERED:
+            self.history.append(case)
 
     def allocate(self, size: int) -> Bytes:
         """A writable memory of ``size`` bytes at a page boundary, where the device takes it without copying."""
