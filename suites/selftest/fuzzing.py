@@ -130,20 +130,20 @@ class Findings:
         self.counts[f"{target} {ended}"] += 1
 
 
-def _failure() -> FailureRecord:
+def failing_case() -> FailureRecord:
     case = ordered(-1.0).to_json()
     record = FailureRecord("clip.formula", "ELEMENT_WISE_CLIP", "FLOAT32", Outcome.FAIL, "test_x.py::test_y",
                            "input 0 gives 1", "two\nlines", case)  # fmt: skip
     return named(record)
 
 
-def _item() -> ItemRecord:
-    failure = _failure()
+def failing_item() -> ItemRecord:
+    failure = failing_case()
     tally = ClauseTally(failure.clause, failure.operator, failure.data_type, Outcome.FAIL, 1, 5, 1)
     return ItemRecord(failure.test, Outcome.FAIL, 0.1, (tally,), (), (failure,))
 
 
-def _shard(folder: Path, part: str) -> list[dict[str, Any]]:
+def shard_lines(folder: Path, part: str) -> list[dict[str, Any]]:
     """The lines of a shard's journal."""
     from dmlcts.reports.results import suite_identity
 
@@ -154,7 +154,7 @@ def _shard(folder: Path, part: str) -> list[dict[str, Any]]:
         "schema": SCHEMA, **settings.described(), "level": "5.0", "device": device, "suite": suite_identity(),
         "specs": dict(settings.tables.digests), "started": "2026-01-01T00:00:00+00:00",
     }  # fmt: skip
-    item = _item().to_json() | {"test": f"test_x.py::test_{part[0]}"}
+    item = failing_item().to_json() | {"test": f"test_x.py::test_{part[0]}"}
     return [{"run": header}, {"collected": {"items": 1, "total": 2}}, {"item": item}, {"end": {"items": 1}}]
 
 
@@ -171,10 +171,10 @@ class Bench:
         self.folder.mkdir(parents=True)
         self.tables = load_tables()
         self.findings = Findings()
-        self._failure = failure_document(_failure(), "1")
+        self._failure = failure_document(failing_case(), "1")
         other = self.folder / "2"
         other.mkdir()
-        self._shards = [_shard(self.folder / "1", "1/2"), _shard(other, "2/2")]
+        self._shards = [shard_lines(self.folder / "1", "1/2"), shard_lines(other, "2/2")]
         (other / "records.jsonl").write_bytes(_lines(self._shards[1]))
         (self.folder / "1").mkdir()
         self._results = merge_control(self.folder, self._shards)
