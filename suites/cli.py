@@ -245,7 +245,7 @@ def run(
         named = {name for name in context.params if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}
         settings = resumed_settings(resume, {"backend": backend, **given}, named)
         if "backend" not in named:
-            click.echo(f"dmlcts: {resume} is of a run of {ascii(settings.backend)[1:-1]}, which is run now")
+            say(f"dmlcts: {resume} is of a run of {settings.backend}, which is run now")
     elif backend is None:
         raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
     else:

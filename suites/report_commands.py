@@ -102,12 +102,11 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
 
 def tell_briefly(folder: Path, tables: Tables) -> None:
     """Print which clauses a run found to fail, and its verdict, and nothing else."""
-    from rich.console import Console
-
     from dmlcts.reports.terminal import summary
     from dmlcts.reports.validation import load_results
+    from dmlcts.suites.consoles import PlainConsole
 
-    summary(load_results(folder), tables, Console(file=sys.stdout), folder=folder, brief=True)
+    summary(load_results(folder), tables, PlainConsole(file=sys.stdout), folder=folder, brief=True)
 
 
 def tell_github(folder: Path, tables: Tables) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from dmlcts.specs import DmlctsError
 from dmlcts.suites.runs import Run
+from dmlcts.suites.saying import say
 from dmlcts.suites.settings import Settings
 
 HERE = Path(__file__).resolve().parent
@@ -76,7 +77,7 @@ def execute(
         arguments = pytest_arguments(settings, workers=workers, verbose=verbose, most_failures=most_failures)
         with _silenced(quiet), _storage_elsewhere():
             if resume:
-                print(f"dmlcts: {run.already}")  # noqa: T201  # what a user reads before the first test
+                say(f"dmlcts: {run.already}")
             status = pytest.main(arguments, plugins=[Named(run)])
     finally:
         run.close()
