@@ -35,7 +35,8 @@ def test_a_schema_is_one(name: str) -> None:
     assert schema["$schema"] == jsonschema.Draft202012Validator.META_SCHEMA["$id"]
     assert schema["$id"] == f"urn:dmlcts:schema:{name.removesuffix('.json')}:1"
     assert schema["title"].startswith("dmlcts/")
-    document = read_yaml(GOOD[name.removesuffix(".json")], name).value
+    kind = name.removesuffix(".json")  # a second table of factors is never good, so that there is no sample of one
+    document = (read_yaml(GOOD[kind], name) if kind in GOOD else read_builtin(f"shared/{kind}.yaml")).value
     jsonschema.validate(document, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**document, "unknown": 1}, schema)
