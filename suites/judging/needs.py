@@ -261,11 +261,15 @@ def _one_long_axis(bench: Bench, finding: Finding) -> Iterator[Case]:
 
 
 def _lower_ranks(bench: Bench, case: Case) -> list[int]:
-    """The ranks below the case's that the level obliges (or any level lists), the lowest first."""
+    """The ranks below the case's that the level obliges, the lowest first; a rank that may be refused shows nothing.
+
+    Where the case's own rank is of a later level, those that any level lists.
+    """
     table = bench.tables.operator(case.operator.name)
     ranks = range(1, case.operator.input.rank)
-    obliged = [rank for rank in ranks if table.obliged(case.data_type, rank, bench.level)]
-    return obliged or [rank for rank in ranks if table.listed(case.data_type, rank)]
+    if table.obliged(case.data_type, case.operator.input.rank, bench.level):
+        return [rank for rank in ranks if table.obliged(case.data_type, rank, bench.level)]
+    return [rank for rank in ranks if table.listed(case.data_type, rank)]
 
 
 def _lower_rank(bench: Bench, finding: Finding) -> Iterator[Case]:

@@ -128,19 +128,6 @@ feature_levels:
   - {{level: "1.0", value: 0x1000}}
   - {{level: "2.0", value: 0x2000}}
 """
-FACTORS = f"""\
-format: dmlcts/factors/1
-title: Factors
-{SOURCES}
-strengths: {{quick: 2, full: 3, certification: 3}}
-factors:
-  - name: count
-    text: how many elements
-    of: case
-    levels:
-      - {{name: few, text: a few, counts: [2, 9]}}
-      - {{name: one, text: a single one, counts: [1, 1]}}
-"""
 GOOD = {
     "operator": OPERATOR,
     "rules": RULES,
