@@ -112,7 +112,7 @@ def test_each_way_to_flush_shows(build: str, libraries: dict[str, Path]) -> None
     assert [product(flush) for flush in CONTROL] == [0x200, 0, 0, 0], "as a result, or as an operand of the sum"
     assert [smallest(flush) for flush in CONTROL] == [0x800000, 0, 0x800000, 0], "tiny, and rounded up to what is not"
     assert compared("nothing") == compared("results") == 1
-    # Two that compare equal: Min comes back, as it is from a comparison, or flushed from an instruction for the maximum.
+    # Two that compare equal: Min comes back, as it is after a comparison, flushed from an instruction for the maximum.
     assert compared("operands") == compared("both")
     assert compared("both") in (0x80000000, 0x80000001)
 
