@@ -68,6 +68,7 @@ class ContractError(DmlctsError):
         self.mend = mend
 
 
+_MOST_WORDS = 20_000
 _KINDS: Mapping[str, ErrorKind] = {
     "InvalidArgument": "invalid_argument",
     "NotSupported": "not_supported",
@@ -87,6 +88,15 @@ def error_kind(exception: BaseException) -> ErrorKind | None:
         if ancestor.__name__ in _KINDS:
             return _KINDS[ancestor.__name__]
     return None
+
+
+def words_of(error: BaseException) -> str:
+    """The text of an implementation's exception; "" where it has none, or gives none without failing itself."""
+    try:
+        said = str(error)
+    except Exception:  # whatever an implementation's __str__ does
+        return ""
+    return said if len(said) <= _MOST_WORDS else f"{said[:_MOST_WORDS]}… ({len(said):,} characters)"
 
 
 @dataclass(frozen=True, init=False)

@@ -32,6 +32,7 @@ from dmlcts.backends.contract import (
     DeviceInfo,
     describe,
     error_kind,
+    words_of,
 )
 from dmlcts.backends.frames import backend_frames
 from dmlcts.specs import DmlctsError, UsageError
@@ -133,17 +134,16 @@ def open_device(backend: Backend, options: Mapping[str, object]) -> Device:
     _check_options(backend, name, options)
     try:
         device = backend.open(**options)
-    except DmlctsError:
+    except (DmlctsError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:  # SystemExit too: it must not end the suite with a code that is a verdict
         if error_kind(error) == "unavailable":
             raise _unavailable(error) from error
         frames = backend_frames(error)
         cause = f"opening {name!r} failed: {_said(error)}{f' ({frames[-1]})' if frames else ''}"
         raise UsageError(cause, f"check the options {dict(options)}" if options else "") from error
-    lacking = [part for part in ("create", "close", "__enter__", "__exit__") if not hasattr(device, part)]
-    if not hasattr(device, "info"):
-        lacking.append("info")
+    parts = ("create", "close", "__enter__", "__exit__", "info")
+    lacking = [part for part in parts if not _has(device, part)]
     if lacking:
         cause = f"{name!r} opened an object of type {type(device).__name__} without {', '.join(lacking)}"
         raise ContractError(cause, "return a device from open(), as backends/README.md shows")
@@ -290,9 +290,9 @@ def _instance(found: object, spec: str) -> Backend:
         raise UsageError(cause, mend)
     try:
         return cast(Backend, found())
-    except DmlctsError:
+    except (DmlctsError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
         if error_kind(error) == "unavailable":
             raise _unavailable(error) from error
         raise UsageError(f"constructing {spec!r} {_raised(error)}", "mend its constructor") from error
@@ -338,6 +338,16 @@ def _check_options(backend: Backend, name: str, options: Mapping[str, object]) -
         raise UsageError(f"{name!r} needs the option {missing[0]!r}", mend)
 
 
+def _has(device: object, part: str) -> bool:
+    """Whether a device has a part; one that fails when it is looked at is there, and is told when it is read."""
+    try:
+        return hasattr(device, part)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever a third party's property raises
+        return True
+
+
 # Words.
 
 
@@ -347,7 +357,7 @@ def _one_line(text: str) -> str:
 
 def _said(error: BaseException) -> str:
     """The exception's class and text, in one line."""
-    text = _one_line(str(error))
+    text = _one_line(words_of(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -374,5 +384,5 @@ def _unavailable(error: BaseException) -> BackendUnavailable:
     if isinstance(error, BackendUnavailable):
         return error
     mend = getattr(error, "mend", "")
-    cause = getattr(error, "cause", None) or str(error) or type(error).__name__
+    cause = getattr(error, "cause", None) or words_of(error) or type(error).__name__
     return BackendUnavailable(_one_line(str(cause)), _one_line(str(mend)))

@@ -258,7 +258,7 @@ def example_text(found: Mapping[str, str]) -> str:
     if "input" in found and "got" in found:
         told = f"input {found['input'].split(' at index')[0]} gives {found['got']}"
     else:
-        told = found["title"] + (f" ({found['said']})" if "said" in found else "")
+        told = found.get("title", "") + (f" ({found['said']})" if "said" in found else "")
     if "acceptable" in found:
         told += f"; acceptable {found['acceptable']}"
     elif "property" in found:

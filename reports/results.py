@@ -8,6 +8,7 @@ fields in :data:`VOLATILE` differ between two runs that found the same.
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import os
 import platform
 import shutil
@@ -31,6 +32,7 @@ from dmlcts.specs.tables import Tables
 SCHEMA = "dmlcts-results/1"
 VOLATILE = ("timings", "environment")
 SLOWEST = 10
+_MOST_LEVELS, _MOST_MEMBERS, _MOST_CHARACTERS = 20, 1000, 10_000
 
 _PACKAGES = (
     "dmlcts", "click", "hypothesis", "jsonschema-rs", "numpy", "pydantic", "pytest", "pytest-xdist", "PyYAML",
@@ -100,22 +102,38 @@ def suite_tags() -> list[str]:
     return (_git("tag", "--points-at", "HEAD") or "").split()
 
 
-def _jsonable(value: object) -> Any:
-    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and isfinite(value)):
+def _jsonable(value: object, levels: int = _MOST_LEVELS) -> Any:
+    """The value in JSON's types, bounded: what a backend says of itself must not keep its results from being read."""
+    if isinstance(value, bool | None) or (isinstance(value, float) and isfinite(value)):
         return value
+    if isinstance(value, int) and abs(value) < 1 << 64:
+        return int(value)
+    if not levels:
+        return "…"
     if isinstance(value, Mapping):
-        return {str(key): _jsonable(member) for key, member in value.items()}
+        few = itertools.islice(value.items(), _MOST_MEMBERS)
+        return {_worded(key): _jsonable(member, levels - 1) for key, member in few}
     if isinstance(value, list | tuple):
-        return [_jsonable(member) for member in value]
+        return [_jsonable(member, levels - 1) for member in value[:_MOST_MEMBERS]]
     if isinstance(value, set | frozenset):
-        return sorted((_jsonable(member) for member in value), key=str)
-    return str(value)
+        few = itertools.islice(value, _MOST_MEMBERS)
+        return sorted((_jsonable(member, levels - 1) for member in few), key=str)
+    return _worded(value)
+
+
+def _worded(value: object) -> str:
+    """A third party's value as a text of bounded length, whatever its own methods do."""
+    try:
+        text = str(value)[: _MOST_CHARACTERS + 1]
+    except Exception:  # whatever a third party's __str__ does
+        return f"({type(value).__name__})"
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
 
 
 def describe_device(info: object) -> dict[str, Any]:
     """A backend's ``DeviceInfo`` as JSON; whatever a third party's lacks is written as empty."""
     described: dict[str, Any] = {
-        name: str(getattr(info, name, None) or "")
+        name: _worded(getattr(info, name, None) or "")
         for name in ("name", "adapter", "driver", "library", "version", "feature_level")
     }
     claimed: Mapping[str, Iterable[Any]] | None = getattr(info, "data_types", None)

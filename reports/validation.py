@@ -20,8 +20,8 @@ from dmlcts.specs.files import read_bounded
 from dmlcts.specs.yaml_source import read_yaml
 
 FAILURE_FORMAT = "dmlcts/failure/1"
-MOST_BYTES = 48 << 20
-MOST_VALUES = 1_500_000
+MOST_BYTES = 32 << 20
+MOST_VALUES = 750_000
 MOST_LEVELS = 64
 MOST_DIGITS = 40
 """The bounds of every document that is read: whatever stands in one, reading it takes seconds and 500 MB at most."""
@@ -60,6 +60,7 @@ def _validator(name: str) -> jsonschema_rs.Draft202012Validator:
 
 def _shown(value: object) -> str:
     text = ""
+    value = value[:61] if isinstance(value, str) else value
     for part in json.JSONEncoder(ensure_ascii=False, default=repr).iterencode(value):
         text += part[:61]
         if len(text) > 60:
@@ -124,7 +125,7 @@ def _check(document: object, name: str, where: str) -> None:
         if not isinstance(rules, dict) or rule not in rules:  # a false schema stands for itself
             around, rule, rules = [], "", {}
         parts = (str(part).replace("~", "~0").replace("/", "~1") for part in error.instance_path)
-        cause, mend = _explained(_at(document, error.instance_path), str(rule), rules.get(rule), rules)
+        cause, mend = _explained(error.instance, str(rule), rules.get(rule), rules)
         raise DocumentError(where, "".join(f"/{part}" for part in parts), cause, mend) from None
     except (UnicodeError, ValueError) as error:
         cause = f"holds text that cannot be written as UTF-8 ({error})"

@@ -12,6 +12,8 @@ from dmlcts.specs.mends import closest
 from dmlcts.specs.models import Example, OperatorTable, SupportTable
 from dmlcts.specs.yaml_source import Document, KeyPath, shown
 
+MOST_DIMENSIONS = 8  # DML_TENSOR_DIMENSION_COUNT_MAX1
+
 
 def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     """What is wrong with an operator's table, looked at by itself."""
@@ -124,6 +126,9 @@ def _row_faults(document: Document, path: KeyPath, support: SupportTable, fields
         elif low < 1:
             cause = f"the lowest rank is {low}; no tensor has fewer than one dimension"
             yield document.fault((*where, "dimension_counts"), cause, "write 1 or more")
+        elif high > MOST_DIMENSIONS:
+            cause = f"the highest rank is {high}; DirectML has no tensor of more than {MOST_DIMENSIONS} dimensions"
+            yield document.fault((*where, "dimension_counts"), cause, f"write {MOST_DIMENSIONS} or less")
         yield from repeated(document, (*where, "data_types"), row.data_types, "data type")
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends import BackendUnavailable, DeviceInfo
-from dmlcts.backends.contract import describe, error_kind
+from dmlcts.backends.contract import ContractError, describe, error_kind, words_of
 from dmlcts.backends.frames import with_frames
 from dmlcts.backends.registry import open_device
-from dmlcts.specs import FeatureLevel, OperatorDesc
+from dmlcts.specs import DmlctsError, FeatureLevel, OperatorDesc
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
@@ -36,6 +36,7 @@ Array = NDArray[Any]
 _LEAST_HURRY = 0.25
 _MOST_PADDING = 1 << 16
 _MOST_HISTORY = 1024
+_MOST_REMEMBERED = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ Outcome = Execution | Refusal | Mishap
 def _mishap(error: BaseException) -> Mishap:
     if isinstance(error, WorkerLost):
         return Mishap(error.outcome, error.text, error.title)
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    words = words_of(error)
+    said = f"{type(error).__name__}: {words}" if words else type(error).__name__
     if isinstance(error, RemoteError):
         said = error.said
     match error_kind(error):
@@ -171,7 +173,13 @@ class Bench:
             self._device = device
             if hasattr(device, "close"):
                 self._stack.callback(device.close)
-            return describe(device.info)
+            try:
+                return describe(device.info)
+            except (DmlctsError, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                cause = f"reading the device's info failed: {type(error).__name__}: {words_of(error)}"
+                raise ContractError(cause, "give plain values, as backends/README.md shows") from error
 
     def fresh(self) -> Bench:
         """Another bench on a device that has run nothing yet, of a new backend object where one can be made."""
@@ -222,17 +230,19 @@ class Bench:
         try:
             with _calling():
                 kernel = self._device.create(operator)
-        except Exception as error:  # the implementation's exceptions are findings, not the suite's
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the implementation's exceptions are findings, not the suite's
             kind = error_kind(error)
             if kind == "not_supported" and not violations(operator, self.level, self.tables):
-                return Unsupported(str(error), False)
+                return Unsupported(words_of(error), False)
             if kind in ("invalid_argument", "not_supported"):
-                return Refusal(str(error), self.obliged(operator))
+                return Refusal(words_of(error), self.obliged(operator))
             return self._recovered(error)
         self._histories.made(kernel, operator)
         return kernel
 
-    def _recovered(self, error: Exception) -> Mishap:
+    def _recovered(self, error: BaseException) -> Mishap:
         if isinstance(error, floating_point.ArithmeticChanged):  # no verdict follows from what the suite computes now
             raise error
         if isinstance(error, BackendUnavailable):  # the process that took a lost one's place cannot open the device
@@ -275,6 +285,11 @@ class Bench:
         finally:
             host.timeout = usual
 
+    def remember(self, case: Case) -> None:
+        """Note that a case is judged now; one with many listed values is not kept, since a thousand are."""
+        if case.values.data is None or len(case.values.data) <= _MOST_REMEMBERED:
+            self.history.append(case)
+
     def allocate(self, size: int) -> Bytes:
         """A writable memory of ``size`` bytes at a page boundary, where the device takes it without copying."""
         return self._device.allocate(size) if isinstance(self._device, IsolatedDevice) else private_memory(size)
@@ -288,7 +303,9 @@ class Bench:
         try:
             with _calling(), np.errstate(all="ignore"):
                 kernel.dispatch(arena.memory, dict(arena.bindings))
-        except Exception as error:  # as in create
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # as in create
             return self._recovered(error)
         return None
 
@@ -314,22 +331,15 @@ class Bench:
         try:
             with _calling():
                 closer()
-        except Exception as error:  # as in create
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # as in create
             return self._recovered(error)
         return None
 
     def forget(self) -> None:
         """Count what ran before as another test's: what a dispatch had before it must not depend on their order."""
         self._histories = Histories()
-
-    @contextlib.contextmanager
-    def unwatched(self) -> Iterator[None]:
-        """Inside, dispatches are looked at but told to nobody: nothing judges what they give."""
-        watch, self.watch = self.watch, None
-        try:
-            yield
-        finally:
-            self.watch = watch
 
     def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
         """Dispatch an existing kernel on a case's memory without looking at what comes of it; nobody is told."""

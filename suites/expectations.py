@@ -255,13 +255,14 @@ def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list
         title = f"{count} byte{'s' if count > 1 else ''} outside the output's total size changed"
         found.append(Finding("tensor.output.bounds", "fail", case, title, details))
     if unwritten.size:
-        details = (("element", f"the first at index {_index(case.operator.output, int(unwritten[0]))}"),)
+        details = (("element", f"the first at index {index_text(case.operator.output, int(unwritten[0]))}"),)
         title = f"{unwritten.size} of {execution.output.size} output elements were not written"
         found.append(Finding("tensor.output.complete", "fail", case, title, details, int(unwritten.size)))
     return found
 
 
-def _index(tensor: TensorDesc, flat: int) -> str:
+def index_text(tensor: TensorDesc, flat: int) -> str:
+    """The coordinates of an element, from its place in row-major order."""
     return str([int(part) for part in np.unravel_index(flat, tensor.sizes)])
 
 
@@ -281,7 +282,7 @@ def _wrong_values(case: Case, oracle: VectorOracle, execution: Execution, wrong:
     acceptable = _acceptable_text(acceptance, case.data_type)
     got = text_with_bits(execution.output[worst])
     details = (
-        ("input", f"{text_with_bits(execution.x[worst])} at index {_index(case.operator.output, worst)}"),
+        ("input", f"{text_with_bits(execution.x[worst])} at index {index_text(case.operator.output, worst)}"),
         ("acceptable", acceptable),
         ("got", got),
         ("wrong", f"{wrong.size} of {execution.output.size} elements"),
@@ -293,9 +294,42 @@ def _wrong_values(case: Case, oracle: VectorOracle, execution: Execution, wrong:
     return Finding(clause, "fail", case, title, details, int(wrong.size), suspects, index=worst)
 
 
+_MOST_TELLING = 3  # of three values at most two can be acceptable where zero or a bound may come out either way
+_MARKS = (1, 2, 3, 5, 0, 7, 50, 100, -1, -2, -7, 0.25, 0.5, -0.5, 2.5, 1000, -1000)
+
+
+def marks(data_type: DataType) -> Array:
+    """Plain values of the type, with its limits: what is put where it must not be read."""
+    if data_type.is_floating:
+        greatest = float(np.finfo(data_type.numpy).max)
+        return np.array([*_MARKS, greatest, -greatest], data_type.numpy)
+    limits = np.iinfo(data_type.numpy)
+    kept = [int(value) for value in _MARKS if float(value).is_integer() and limits.min <= value <= limits.max]
+    return np.array([*kept, limits.min, limits.max, int(limits.max) // 3], data_type.numpy)
+
+
 def complement(expected: Array, data_type: DataType) -> Array:
     """The bitwise complement of the expected outputs: a poison that no expected output equals."""
     return (~expected.view(data_type.bits_dtype)).view(data_type.numpy)
+
+
+def _telling_poison(oracle: VectorOracle, execution: Execution, suspected: Array) -> Array:
+    """Another poison, whose suspected elements hold what no input becomes.
+
+    A value that the operator changes cannot come out of an element that was written with what was read where the poison
+    stands. Where the operator changes no value, or accepts them all, any other bits have to do.
+    """
+    poison = execution.poison
+    bits = np.dtype(f"u{poison.dtype.itemsize}")
+    other = (poison.view(bits) ^ bits.type(0x55)).view(poison.dtype).copy()
+    values = marks(oracle.operator.input.data_type)
+    with np.errstate(all="ignore"):
+        moved = values[~oracle.acceptance(values).admits(values)]
+    acceptance = oracle.acceptance(execution.x[suspected])
+    for value in moved[:_MOST_TELLING][::-1]:
+        usable = ~acceptance.admits(np.full(suspected.size, value, poison.dtype))
+        other[suspected[usable]] = value
+    return other
 
 
 def judge_execution(
@@ -313,7 +347,8 @@ def judge_execution(
         execution: what came back.
         expected: the oracle's expected outputs, whose complement was the poison.
         again: dispatches once more with another poison, ``None`` where that failed; it tells a wrong value
-            that happens to equal the poison from an element that was not written.
+            that happens to equal the poison, or was read from where the poison stands, from an element that was not
+            written.
     """
     wrong = oracle.judge(execution.x, execution.output, expected)
     unwritten = wrong[:0]
@@ -321,7 +356,7 @@ def judge_execution(
         bits = case.operator.output.data_type.bits_dtype
         suspected = wrong[execution.output[wrong].view(bits) == execution.poison[wrong].view(bits)]
         if suspected.size:
-            other = again((execution.poison.view(bits) ^ bits.type(0x55)).view(execution.poison.dtype))
+            other = again(_telling_poison(oracle, execution, suspected))
             if other is not None:
                 kept = other.output[suspected].view(bits) == other.poison[suspected].view(bits)
                 unwritten = suspected[kept]
@@ -413,7 +448,7 @@ def _relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told:
         order = np.argsort(simplicity(first.x[wrong]), kind="stable")
         worst = int(wrong[order[0]])
         details = (
-            ("input", f"{text_with_bits(first.x[worst])} at index {_index(case.operator.output, worst)}"),
+            ("input", f"{text_with_bits(first.x[worst])} at index {index_text(case.operator.output, worst)}"),
             ("got", text_with_bits(first.output[worst])),
             ("property", told(worst)),
             ("wrong", f"{wrong.size} of {first.output.size} elements"),
@@ -759,10 +794,9 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
         if operator == case.operator:
             judgements.append(judge_dispatch(bench, kernel, case, bench.oracle(operator)))
             continue
-        with bench.unwatched():
-            ran = bench.run_on(kernel, replace(case, operator=operator), bench.prepare(case))
-        if isinstance(ran, Execution):
-            given[operator] = ran.output
+        arena = bench.prepare(case)
+        if bench.dispatch(kernel, arena) is None:
+            given[operator] = arena.output(case)
     (own,) = [kernel for operator, kernel in made if operator == case.operator]
     others = [kernel for operator, kernel in made if operator != case.operator]
     judgements += [_stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
@@ -941,5 +975,5 @@ def judge_case(bench: Bench, case: Case) -> Judgement:
     """Judge ``case`` by the expectation it names, after what it says has to run before."""
     for earlier in case.earlier:
         judge_case(bench, earlier)
-    bench.history.append(case)
+    bench.remember(case)
     return EXPECTATIONS[case.expectation](bench, case)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from dmlcts.suites.values import text, text_with_bits
 
 _MOST_LOSSES = 4
 _MOST_TIMEOUTS = 2
+_MOST_KEPT = 1 << 12
 _LARGE = 1e8  # from here on a FLOAT is written with an exponent
 _Row = tuple[str, str, str]
 
@@ -157,7 +158,8 @@ class Judge:
             self.bench.watch = None
         self.ledger.count(case, judgement)
         if judgement.findings:
-            self._wrong[case] = judgement
+            kept = judgement.executions if judgement.elements <= _MOST_KEPT else ()  # tests outlive their run
+            self._wrong[case] = replace(judgement, executions=kept)
         if self.bench.isolated and self.bench.losses > before:
             self._lost = True
             if not expected:

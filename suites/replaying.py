@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from dmlcts.suites.judge import account
 from dmlcts.suites.settings import Settings
 from dmlcts.suites.surviving import judge_surviving
 
-_MOST_BYTES = 1 << 31
+_MOST_BYTES, _MOST_ELEMENTS = 1 << 29, 1 << 25
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,9 @@ def _check(path: str | Path, case: Case, tables: Tables) -> None:
     if broken:
         raise UsageError(f"{path} describes what cannot be run: {broken[0].text}", "use a file that a run wrote")
     source, target = case.operator.input, case.operator.output
+    elements = max(math.prod(tensor.sizes) for tensor in (source, target))
+    if elements > _MOST_ELEMENTS:  # strides may lay any number of elements over few bytes
+        raise UsageError(f"{path} has {elements:,} elements", f"replay takes up to {_MOST_ELEMENTS:,}")
     if case.placement.in_place and source != target:
         raise UsageError(f"{path} runs different tensors in place", "use a file that a run wrote")
     size = case.placement.regions(source, target)[2]

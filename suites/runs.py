@@ -29,6 +29,8 @@ _NAMES = {
     "plan": "what is swept",
 }  # fmt: skip
 
+_ABSENT = object()
+
 
 def key_of(test: str) -> str:
     """A test's name, whichever folder pytest was started in: its module and what follows."""
@@ -48,8 +50,10 @@ def difference(one: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[
             continue
         mine, yours = one.get(name), other.get(name)
         if isinstance(mine, dict) and isinstance(yours, dict):
-            part = next(key for key in (*mine, *yours) if mine.get(key) != yours.get(key))
-            return f"{_NAMES[name]} ({part}): {_words(mine.get(part))} there, {_words(yours.get(part))} here"
+            keys = [key for key in (*mine, *yours) if mine.get(key, _ABSENT) != yours.get(key, _ABSENT)]
+            part = keys[0]
+            told = [_words(header.get(part, "absent")) for header in (mine, yours)]
+            return f"{_NAMES[name]} ({part}): {told[0]} there, {told[1]} here"
         return f"{_NAMES[name]}: {_words(mine)} there, {_words(yours)} here"
     return ""
 

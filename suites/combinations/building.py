@@ -143,7 +143,7 @@ def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str,
     attributes: dict[str, Any] = dict(enumerations)
     given: ScaleBias | None = None
     if table.has_scale_bias:
-        given = drawing.scale_bias(_generator(recipe, "scale-bias"), data_type, scaling, x, power)
+        given = drawing.scale_bias(_generator(recipe, "scale-bias"), data_type, scaling, power)
         attributes |= {item.name: given for item in table.attributes if item.type == "DML_SCALE_BIAS"}
     low, high = -math.inf, math.inf
     if table.float_attributes:

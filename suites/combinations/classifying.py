@@ -98,11 +98,10 @@ def bounds_of(operator: OperatorDesc, table: OperatorTable, data_type: DataType)
     finite = [value for value in values if np.isfinite(value)]
     if any(np.isnan(value) for value in values):
         return "no-number"
-    unbounded = len(finite) < len(values)
-    if any(not within(value, data_type) for value in finite) or (unbounded and not data_type.is_floating):
+    if any(not within(value, data_type) for value in finite):
         return "beyond"
-    if unbounded:
-        return "infinite"
+    if len(finite) < len(values):
+        return "infinite" if data_type.is_floating else "beyond"
     low, high = operator.attributes.get("Min"), operator.attributes.get("Max")
     if isinstance(low, np.float32) and isinstance(high, np.float32) and low >= high:
         return "equal" if low == high else "inverted"

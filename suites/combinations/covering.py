@@ -174,8 +174,7 @@ class _Builder:
     def _covered(self, row: Row, together: int) -> tuple[NDArray[np.intp], ...]:
         """The index of all combinations of so many levels that the row covers, each in every order."""
         flat = self._flat(row)
-        placed = zip(flat, enumerate(row), strict=True)
-        masks = [one for one, (factor, level) in placed if level in self.masking[factor]]
+        masks = [flat[factor] for factor, level in enumerate(row) if level in self.masking[factor]]
         others = [one for one in flat if one not in masks]
         free = together - len(masks)
         if free < 0:

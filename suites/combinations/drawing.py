@@ -13,7 +13,7 @@ import numpy as np
 from dmlcts.specs import DataType, ScaleBias
 from dmlcts.suites import lattice
 from dmlcts.suites.combinations.classifying import kind_of
-from dmlcts.suites.combinations.magnitudes import magnitudes
+from dmlcts.suites.combinations.magnitudes import magnitudes, needs_rounding
 from dmlcts.suites.values import Array
 
 _MANY = 64  # so many elements have their stream's level, wherever they begin
@@ -99,8 +99,8 @@ def stream(generator: Generator, data_type: DataType, level: str, power: int) ->
     return np.where(mine, picked, x)
 
 
-def scale_bias(generator: Generator, data_type: DataType, level: str, x: Array, power: int) -> ScaleBias | None:
-    """A scale and a bias of a level of ``scale-bias`` for a stream."""
+def scale_bias(generator: Generator, data_type: DataType, level: str, power: int) -> ScaleBias | None:
+    """A scale and a bias of a level of ``scale-bias``, for ordinary values below two to ``power``."""
     if level == "none":
         return None
     known = magnitudes(data_type)
@@ -112,8 +112,8 @@ def scale_bias(generator: Generator, data_type: DataType, level: str, x: Array, 
 
     scale = pick()
     room = max(power, -6) if data_type is DataType.FLOAT16 else power
-    most = max(2, 1 << max(1, min(power, 20) - 1))
-    bias = pick() * 2.0 ** (room - 2) if floating else float(generator.integers(1, most))
+    most = 1 << max(1, min(power, 20) - 1)
+    bias = pick() * 2.0 ** (room - 2) if floating else float(generator.integers(1, most + 1))
     if level == "both":
         return ScaleBias(scale, bias)
     if level == "scale-only":
@@ -132,7 +132,7 @@ def scale_bias(generator: Generator, data_type: DataType, level: str, x: Array, 
     if level == "inexact":
         full = float(np.float32(generator.uniform(0.5, 4.0))) if floating else float(generator.integers(1, 4)) + 0.5
         added = float(np.float32(generator.uniform(0.5, 2.0) * 2.0 ** (room - 2))) if floating else bias + 0.25
-        full = full if needs_all(full) or not floating else full + 2.0**-20
+        full = full if needs_rounding(full, DataType.FLOAT32) or not floating else full + 2.0**-20
         sign = -1.0 if data_type.is_signed and generator.integers(2) else 1.0
         return ScaleBias(sign * full, added) if generator.integers(3) else ScaleBias(sign * full, 0.0)
     if level == "large":
@@ -141,12 +141,6 @@ def scale_bias(generator: Generator, data_type: DataType, level: str, x: Array, 
         small = 2.0 ** (known.tiny - int(generator.integers(0, 3)))
         return ScaleBias(small * (0.75 if floating else 1.0), 0.0 if generator.integers(2) else bias * small)
     return ScaleBias(2.0**known.overflowing, bias if generator.integers(2) else 0.0)
-
-
-def needs_all(value: float) -> bool:
-    """Whether a number has more digits than FLOAT16 holds, or products of FLOAT32 numbers keep."""
-    mantissa, _ = np.frexp(value)
-    return not float(mantissa * 4096).is_integer()
 
 
 def scaled(x: Array, given: ScaleBias | None, data_type: DataType) -> Array:
@@ -206,9 +200,8 @@ def bounds(
         return found
     if level == "negative-zero":
         zero = np.float32(-0.0)
-        if "Max" in names and found.get("Max", zero) <= 0:
-            below = found.get("Min", np.float32(-1)) < 0
-            return {**found, "Max": zero} if below else {**found, "Min": zero, "Max": high}
+        if "Max" in names and found["Max"] <= 0 and found.get("Min", np.float32(-1)) < 0:
+            return {**found, "Max": zero}
         if "Min" in names:
             top = found.get("Max", high)
             return {**found, "Min": zero, **({"Max": top if top > 0 else np.float32(1)} if "Max" in names else {})}

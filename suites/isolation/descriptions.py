@@ -12,6 +12,8 @@ from dmlcts.backends import DeviceInfo
 from dmlcts.backends.contract import describe
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 
+_MOST_LEVELS = 20  # of a third party's details, which may hold themselves
+
 
 def _bits(value: np.float32) -> int:
     return int(value.view(np.uint32))
@@ -85,16 +87,18 @@ def write_info(info: object) -> dict[str, Any]:
     }
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object, levels: int = _MOST_LEVELS) -> Any:
     """JSON's own types stay; whatever else a third party puts into its details travels as text."""
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value
+    if not levels:
+        return "…"
     if isinstance(value, Mapping):
-        return {str(key): _plain(member) for key, member in value.items()}
+        return {str(key): _plain(member, levels - 1) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(member) for member in value]
+        return [_plain(member, levels - 1) for member in value]
     if isinstance(value, set | frozenset):
-        return sorted((_plain(member) for member in value), key=str)
+        return sorted((_plain(member, levels - 1) for member in value), key=str)
     return str(value)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.backends.contract import BackendUnavailable, ContractError, error_kind
+from dmlcts.backends.contract import BackendUnavailable, ContractError, error_kind, words_of
 from dmlcts.backends.frames import with_frames
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.specs import DmlctsError, Region
@@ -89,19 +89,20 @@ class _Worker:
         return f"it has grown by {growth >> 20} MiB since the device was opened, {self._allowed >> 20} MiB are allowed"
 
 
-def _described(error: Exception) -> dict[str, Any]:
+def _described(error: BaseException) -> dict[str, Any]:
     """An exception of the backend, for the suite to raise again."""
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    words = words_of(error)
+    said = f"{type(error).__name__}: {words}" if words else type(error).__name__
     kind: str | None = error_kind(error)
     if isinstance(error, MemoryError):
         kind = "memory"
     elif isinstance(error, DmlctsError) and kind is None:
         kind = "contract" if isinstance(error, ContractError) else "usage"
-    fields = {"kind": kind or "other", "text": str(error)[:_MOST_TEXT], "said": said[:_MOST_TEXT]}
+    fields = {"kind": kind or "other", "text": words[:_MOST_TEXT], "said": said[:_MOST_TEXT]}
     if fields["kind"] in ("other", "memory"):
         fields["said"] = with_frames(fields["said"], error)
     if isinstance(error, (BackendUnavailable, DmlctsError)):
-        fields["cause"] = str(getattr(error, "cause", str(error)))[:_MOST_TEXT]
+        fields["cause"] = str(getattr(error, "cause", words))[:_MOST_TEXT]
         fields["mend"] = str(getattr(error, "mend", ""))[:_MOST_TEXT]
     return {key: value.encode("utf-8", "backslashreplace").decode() for key, value in fields.items()}
 
@@ -129,7 +130,7 @@ def _serve(source: int, target: int, worker: _Worker) -> None:
         number = message.pop("id")
         try:
             reply = {"id": number, "answer": doing[message.pop("do")](**message)}
-        except Exception as error:  # the implementation's exceptions are findings, not the worker's
+        except BaseException as error:  # the implementation's exceptions are findings, not the worker's
             reply = {"id": number, "error": _described(error)}
         grown = worker.grown()
         if grown:

@@ -14,6 +14,7 @@ from dmlcts.suites.judging.company import fewest_kernels
 from dmlcts.suites.judging.needs import Needs, needed, with_needs
 from dmlcts.suites.judging.shrinking import Effort, again, shrink
 from dmlcts.suites.judging.steadiness import after, history, unsteady
+from dmlcts.suites.judging.tracing import traced
 
 _MOST_PLAIN = 1 << 16
 _MOST_ROUNDS = 3
@@ -63,7 +64,7 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
                 return replace(least, clause=least.case.layout_clause)  # in a packed tensor all are written
     finally:
         fresh.close()
-    return least
+    return traced(bench, least)
 
 
 def _anywhere(bench: Bench, finding: Finding, effort: Effort) -> Finding:

@@ -1,8 +1,10 @@
 """Fuzzing of everything that strangers may hand in: ``python -m dmlcts.suites.selftest.fuzzing``.
 
-Failure files, results, journals and spec tables are changed at random, from a seed, and read as the commands read
-them. Each must either be read or be refused with one of the project's own errors: no other exception, no input that
-takes longer than a few seconds, and no file outside the folder that was named.
+Failure files, results, journals, spec tables, waivers, baselines, submissions, their archives and their commands
+are changed at random, from a seed, and read as the commands read them. Each must either be read or be refused with
+one of the project's own errors: no other exception, no input that takes longer than a few seconds or much memory,
+no file outside the folder that was named; what is read is told as nothing but text, and no archive that was changed
+after it was signed is anything but a FAIL.
 """
 
 from __future__ import annotations
@@ -19,25 +21,54 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dmlcts.reports import baseline, findings, html, waivers
+from dmlcts.reports.certification import archive
+from dmlcts.reports.certification.submission import Submission, seal
+from dmlcts.reports.comparison import Column, compare
+from dmlcts.reports.comparison_views import markdown as compared_markdown
+from dmlcts.reports.difference import difference
+from dmlcts.reports.difference import text as difference_text
 from dmlcts.reports.journal import SCHEMA, read_journal
+from dmlcts.reports.junit import items_of, junit_xml
+from dmlcts.reports.markdown import summary as markdown
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ClauseTally, FailureRecord, ItemRecord
+from dmlcts.reports.terminal import summary as terminal
 from dmlcts.reports.validation import load_results
 from dmlcts.reports.writing import dump_yaml, failure_document, named, prepare_folder, write_run
-from dmlcts.specs import DmlctsError
+from dmlcts.specs import DataType, DmlctsError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.yaml_source import read_yaml
+from dmlcts.suites.certify_commands import certify, certify_words
+from dmlcts.suites.consoles import PlainConsole
 from dmlcts.suites.merging import merge
 from dmlcts.suites.replaying import load_case
+from dmlcts.suites.selftest.submissions import COMMAND, RECORDS, Verifier, build
 from dmlcts.suites.selftest.test_isolation import ordered
 from dmlcts.suites.settings import Settings
 
-MOST_SECONDS = 5.0
+MOST_SECONDS, MOST_MEBIBYTES = 10.0, 500.0
+DANGEROUS = "\x1b\x9b\x07\x85\r\u202e\u2028"
+WORDS = (
+    "", " ", "\x1b[2J\x1b[HPASS", "\n::error::x", "##[error]x", "\u202e", "\u2028", "\x9b2J", "\ud800", "a" * 3000,
+    "<b>", "[x](javascript:1)", "|", "`", "```\n::error::x", "\r", "\x85", "../x", "--help", "-h", "9" * 5000,
+    "0", "*", "cpu", "--seed", "x=y", "\x00",
+)  # fmt: skip
+FREE = (
+    "name", "adapter", "driver", "library", "version", "backend", "title", "test", "replay", "python", "platform",
+)  # fmt: skip
+BASELINE = ("backend", "feature_level", "profile", "strict")
+WAIVERS = {"format": waivers.FORMAT, "waivers": [{
+    "clause": "clip.formula", "operator": "CLIP", "data_type": ["FLOAT32", "FLOAT16"], "vendor": "xx*", "device": "xx",
+    "reason": "The driver rounds one to two.", "issue": "https://example.org/7", "expires": "2027-01-31",
+    "suite": "0.1.*",
+}]}  # fmt: skip
 TOKENS = (
     b"null", b"true", b"~", b"-1", b"0", b"1e999", b"-0", b"NaN", b".inf", b"0x", b"0x" + b"f" * 64, b"9" * 40,
     b"9" * 5000, b'""', b"''", b"[]", b"{}", b"[" * 60, b"{" * 60, b"[" * 4000, b"- " * 500, b": ", b"\n", b"\t",
@@ -130,20 +161,20 @@ class Findings:
         self.counts[f"{target} {ended}"] += 1
 
 
-def _failure() -> FailureRecord:
+def failing_case() -> FailureRecord:
     case = ordered(-1.0).to_json()
     record = FailureRecord("clip.formula", "ELEMENT_WISE_CLIP", "FLOAT32", Outcome.FAIL, "test_x.py::test_y",
                            "input 0 gives 1", "two\nlines", case)  # fmt: skip
     return named(record)
 
 
-def _item() -> ItemRecord:
-    failure = _failure()
+def failing_item() -> ItemRecord:
+    failure = failing_case()
     tally = ClauseTally(failure.clause, failure.operator, failure.data_type, Outcome.FAIL, 1, 5, 1)
     return ItemRecord(failure.test, Outcome.FAIL, 0.1, (tally,), (), (failure,))
 
 
-def _shard(folder: Path, part: str) -> list[dict[str, Any]]:
+def shard_lines(folder: Path, part: str) -> list[dict[str, Any]]:
     """The lines of a shard's journal."""
     from dmlcts.reports.results import suite_identity
 
@@ -154,7 +185,7 @@ def _shard(folder: Path, part: str) -> list[dict[str, Any]]:
         "schema": SCHEMA, **settings.described(), "level": "5.0", "device": device, "suite": suite_identity(),
         "specs": dict(settings.tables.digests), "started": "2026-01-01T00:00:00+00:00",
     }  # fmt: skip
-    item = _item().to_json() | {"test": f"test_x.py::test_{part[0]}"}
+    item = failing_item().to_json() | {"test": f"test_x.py::test_{part[0]}"}
     return [{"run": header}, {"collected": {"items": 1, "total": 2}}, {"item": item}, {"end": {"items": 1}}]
 
 
@@ -163,7 +194,7 @@ def _lines(lines: list[dict[str, Any]]) -> bytes:
 
 
 class Bench:
-    """The four kinds of input, in a folder of their own inside a folder that must not change."""
+    """The doors, in a folder of their own inside a folder that must not change."""
 
     def __init__(self, outside: Path) -> None:
         self.outside = outside
@@ -171,16 +202,30 @@ class Bench:
         self.folder.mkdir(parents=True)
         self.tables = load_tables()
         self.findings = Findings()
-        self._failure = failure_document(_failure(), "1")
+        self._failure = failure_document(failing_case(), "1")
         other = self.folder / "2"
         other.mkdir()
-        self._shards = [_shard(self.folder / "1", "1/2"), _shard(other, "2/2")]
+        self._shards = [shard_lines(self.folder / "1", "1/2"), shard_lines(other, "2/2")]
         (other / "records.jsonl").write_bytes(_lines(self._shards[1]))
         (self.folder / "1").mkdir()
         self._results = merge_control(self.folder, self._shards)
         names = importlib.resources.files("dmlcts.specs").joinpath("operators")
         text = names.joinpath("round.yaml").read_text("utf-8")
+        self._baseline = {
+            "format": baseline.FORMAT, **{name: self._results[name] for name in BASELINE}, "departures": [],
+            "device": {name: str(self._results["device"][name]) for name in ("name", "adapter", "library", "version")},
+        }  # fmt: skip
+        self._submission()
         self._table = text.replace("round", "fuzzed").replace("ROUND", "FUZZED").encode()
+
+    def _submission(self) -> None:
+        """A submission that is quick to judge: one with next to no evidence."""
+        parts = build()
+        self.verifier = Verifier(parts.verifier.reference, parts.verifier.expected, parts.verifier.trusted)
+        self._statement, self._key = parts.statement, parts.key
+        lines = parts.members[RECORDS].splitlines(keepends=True)[:20]
+        self._members = {**parts.members, archive.OUTPUTS: b"1234", RECORDS: b"".join(lines)}
+        self._packed = archive.pack(seal(self._members, self._statement, self._key))
 
     def failure(self, number: int, chance: random.Random) -> None:
         """A failure file, as ``dmlcts replay`` reads it."""
@@ -198,6 +243,113 @@ class Bench:
         path.write_bytes(self._json(self._results, chance))
         self.findings.record("results", number, lambda: load_results(path))
 
+    def views(self, number: int, chance: random.Random) -> None:
+        """Results with a stranger's words in them, told in every way."""
+        document = json.loads(json.dumps(self._results))
+        for _ in range(chance.choice((1, 3, 10))):
+            texts = [(holder, key) for holder, key in _places(document) if isinstance(holder[key], str)]
+            free = [(holder, key) for holder, key in texts if key in FREE]
+            holder, key = chance.choice(texts if chance.random() < 0.1 else free)
+            holder[key] = chance.choice(WORDS)
+        path = self.folder / "told" / "results.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(document), encoding="utf-8")
+
+        def read() -> None:
+            told = load_results(path)
+            page = io.StringIO()
+            terminal(told, self.tables, PlainConsole(page, width=80), folder="results")
+            column = Column("a", told)
+            for text in (
+                page.getvalue(), markdown(told, self.tables), findings.page(told, self.tables, None, "findings"),
+                difference_text(difference(self._results, told), self.tables),
+                compared_markdown(compare([column], self.tables)),
+            ):  # fmt: skip
+                if any(character in text for character in DANGEROUS):
+                    raise AssertionError("a character that is more than text")
+                if any(line.lstrip().startswith("::error") for line in text.splitlines()):
+                    raise AssertionError("a line that is a command")
+            if number // len(DOORS) % 20 == 0:
+                html.page(told, self.tables)
+                junit_xml(items_of(told), told)
+
+        self.findings.record("views", number, read)
+
+    def waivers(self, number: int, chance: random.Random) -> None:
+        """A waivers file, and what it covers."""
+        path = self.folder / "waivers.yaml"
+        path.write_bytes(self._yaml(WAIVERS, chance))
+
+        def read() -> None:
+            given = waivers.load(path)
+            given.check_run(self.tables, "0.1.0", date(2026, 11, 21))
+            given.check_device({"name": "xx", "adapter": "xx1", "details": {}})
+            rows = {(row["id"], row["operator"], row["data_type"]) for row in given.used(self._results["clauses"])
+                    for row in row["waived"]}  # fmt: skip
+            if len(rows) > len(given.entries) * len(DataType):
+                raise AssertionError("a waiver covers more than its own types")
+
+        self.findings.record("waivers", number, read)
+
+    def baseline(self, number: int, chance: random.Random) -> None:
+        """A baseline, and what it says of a run."""
+        path = self.folder / "baseline.yaml"
+        path.write_bytes(self._yaml(self._baseline, chance))
+        whole = {**self._results, "selection": {}}
+        self.findings.record("baseline", number, lambda: baseline.compare(whole, baseline.load(path)))
+
+    def archive(self, number: int, chance: random.Random) -> None:
+        """A submission's file, changed after it was signed: whatever it is, it is a FAIL."""
+        packed = _changed_bytes(self._packed, chance)
+
+        def read() -> None:
+            try:
+                members = archive.unpack(packed)
+            except archive.ArchiveError:
+                return
+            found = self.verifier.verify_members(members)
+            if found.exit_code != 1 and packed != self._packed:
+                raise AssertionError(f"a changed archive is {found.standing}")
+            if found.lines[-1].check not in ("statement", "digests", "signature") and packed != self._packed:
+                raise AssertionError(f"a changed archive was read as far as {found.lines[-1].check}")
+
+        self.findings.record("archive", number, read)
+
+    def submission(self, number: int, chance: random.Random) -> None:
+        """A submission's documents, changed and signed again."""
+        members = dict(self._members)
+        documents = [name for name in members if name.endswith(".json")]
+        name = chance.choice([*documents, "statement", RECORDS])
+        statement = dict(self._statement)
+        if name == "statement":
+            statement = _changed_document(statement, chance)
+        elif name.endswith("l"):
+            members[name] = _changed_bytes(members[name], chance)
+        else:
+            members[name] = self._json(json.loads(members[name]), chance)
+
+        def read() -> None:
+            if not isinstance(statement, dict):
+                return
+            sealed = seal(members, {**self._statement, **statement}, self._key)
+            if number // len(DOORS) % 20 == 0:
+                found = self.verifier.verify_members(sealed)
+                list(found.text())
+                found.markdown("s.zip")
+            else:
+                list(Submission(sealed).faults())
+
+        self.findings.record("submission", number, read)
+
+    def words(self, number: int, chance: random.Random) -> None:
+        """The words of a command that a statement names."""
+        words = list(COMMAND)
+        for _ in range(chance.choice((1, 2, 5))):
+            place = chance.randrange(len(words) + 1)
+            word = chance.choice((*WORDS, *(parameter.opts[-1] for parameter in certify.params)))
+            words[place : place + chance.choice((0, 1, 2))] = [word]
+        self.findings.record("words", number, lambda: certify_words(words))
+
     def journal(self, number: int, chance: random.Random) -> None:
         """A shard's journal, as ``dmlcts merge`` and ``--resume`` read it, and what is written of it."""
         place = self.folder / "1" / "records.jsonl"
@@ -208,12 +360,12 @@ class Bench:
 
         def read() -> None:
             content = read_journal(place)
-            if number // 4 % 10:
+            if number // len(DOORS) % 10:
                 return
             written = self.folder / "written"
             prepare_folder(written)
             write_run(written, self._results, content.records)
-            if number // 4 % 50 == 0:  # reading the tables takes its time
+            if number // len(DOORS) % 50 == 0:  # reading the tables takes its time
                 merge([str(place.parent), str(self.folder / "2")], str(self.folder / "joined"), lambda text: None)
 
         self.findings.record("journal", number, read)
@@ -223,7 +375,7 @@ class Bench:
         data = _changed_bytes(self._table, chance)
         path = self.folder / "fuzzed.yaml"
         path.write_bytes(data)
-        if number // 4 % 100:
+        if number // len(DOORS) % 100:
             self.findings.record("yaml", number, lambda: read_yaml(data[:2000].decode("utf-8", "replace"), "fuzzed"))
         else:
             self.findings.record("table", number, lambda: load_tables(path))
@@ -233,10 +385,21 @@ class Bench:
             return json.dumps(_changed_document(document, chance)).encode()
         return _changed_bytes(json.dumps(document).encode(), chance)
 
+    def _yaml(self, document: dict[str, Any], chance: random.Random) -> bytes:
+        if chance.random() < 0.5:
+            return dump_yaml(_changed_document(document, chance)).encode("utf-8", "replace")
+        return _changed_bytes(dump_yaml(document).encode(), chance)
+
     def strays(self) -> list[str]:
         """Files outside the folder."""
         return [str(path) for path in self.outside.rglob("*") if self.folder not in (path, *path.parents)
                 and path != self.outside / "in"]  # fmt: skip
+
+
+DOORS: tuple[Callable[[Bench, int, random.Random], None], ...] = (
+    Bench.failure, Bench.results, Bench.journal, Bench.table, Bench.views, Bench.waivers, Bench.baseline, Bench.archive,
+    Bench.submission, Bench.words,
+)  # fmt: skip
 
 
 def merge_control(folder: Path, shards: list[list[dict[str, Any]]]) -> dict[str, Any]:
@@ -246,20 +409,29 @@ def merge_control(folder: Path, shards: list[list[dict[str, Any]]]) -> dict[str,
 
 
 def fuzz(count: int, seed: int, told: Callable[[str], None] = lambda text: None) -> Findings:
-    """Read ``count`` changed inputs, a quarter of each kind.
+    """Read ``count`` changed inputs, as many for each door.
 
     Returns:
         The findings; ``wrong`` is empty where all went well.
     """
     with tempfile.TemporaryDirectory(prefix="dmlcts-fuzz-") as place:
         bench = Bench(Path(place))
-        targets = (bench.failure, bench.results, bench.journal, bench.table)
         for number in range(count):
-            targets[number % len(targets)](number, random.Random(f"{seed} {number}"))  # noqa: S311  # not a secret
+            chance = random.Random(f"{seed} {number}")  # noqa: S311  # not a secret
+            DOORS[number % len(DOORS)](bench, number, chance)
             if number % 5000 == 4999:
                 told(f"{number + 1} inputs, {len(bench.findings.wrong)} wrong")
         bench.findings.wrong += [f"a file outside the folder: {path}" for path in bench.strays()]
         return bench.findings
+
+
+def _peak_mebibytes() -> float:
+    """The most memory that this process had; 0 where that is not told."""
+    try:
+        import resource
+    except ImportError:
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1 << 20)
 
 
 @click.command()
@@ -273,9 +445,14 @@ def main(count: int, seed: int) -> None:
         click.echo(f"{times:8} {kind}")
     for text in found.wrong[:50]:
         click.echo(text)
+    peak = _peak_mebibytes()
+    if peak > MOST_MEBIBYTES:
+        found.wrong.append(f"took {peak:.0f} MiB")
+        click.echo(found.wrong[-1])
     spent = time.perf_counter() - started
     click.echo(
-        f"{count} inputs (seed {seed}) in {spent:.0f} s, the slowest {found.slowest:.2f} s: {len(found.wrong)} wrong"
+        f"{count} inputs (seed {seed}) in {spent:.0f} s, the slowest {found.slowest:.2f} s, "
+        f"at most {peak:.0f} MiB: {len(found.wrong)} wrong"
     )
     sys.exit(bool(found.wrong))
 

@@ -7,7 +7,7 @@ import io
 import json
 import stat
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -64,6 +64,10 @@ class Verifier:
             members = archive.unpack(packed)
         except archive.ArchiveError as error:
             return Verification((Line("archive", Status.FAIL, str(error)),), draft=False, about={})
+        return self.verify_members(members)
+
+    def verify_members(self, members: Mapping[str, bytes]) -> Verification:
+        """Verify the members of an archive."""
         return verify_members(
             members, self.reference, self.expected, trusted=self.trusted, now=self.now, day=self.day,
             challenge=self.challenge,

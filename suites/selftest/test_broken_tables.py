@@ -37,6 +37,16 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         {"obligation: required": 'obligation: required\n    §"a\\nb": 1'},
         r"unknown key 'a\nb'",
     ),
+    "more dimensions than there are": (
+        "operator",
+        {ROW_3: ROW_3.replace("dimension_counts: [1, 8]", "dimension_counts: §[1, 800000000000]")},
+        "the highest rank is 800000000000; DirectML has no tensor of more than 8 dimensions",
+    ),
+    "one dimension more than there are": (
+        "operator",
+        {ROW_3: ROW_3.replace("dimension_counts: [1, 8]", "dimension_counts: §[1, 9]")},
+        "the highest rank is 9",
+    ),
     "missing key": (
         "operator",
         {"  - id: sample.first": "  - §id: sample.first", "    text: It is so.\n": ""},

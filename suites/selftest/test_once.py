@@ -65,7 +65,7 @@ def test_a_test_tells_a_fault_once() -> None:
 def test_a_run_tells_a_fault_in_full_once(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts(
         "run", "--backend", "dmlcts.suites.selftest.mutants.rounding:NearestHalvesUp", "--isolation", "none",
-        "--operator", "ROUND", "--clause", "round.nearest-even",
+        "--operator", "ROUND", "--clause", "round.nearest-even", "-v",
     )  # fmt: skip
     assert ran.code == 1, ran.out
     rows = {(row["operator"], row["data_type"]) for row in (ran.results or {})["clauses"] if row["outcome"] == "fail"}
