@@ -126,6 +126,12 @@ class Subject:
                 return self.clause(name)
         return self.table.clauses[0].id
 
+    def scaled_values_clause(self, attributes: Mapping[str, Any]) -> str:
+        """The same, or ScaleBias's where the attributes have one: a kernel without it gives other values."""
+        if attributes.get("ScaleBias") is None:
+            return self.values_clause(attributes)
+        return self.clause("scale-bias" if self.data_type.is_floating else "scale-bias.integer")
+
     def typical(self) -> list[dict[str, Any]]:
         """A few attribute sets, for tests that are not about attributes."""
         chosen = lattice.bounds(self.data_type)[:3]

@@ -232,7 +232,7 @@ def test_larger_total_sizes_of_matrices(subject: Subject, judge: Judge) -> None:
     needed = _packed(subject, sizes).total_size_in_bytes
     cases = []
     for attributes in sets:
-        clause = subject.values_clause(attributes)
+        clause = subject.scaled_values_clause(attributes)
         for extra in (4, 6 * subject.data_type.itemsize + 8, 256):
             operator = subject.describe(sizes, attributes, None, None, needed + -(-extra // 4) * 4)
             for placement in (Placement(), Placement(in_place=True)):

@@ -85,7 +85,7 @@ def test_offsets_of_strided_and_scaled_tensors(subject: Subject, judge: Judge) -
     if subject.table.has_scale_bias:
         sets.append(({**attributes, "ScaleBias": ScaleBias(1.0, 1.0)}, None))
     judge.all(
-        Case(subject.describe(sizes, one, source, None), values, subject.values_clause(one), "binding.offset",
+        Case(subject.describe(sizes, one, source, None), values, subject.scaled_values_clause(one), "binding.offset",
              placement=Placement(front=offset, gap=gap, output_first=output_first))
         for one, source in sets
         for offset in (16, 48, 80, 112, 240, 272, 65_552)

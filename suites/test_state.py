@@ -42,7 +42,7 @@ def _laid_out(subject: Subject, attributes: Mapping[str, Any], clause: str, expe
         sizes = (3, 5, 2, 4, 2, 3, 1, 2)[:rank]
         reverse = TensorDesc(subject.data_type, sizes[::-1]).element_strides[::-1]
         operator = subject.describe(sizes, attributes, *[tuple(3 * stride for stride in reverse)] * 2)
-        yield Case(operator, values, subject.values_clause(attributes), clause, expectation)
+        yield Case(operator, values, subject.scaled_values_clause(attributes), clause, expectation)
 
 
 def _scaled(subject: Subject) -> list[dict[str, Any]]:

@@ -65,7 +65,7 @@ class EqualBoundsSkippedInPlace(Conditional):
 class OffsetsOfStridedInputsAlignedTo64(Reference):
     """A strided input is read from the multiple of 64 at or below its offset."""
 
-    clause = "binding.offset"
+    clause = "tensor.strides.padded"
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
         region = bindings["InputTensor"]

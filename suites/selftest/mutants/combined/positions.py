@@ -214,6 +214,8 @@ class _Unwritten(Conditional):
 class RowsPast65535NotWritten(_Unwritten):
     """A grid has 65535 rows: of tensors with longer columns and rows of several elements, the rest is not written."""
 
+    clause = "tensor.position"  # as a row of as many elements it is written
+
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         tensor = operator.output
         return wide(tensor) > 1 and tensor.sizes[-1] > 1 and tensor.element_count // tensor.sizes[-1] > 65535
