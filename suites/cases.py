@@ -94,8 +94,12 @@ class Case:
         return self.operator.input.data_type
 
     def with_operator(self, operator: OperatorDesc) -> Case:
-        """The same case of another description."""
-        return replace(self, operator=operator, recipe=None)
+        """The same case of another description; the kernels beside it take its tensors."""
+        beside = tuple(
+            operator if one == self.operator else OperatorDesc(one.name, operator.tensors, one.attributes)
+            for one in self.beside
+        )
+        return replace(self, operator=operator, beside=beside, recipe=None)
 
     def to_json(self) -> dict[str, Any]:
         """The case as plain data, for a failure file."""

@@ -57,6 +57,9 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
             title = f"{least.title}, only after other kernels"
             unknown = replace(finding, clause="execution.independent", title=title, suspects=())
             return after(finding, earlier) if earlier else unknown
+        told = unsteady(fresh, least)
+        if told is not None:
+            return told  # its rhythm was that of the larger case
         if least.clause == "tensor.output.complete" and least.case.layout_clause is not None:
             count = least.case.operator.input.element_count
             packed = replace(plain(fresh, least.case, least.case.values, count), expectation="oracle")

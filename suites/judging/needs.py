@@ -198,7 +198,7 @@ def _applicable(finding: Finding) -> Iterator[_Factor]:
 
 def _without_history(bench: Bench, finding: Finding) -> Iterator[Case]:
     if finding.case.expectation in _HISTORIES:
-        yield replace(finding.case, expectation="oracle")
+        yield replace(finding.case, expectation="oracle", beside=())
 
 
 def _out_of_place(bench: Bench, finding: Finding) -> Iterator[Case]:

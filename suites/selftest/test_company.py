@@ -10,7 +10,7 @@ import pytest
 
 from dmlcts.reports.dxdispatch import model
 from dmlcts.reports.validation import schema
-from dmlcts.specs import DataType, FeatureLevel, UsageError
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases import Case
 from dmlcts.suites.expectations import Finding, judge_case
@@ -19,6 +19,7 @@ from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.selftest.mutants import state
 from dmlcts.suites.selftest.mutants.reference import Reference
 from dmlcts.suites.selftest.test_judging import bench
+from dmlcts.suites.selftest.test_steadiness import transient
 from dmlcts.suites.subjects import Subject
 
 FAULTS = [
@@ -90,6 +91,16 @@ def test_a_kernel_that_is_wrong_by_itself_is_no_neighbours_doing() -> None:
     )
 
 
+@pytest.mark.parametrize("period", [2, 3, 7, 11, 61])
+def test_what_goes_wrong_by_chance_is_no_other_kernels_doing(period: int) -> None:
+    planted = transient(period)
+    on = bench(planted())
+    one = among()
+    findings = next(seen for _ in range(60) if (seen := judge_case(on, one).findings))
+    found = smallest(on, findings[0])
+    assert found.clause == "execution.repeatable"
+
+
 @pytest.mark.parametrize("fault", [state.MinSharedBetweenOperators, state.AttributesMissingInTheCacheKey])
 def test_a_dxdispatch_model_holds_all_kernels(fault: type[Reference]) -> None:
     found = least(fault, among())
@@ -114,6 +125,17 @@ def test_a_dxdispatch_model_holds_what_ran_before() -> None:
     ]  # fmt: skip
     for command in written["commands"]:
         assert set(command.get("bindings", {}).values()) <= set(written["resources"])
+
+
+def test_a_case_among_others_takes_them_along() -> None:
+    case = least(state.MinSharedBetweenOperators, among()).case
+    (other,) = [operator for operator in case.beside if operator != case.operator]
+    tensor = TensorDesc(DataType.FLOAT32, (1, 3))
+    wider = OperatorDesc(case.operator.name, dict.fromkeys(case.operator.tensors, tensor), case.operator.attributes)
+    moved = case.with_operator(wider)
+    assert wider in moved.beside
+    assert OperatorDesc(other.name, wider.tensors, other.attributes) in moved.beside
+    assert judge_case(bench(state.MinSharedBetweenOperators()), moved).findings
 
 
 def test_company_without_the_case_itself_is_refused() -> None:
