@@ -27,6 +27,7 @@ def test_the_schemas_are_up_to_date() -> None:
     assert checked_in == generate(), "run `python -m dmlcts.specs.schema`"
     assert len(checked_in) == len(MODELS)
 
+
 @pytest.mark.parametrize("name", generate())
 def test_a_schema_is_one(name: str) -> None:
     schema = json.loads(generate()[name])
