@@ -100,7 +100,7 @@ def _tallies(
     tallies = judge.ledger.tallies
     counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in tallies.items()}
     for origin, target in moved.items():
-        if origin not in counted:  # the kernel of another operator that stood beside the case; only the case was counted
+        if origin not in counted:  # another operator's kernel beside the case, which alone was counted
             counted.setdefault(target, [1, 0, 0])[2] += 1
             continue
         failed = counted[origin][2]
