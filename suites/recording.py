@@ -100,6 +100,9 @@ def _tallies(
     tallies = judge.ledger.tallies
     counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in tallies.items()}
     for origin, target in moved.items():
+        if origin not in counted:  # another operator's kernel beside the case, which alone was counted
+            counted.setdefault(target, [1, 0, 0])[2] += 1
+            continue
         failed = counted[origin][2]
         counted[origin][2] = 0
         if failed and failed == counted[origin][0] and not settings.selects_clause(target[0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,11 +14,12 @@ from dmlcts.specs import OperatorDesc, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
-from dmlcts.suites.expectations import Finding, judge_case
+from dmlcts.suites.expectations import Finding, Judgement, judge_case
 from dmlcts.suites.judge import Judge
 from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.probes import probes
 from dmlcts.suites.proving import load_hypothesis_profile
+from dmlcts.suites.recording import _tallies
 from dmlcts.suites.replaying import replay
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.mutants.rare import OneElementInTenThousandAtRandom
@@ -182,3 +184,19 @@ def test_a_run_on_a_nondeterministic_device_says_what_it_is(tmp_path: Path, dmlc
     often = dmlcts("replay", f"results/failures/{results['failures'][0]['file']}", *backend, "--repeat", "122")
     assert often.code == 1
     assert "wrong 2 of 122 times" in often.out
+
+
+EVERYTHING: Any = SimpleNamespace(selects_clause=lambda clause: True)  # all that is asked of a run's settings
+
+
+def test_a_neighbour_of_another_operator_that_is_wrong_once_has_a_row_of_its_own() -> None:
+    """Its finding moves to another clause, though the case that it stood beside is the only one that was counted."""
+    judge = Judge(bench(Reference()))
+    judge.ledger.count(case(), Judgement(clauses=("execution.independent",), elements=3))
+    moved = {("execution.independent", "ELEMENT_WISE_THRESHOLD", "INT8"):
+             ("execution.repeatable", "ELEMENT_WISE_THRESHOLD", "INT8")}  # fmt: skip
+    rows = {(tally.clause, tally.operator): tally for tally in _tallies(judge, [], moved, EVERYTHING)}
+    assert {key: (tally.cases, tally.failures) for key, tally in rows.items()} == {
+        ("execution.independent", case().operator.name): (1, 0),
+        ("execution.repeatable", "ELEMENT_WISE_THRESHOLD"): (1, 1),
+    }
