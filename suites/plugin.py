@@ -22,6 +22,7 @@ from dmlcts.reports.records import ItemRecord
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.suites.bench import Bench, DeviceGone
 from dmlcts.suites.checks import Checked
+from dmlcts.suites.drawing import draw_from_the_seed_alone
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judge import ConformanceFailure, Judge
 from dmlcts.suites.recording import item_record, publish
@@ -119,6 +120,7 @@ def pytest_configure(config: pytest.Config) -> None:
         ],
     )
     hypothesis.settings.load_profile("dmlcts")
+    draw_from_the_seed_alone()
     run = config.pluginmanager.get_plugin("dmlcts-run")
     try:
         config.stash[_SETTINGS] = run.settings if isinstance(run, Run) else _read(config)
