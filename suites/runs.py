@@ -52,7 +52,7 @@ def difference(one: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[
         if isinstance(mine, dict) and isinstance(yours, dict):
             keys = [key for key in (*mine, *yours) if mine.get(key, _ABSENT) != yours.get(key, _ABSENT)]
             part = keys[0]
-            told = [_words(header.get(part, "absent")) for header in (mine, yours)]
+            told = [_words(header.get(part)) for header in (mine, yours)]
             return f"{_NAMES[name]} ({part}): {told[0]} there, {told[1]} here"
         return f"{_NAMES[name]}: {_words(mine)} there, {_words(yours)} here"
     return ""

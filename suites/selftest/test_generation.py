@@ -153,3 +153,13 @@ def test_drawn_cases_are_such_as_an_implementation_must_take(data: st.DataObject
     one = subject("CLIP", data_type, level)
     case = data.draw(strategies.cases(one, None, padded=True, permuted=True, broadcast=True, output=True))
     assert not violations(case.operator, one.level, load_tables())
+
+
+def test_no_module_that_happens_to_be_loaded_changes_what_is_drawn() -> None:
+    """The plugin runs here as in every run: Hypothesis knows its own special numbers, and none of anybody's source."""
+    from hypothesis.internal.conjecture import providers
+
+    if not hasattr(providers, "_get_local_constants"):
+        pytest.skip("this Hypothesis looks into no module")
+    assert len(providers.GLOBAL_CONSTANTS) > 0
+    assert len(providers._get_local_constants()) == 0
