@@ -29,6 +29,7 @@ from dmlcts.suites.judge import ConformanceFailure, Judge
 from dmlcts.suites.recording import item_record, publish
 from dmlcts.suites.runs import Run, key_of
 from dmlcts.suites.saying import complain
+from dmlcts.suites.seeding import draw_from_the_seed_alone
 from dmlcts.suites.settings import (
     DEFAULT_BACKEND,
     DEFAULT_RESULTS,
@@ -108,6 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options, and open the backend early where one was named."""
     config.addinivalue_line("markers", "checks(*clauses, data_types=()): the clauses that a test checks")
     profile = config.getoption("--profile")
+    draw_from_the_seed_alone()
     hypothesis.settings.register_profile(
         "dmlcts",
         max_examples=_EXAMPLES[profile],
