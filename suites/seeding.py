@@ -14,5 +14,5 @@ def draw_from_the_seed_alone() -> None:
     """Let Hypothesis take no constants from loaded modules, from now on; versions that take none need nothing."""
     if hasattr(providers, "_get_local_constants"):
         nothing = providers.Constants()
-        providers._get_local_constants = lambda: nothing  # noqa: SLF001  # there is no setting for it
+        providers._get_local_constants = lambda: nothing  # there is no setting for it
         providers.CONSTANTS_CACHE.cache.clear()
