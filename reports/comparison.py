@@ -20,6 +20,7 @@ from dmlcts.specs.tables import Tables
 
 SCHEMA = "dmlcts-comparison/1"
 _SHOWN = ("title", "given", "input", "acceptable", "got", "property", "said")
+_ABOUT_CASES = ("needs", "again", "after", "origin")  # what is said of the case beside what it holds
 _DEVICE = ("name", "adapter", "driver", "library", "version", "feature_level")
 _ALIKE = ("feature_level", "profile", "seed", "strict", "selection")
 _TYPES = [data_type.name for data_type in DataType]
@@ -72,7 +73,7 @@ def example(title: str, account: str) -> dict[str, str]:
             break  # what follows is about the clause
         if label in _SHOWN:
             found[label] = said  # the input's value stands after its tensor
-        elif label not in ("tensors", "output", "wrong", "element", "bytes"):
+        elif label not in ("tensors", "output", "wrong", "element", "bytes", *_ABOUT_CASES):
             given.append(f"{label} = {said}")
     found["given"] = ", ".join(given)
     return {name: found[name] for name in _SHOWN if found.get(name)}

@@ -33,10 +33,14 @@ def _key(failure: FailureRecord) -> Key | None:
     return None if fault is None else (fault, failure.operator, failure.data_type)
 
 
-def _size(failure: FailureRecord) -> tuple[int, int, str]:
-    """How much there is to read: elements, parts of the account, and the file's name, so that no order matters."""
+def _size(failure: FailureRecord) -> tuple[int, int, int, str]:
+    """How much there is to read: elements, parts of the account, and the length of the title.
+
+    So an input of -0.5 is told rather than 0.49999997. The file's name is there so that no order matters.
+    """
     tensors = failure.case.get("tensors", {}).values()
-    return sum(math.prod(tensor["sizes"]) for tensor in tensors), len(failure.details), failure.file
+    elements = sum(math.prod(tensor["sizes"]) for tensor in tensors)
+    return elements, len(failure.details), len(failure.title), failure.file
 
 
 def told_once(items: Iterable[ItemRecord]) -> list[ItemRecord]:

@@ -231,7 +231,7 @@ def _rule(clause: str, tables: Tables, page: _Page) -> None:
 
 
 def _cause(cause: Cause, tables: Tables, page: _Page, folder: str) -> None:
-    """One clause: where it fails, what it rests on, its first failing case, and the file that replays it."""
+    """One clause: where it fails, what it rests on, its first failing case and its needs, the file that replays it."""
     where = places(cause.places, tables)
     obligation = f" ({cause.rows[0]['obligation']})" if cause.rows else ""
     word = (
@@ -249,6 +249,8 @@ def _cause(cause: Cause, tables: Tables, page: _Page, folder: str) -> None:
     if cause.failures:
         first = cause.failures[0]
         page.line(f"first: {_shortened(first_line(first), 300)}", indent=2)
+        if first["details"].get("needs"):
+            page.line(f"needs: {_shortened(first['details']['needs'], 300)}", indent=2)
         replay = next((failure["file"] for failure in cause.failures if failure["file"]), "")
         page.line(f"replay: {folder}failures/{replay}" if replay else f"test: {first['test']}", indent=2, whole=True)
     for words, members in (("the same under", cause.same), ("it may be why these fail", cause.following)):

@@ -24,12 +24,12 @@ from dmlcts.reports.selecting import within
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.suites.bench import Bench, DeviceGone
 from dmlcts.suites.checks import Checked
-from dmlcts.suites.drawing_seed import draw_no_local_constants
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judge import ConformanceFailure, Judge
 from dmlcts.suites.recording import item_record, publish
 from dmlcts.suites.runs import Run, key_of
 from dmlcts.suites.saying import complain
+from dmlcts.suites.seeding import draw_from_the_seed_alone
 from dmlcts.suites.settings import (
     DEFAULT_BACKEND,
     DEFAULT_RESULTS,
@@ -109,7 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options, and open the backend early where one was named."""
     config.addinivalue_line("markers", "checks(*clauses, data_types=()): the clauses that a test checks")
     profile = config.getoption("--profile")
-    draw_no_local_constants()
+    draw_from_the_seed_alone()
     hypothesis.settings.register_profile(
         "dmlcts",
         max_examples=_EXAMPLES[profile],

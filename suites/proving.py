@@ -20,11 +20,11 @@ from dmlcts.reports.killmatrix import document
 from dmlcts.specs import DmlctsError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.bench import Bench, DeviceGone
-from dmlcts.suites.drawing_seed import draw_no_local_constants
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judge import Judge, account
 from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.probes import Probe, probes
+from dmlcts.suites.seeding import draw_from_the_seed_alone
 from dmlcts.suites.sweeping.proving import sweep_mutant
 
 _HEAVY = ("test_more_workgroups_than_one_dispatch_takes",)
@@ -106,7 +106,7 @@ class _Progress:
 
 def load_hypothesis_profile() -> None:
     """The quick profile's settings for property-based tests; to be called before the test modules are imported."""
-    draw_no_local_constants()
+    draw_from_the_seed_alone()
     hypothesis.settings.register_profile(
         "dmlcts-proving", max_examples=_EXAMPLES, deadline=None, database=None, report_multiple_bugs=False,
         print_blob=False, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],

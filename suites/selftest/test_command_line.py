@@ -287,14 +287,16 @@ def test_examples_in_the_help_keep_their_lines(dmlcts: Callable[..., Any]) -> No
 
 
 def test_several_failures_and_whole_folders_are_replayed(folder: Path, dmlcts: Callable[..., Any]) -> None:
-    ran = dmlcts("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
+    ran = dmlcts("run", "--backend", "third.py:HalfUp", "--operator", "ROUND", "--data-type", "FLOAT32,FLOAT16",
+                 "--clause", "round.toward-infinity")  # fmt: skip
     assert ran.code == 1
     files = sorted(str(path.relative_to(folder)) for path in (folder / "results" / "failures").glob("*.yaml"))
-    assert len(files) > 1
+    assert len(files) == 2, "one fault is told once for each type"
     backend = ("--backend", "third.py:HalfUp", "--isolation", "none")
     two = dmlcts("replay", *files[:2], *backend)
     assert two.code == 1, two.err
-    assert two.out.count("ELEMENT_WISE_ROUND on FLOAT32: ") == 2
+    for data_type in ("FLOAT32", "FLOAT16"):
+        assert two.out.count(f"ELEMENT_WISE_ROUND on {data_type}: ") == 1
     for name in files[:2]:
         command = f"dmlcts replay {name} --backend third.py:HalfUp --isolation none\n"
         assert (f"== {name}\n" in two.out, command in two.out) == (True, True), two.out
@@ -384,12 +386,15 @@ def test_a_run_says_each_fault_once_and_more_or_less_of_it_when_asked(
     assert told.out.count("FAIL  round.toward-infinity (required)") == 1
     first = " ".join(told.out.split())
     assert ("first: input -0.5 gives 0.0 on FLOAT32 with RoundingMode TOWARD_INFINITY; "
-            "acceptable: -1.0 (0xbf800000) replay: results/failures/round.toward-infinity-") in first  # fmt: skip
+            "acceptable: -1.0 (0xbf800000) needs: TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO) "
+            "replay: results/failures/round.toward-infinity-") in first  # fmt: skip
     assert account not in told.out
     assert len(told.out.splitlines()) < 50, told.out
     assert quiet.out.lstrip().startswith("FAIL  round.toward-infinity (required)")
     assert quiet.out.splitlines()[-1].startswith("NOT CONFORMANT: ")
-    assert verbose.out.count(account) > 1
+    assert verbose.out.count(account) == 1
+    assert verbose.out.count("\n  needs        TOWARD_INFINITY (right with ") == 1
+    assert verbose.out.count("(round.toward-infinity, as told above)\n") > 1
     assert verbose.out.index(account) < verbose.out.rindex("[ROUND-FLOAT32"), "at once, not at the end"
     right = dmlcts("run", "--backend", "cpu", *ROUNDING, "--clause", "round.odd", "-q")
     assert (right.code, right.out) == (0, "CONFORMANT: 1 clause row holds (exit code 0)\n")

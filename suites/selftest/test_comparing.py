@@ -215,6 +215,7 @@ ACCOUNT = """ELEMENT_WISE_CLIP on INT8: input 0 gives 1
   acceptable   1 (0x01)
   got          0 (0x00)
   wrong        1 of 1 elements
+  needs        Min = 1.0 (right with an ordinary one)
   clause       clip.formula (required): text
                "got          not this"
   replay       dmlcts replay x"""

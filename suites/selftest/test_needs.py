@@ -277,6 +277,7 @@ def test_a_run_says_what_is_needed_wherever_it_tells_of_a_failure(tmp_path: Path
     assert ran.results is not None
     said = {failure["details"].get("needs") for failure in ran.results["failures"]}
     assert "input strides (right with a packed input)" in said
+    assert " needs: input strides (right with a packed input) replay: " in " ".join(ran.out.split())
     folder = tmp_path / "results"
     assert any("  needs  " in path.read_text(encoding="utf-8") for path in folder.glob("failures/*.yaml"))
     for name in ("results.html", "junit.xml"):

@@ -41,6 +41,14 @@ def test_the_smallest_case_stands_for_all_that_show_the_fault() -> None:
     assert sum(len(record.failures) for record in told) == 3
 
 
+def test_of_equal_cases_the_one_with_the_shortest_title_is_told() -> None:
+    """Not the one whose file happens to have the first name."""
+    for names in ("ab", "ba"):
+        near, far = (dataclasses.replace(one, file=f"{name}.yaml") for one, name in zip((ONE, TWO), names, strict=True))
+        for order in ([item("x", near), item("y", far)], [item("x", far), item("y", near)]):
+            assert {record.failures[0].title for record in told_once(order)} == {ONE.title}
+
+
 def test_what_differs_stays_apart() -> None:
     needing = dataclasses.replace(sized(ONE, 5), details={"needs": "41 elements (right with 40)"})
     alike = dataclasses.replace(sized(TWO, 4), details={"needs": "37 elements (right with 36)"})

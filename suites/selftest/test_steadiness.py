@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from dmlcts.reports.outcomes import Outcome
+from dmlcts.reports.records import ClauseTally, ItemRecord
+from dmlcts.reports.selecting import besides, within
 from dmlcts.specs import OperatorDesc, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.bench import Bench
@@ -25,6 +28,7 @@ from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.mutants.rare import OneElementInTenThousandAtRandom
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.mutants.state import AttributesMissingInTheCacheKey
+from dmlcts.suites.selftest.report_samples import failure
 from dmlcts.suites.selftest.test_judging import bench, case, clip, f32
 from dmlcts.suites.values import Values
 
@@ -146,6 +150,25 @@ def test_replay_counts() -> None:
     assert (passing.failed, passing.text.splitlines()[-1]) == (False, "wrong 0 of 5 times")
 
 
+def test_what_chance_decides_counts_whatever_was_selected() -> None:
+    """One execution that only other kernels spoil belongs to its own clause, as all else does: the control."""
+    wrong = replace(failure("input 5 gives 77", "0x05"), clause="execution.repeatable")
+    for clause, outcome, counts in (
+        ("execution.repeatable", Outcome.FAIL, True),
+        ("execution.repeatable", Outcome.WAIVED, False),
+        ("execution.independent", Outcome.FAIL, False),
+    ):
+        told = replace(wrong, clause=clause, outcome=outcome)
+        tally = ClauseTally(clause, told.operator, told.data_type, outcome, 1, 1, 1)
+        record = ItemRecord("a", outcome, 1.0, (tally,), (), (told,))
+        (seen,) = within([record], {"clauses": ["round.*"]})
+        assert (bool(seen.failures), bool(seen.tallies)) == (counts, counts)
+        assert bool(besides([record], {"clauses": ["round.*"]})) != counts
+    held = replace(tally, clause="execution.repeatable", outcome=Outcome.PASS, failures=0)
+    right = replace(record, outcome=Outcome.PASS, failures=(), tallies=(held,))
+    assert not within([right], {"clauses": ["round.*"]})[0].tallies, "what held of another clause gives no row"
+
+
 PLANTED = """
 from pathlib import Path
 
@@ -173,12 +196,12 @@ def test_a_run_on_a_nondeterministic_device_says_what_it_is(tmp_path: Path, dmlc
     assert "Flaky" not in ran.out + ran.err
     assert "0x7f" not in ran.out.replace("(0x7f", ""), "no representations of objects"
     results: dict[str, Any] = ran.results or {}
-    assert {failure["clause"] for failure in results["failures"]} == {"execution.repeatable"}
+    assert {told["clause"] for told in results["failures"]} == {"execution.repeatable"}
     assert {row["id"] for row in results["clauses"] if row["outcome"] == "fail"} == {"execution.repeatable"}
-    for failure in results["failures"]:
-        assert failure["details"]["again"].startswith("wrong 1 time of 9")
-        assert "input" in failure["details"]
-        assert " --repeat 100" in failure["replay"]
+    for told in results["failures"]:
+        assert told["details"]["again"].startswith("wrong 1 time of 9")
+        assert "input" in told["details"]
+        assert " --repeat 100" in told["replay"]
     once = dmlcts("replay", f"results/failures/{results['failures'][0]['file']}", *backend)
     assert (once.code, "try --repeat 100" in once.out) == (0, True), once.out
     often = dmlcts("replay", f"results/failures/{results['failures'][0]['file']}", *backend, "--repeat", "122")

@@ -1,0 +1,18 @@
+"""What is drawn follows from the seed alone, wherever and beside whatever it is drawn.
+
+Hypothesis mixes constants from the source of the modules that are loaded into what it draws, of those outside its
+list of installed packages. These are other ones in a process of pytest-xdist, in a checkout, with an implementation's
+own module beside them: the same seed would give other cases.
+"""
+
+from __future__ import annotations
+
+from hypothesis.internal.conjecture import providers
+
+
+def draw_from_the_seed_alone() -> None:
+    """Let Hypothesis take no constants from loaded modules, from now on; versions that take none need nothing."""
+    if hasattr(providers, "_get_local_constants"):
+        nothing = providers.Constants()
+        providers._get_local_constants = lambda: nothing  # there is no setting for it
+        providers.CONSTANTS_CACHE.cache.clear()
