@@ -404,6 +404,8 @@ def probe(
 @click.option("-n", "workers", type=click.IntRange(1), metavar="N", help="Processes (default: one a core).")
 @click.option("--part", type=click.Choice(["all", "mutants", "permitted"]), default="all", show_default=True)
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Only this implementation; repeatable.")
+@click.option("--pairs", "most_pairs", type=click.IntRange(0), metavar="N",
+              help="At most N pairs of permitted implementations, drawn from the seed (default: all, which take longest).")
 @click.option("--list", "listing", is_flag=True, help="List the catalogues and stop.")
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the proof as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write the kill matrix as a page.")
@@ -412,6 +414,7 @@ def selftest(
     workers: int | None,
     part: str,
     names: tuple[str, ...],
+    most_pairs: int | None,
     listing: bool,
     json_path: str | None,
     html_path: str | None,
@@ -436,7 +439,7 @@ def selftest(
         )
         return
     proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, complain,
-                          part=part, names=names)  # fmt: skip
+                          part=part, names=names, most_pairs=most_pairs)  # fmt: skip
     killmatrix.print_proof(proof, PlainConsole())
     if json_path is not None:
         writing.write_json(Path(json_path), proof)

@@ -345,7 +345,7 @@ def test_suspects_are_a_few_distinct_values() -> None:
 def test_acceptable_values_are_listed_or_named() -> None:
     operator = clip(FLOAT, Min=f32(np.nan))
     finding = only(judged(Device({5: 4}), case(operator, (1, 2, 5, 1, 2))))
-    assert details(finding)["acceptable"] == "3.0 (0x40400000) or 5.0 (0x40a00000) or any NaN"
+    assert details(finding)["acceptable"] == "3.0 (0x40400000) or any NaN"
     finding = only(judged(Device({5: 4}), case(clip(FLOAT), (1, 2, 5, 1, 2))))
     assert details(finding)["acceptable"] == "3.0 (0x40400000)"
     operator = threshold(FLOAT, Min=f32(-1), ScaleBias=ScaleBias(0, np.inf))
