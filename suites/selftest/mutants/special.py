@@ -124,7 +124,7 @@ class NanGivesInfinity(_Clamped):
 class NanPoisonsNeighbour(_Clamped):
     """The element after a NaN becomes NaN."""
 
-    clause = "clip.nan.input"
+    clause = "tensor.position"
 
     def strange(self, x: Array, y: Array) -> Array:
         return np.where(after(np.isnan(x)), np.nan, y)
@@ -133,7 +133,7 @@ class NanPoisonsNeighbour(_Clamped):
 class NanPoisonsTensor(_Clamped):
     """One NaN makes every element NaN."""
 
-    clause = "clip.nan.input"
+    clause = "tensor.position"
 
     def strange(self, x: Array, y: Array) -> Array:
         return np.full_like(y, np.nan) if np.isnan(x).any() else y
@@ -162,7 +162,7 @@ class RoundedSignallingNanIsInfinity(_Rounded):
 class RoundedNanPoisonsNeighbour(_Rounded):
     """ROUND makes the element after a NaN NaN."""
 
-    clause = "round.nan"
+    clause = "tensor.position"
 
     def strange(self, x: Array, y: Array) -> Array:
         return np.where(after(np.isnan(x)), np.nan, y)
