@@ -27,6 +27,16 @@ def _nearest(form: Format, value: Real) -> Real:
     return datum.value
 
 
+def _converted(form: Format, x: int) -> set[Fraction]:
+    """What an integer may become in a format: either number next to it, or itself; 2^64 is finite in each."""
+    found = set()
+    for pattern in form.neighbours(Datum(x < 0, Fraction(x))):
+        datum = form.decode(pattern)
+        assert datum is not None  # noqa: S101 - a neighbour of a number is none
+        found.add(datum.fraction)
+    return found
+
+
 class IntegerScaleBias:
     """``x * scale + bias`` on an integer type.
 
@@ -60,11 +70,10 @@ class IntegerScaleBias:
         """The exact x * scale + bias, and those of FLOAT32 and FLOAT64, separate and fused."""
         reals: set[Real] = {x * self.scale + self.bias}
         for form in (BINARY32, BINARY64):
-            operand = _nearest(form, Fraction(x))
-            assert isinstance(operand, Fraction)  # noqa: S101 - 2^64 is finite in either format
-            product = _nearest(form, operand * self.scale)
-            reals.add(_nearest(form, product + self.bias) if isinstance(product, Fraction) else product)
-            reals.add(_nearest(form, operand * self.scale + self.bias))
+            for operand in _converted(form, x):
+                product = _nearest(form, operand * self.scale)
+                reals.add(_nearest(form, product + self.bias) if isinstance(product, Fraction) else product)
+                reals.add(_nearest(form, operand * self.scale + self.bias))
         return reals
 
     def beyond(self, x: int) -> Iterable[tuple[int | float, frozenset[int]]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,14 +92,27 @@ def beyond(x: Array, scale_bias: ScaleBias) -> Iterator[tuple[Array, NDArray[np.
                     yield stored, above, below
 
 
+def _converted(x: Array, dtype: np.dtype[Any]) -> Alternatives:
+    """The floating-point numbers next to integers: the nearest, and the one on the integer's other side."""
+    nearest = x.astype(dtype)
+    wide = x.astype(np.int64 if np.issubdtype(x.dtype, np.signedinteger) else np.uint64)
+    upper, lower = wide >> wide.dtype.type(32), wide & wide.dtype.type((1 << 32) - 1)
+    # both differences are integers below 2^53, and so exact
+    excess = nearest.astype(np.float64) - upper.astype(np.float64) * 2.0**32 - lower.astype(np.float64)
+    infinity = dtype.type(np.inf)
+    other = np.where(excess > 0, np.nextafter(nearest, -infinity), np.nextafter(nearest, infinity))
+    return distinct([nearest, np.where(excess == 0, nearest, other)])
+
+
 def _in_floating_point(x: Array, scale_bias: ScaleBias) -> Iterator[NDArray[np.float64]]:
     """X * scale + bias separate and fused, in FLOAT32 and in FLOAT64; each as FLOAT64."""
     scale, bias = np.asarray(scale_bias.scale), np.asarray(scale_bias.bias)
-    single, double = x.astype(np.float32), x.astype(np.float64)
-    yield np.asarray(single * scale + bias).astype(np.float64)
-    yield fused_multiply_add(single, scale, bias, np.dtype(np.float32)).astype(np.float64)
-    yield double * np.float64(scale) + np.float64(bias)
-    yield fused_multiply_add_float64(double, scale_bias.scale, scale_bias.bias)
+    for single in _converted(x, np.dtype(np.float32)):
+        yield np.asarray(single * scale + bias).astype(np.float64)
+        yield fused_multiply_add(single, scale, bias, np.dtype(np.float32)).astype(np.float64)
+    for double in _converted(x, np.dtype(np.float64)):
+        yield double * np.float64(scale) + np.float64(bias)
+        yield fused_multiply_add_float64(double, scale_bias.scale, scale_bias.bias)
 
 
 def _step_by_step(x: Array, scale: Fraction, bias: Fraction) -> Alternatives:
