@@ -196,7 +196,7 @@ def test_a_run_on_a_nondeterministic_device_says_what_it_is(tmp_path: Path, dmlc
     assert "Flaky" not in ran.out + ran.err
     assert "0x7f" not in ran.out.replace("(0x7f", ""), "no representations of objects"
     results: dict[str, Any] = ran.results or {}
-    # where chance strikes while several kernels live, and again when they are tried together, a neighbour may look guilty
+    # where chance strikes while several kernels live, and again when they are tried, a neighbour may look guilty
     state = {"execution.repeatable", "execution.independent"}
     assert "execution.repeatable" in {told["clause"] for told in results["failures"]} <= state
     assert "execution.repeatable" in {row["id"] for row in results["clauses"] if row["outcome"] == "fail"} <= state
