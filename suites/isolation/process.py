@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import os
 import queue
@@ -24,6 +23,7 @@ _CHUNK = 1 << 16
 _MOST_LINES = 16
 _FATAL = ("Fatal Python error", "Windows fatal exception")
 _MOST_SAID = 4096
+_MOST_KEPT = 1 << 18  # bytes of standard error
 _GRACE_SECONDS = 2.0
 _LOOK_SECONDS = 0.2  # how often a pipe that somebody else may hold open is left, to see whether the worker is there
 
@@ -98,7 +98,7 @@ class _LastWords:
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._kept: collections.deque[bytes] = collections.deque(maxlen=64)
+        self._kept = bytearray()  # counted in bytes: a slow writer's words come one by one
         self._over = threading.Event()
         self._changed = threading.Condition()
         self._looks = 0  # how often nothing was there
@@ -114,7 +114,9 @@ class _LastWords:
                 chunk = os.read(descriptor, 4096)
                 if not chunk:
                     break
-                self._kept.append(chunk)
+                self._kept += chunk
+                if len(self._kept) > 2 * _MOST_KEPT:
+                    del self._kept[:-_MOST_KEPT]
             else:
                 with self._changed:
                     self._looks += 1
@@ -129,7 +131,7 @@ class _LastWords:
         with self._changed:
             enough = self._looks + 2  # the first may have begun before the worker's end
             self._changed.wait_for(lambda: self._ended or self._looks >= enough, _GRACE_SECONDS)
-        said = b"".join(list(self._kept)).decode("utf-8", "replace")
+        said = bytes(self._kept[-_MOST_KEPT:]).decode("utf-8", "replace")
         printable = "".join(char if char.isprintable() or char == "\n" else "?" for char in said)
         return _telling(printable.strip().splitlines())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import resource
 import socket
 import subprocess
@@ -18,16 +17,12 @@ from dmlcts.specs import UsageError
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.sweeping.schedulers import check_scheduler
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("distributed") is None, reason="needs distributed (the extra `cluster`)"
-)
+msgpack = pytest.importorskip("msgpack", reason="needs distributed (the extra `cluster`)")
 SECONDS = 2.0
 
 
 def greeting(**changes: object) -> bytes:
     """What a scheduler says first, with members changed."""
-    import msgpack
-
     said = {"compression": None, "python": [3, 11, 7], "pickle-protocol": 5, **changes}
     frame = msgpack.packb({key: value for key, value in said.items() if value != "left out"})
     body = (1).to_bytes(8, "little") + len(frame).to_bytes(8, "little") + frame

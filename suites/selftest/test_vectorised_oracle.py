@@ -214,10 +214,11 @@ def test_identity_leaves_every_integer_as_it_is(data_type: DataType) -> None:
 
 def test_beyond_the_precision_of_a_float_both_roundings_are_accepted() -> None:
     x = (1 << 24) + 1
-    assert scaled(DataType.INT32, x, 1, 2) == {x + 2, x + 1}  # FLOAT32 takes x for 2^24
+    assert scaled(DataType.INT32, x, 1, 2) == {x + 2, x + 1, x + 3}  # FLOAT32 takes x for 2^24 or 2^24 + 2
     x = (1 << 53) + 1
-    assert scaled(DataType.INT64, x, 1, 4) == {x + 4, x + 3, x - 1}  # FLOAT64 has even numbers, FLOAT32 loses the 4
-    assert scaled(DataType.INT64, x, -1, 0) == {-x, 1 - x}
+    # FLOAT64 has even numbers; FLOAT32 takes x for 2^53 or 2^53 + 2^30, and loses the 4
+    assert scaled(DataType.INT64, x, 1, 4) == {x + 4, x + 3, x + 5, x - 1, x - 1 + (1 << 30)}
+    assert scaled(DataType.INT64, x, -1, 0) == {-x, 1 - x, -1 - x, 1 - x - (1 << 30)}
 
 
 def test_fractions_go_to_either_neighbour() -> None:
