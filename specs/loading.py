@@ -70,7 +70,7 @@ def _read_files(files: Iterable[TableFile]) -> _Batch:
     for file in files:
         digests[file.digest_name] = hashlib.sha256(file.data).hexdigest()
         try:
-            loaded.append(_fit(read_yaml(decode(file.data, file.name), file.name)))
+            loaded.append(fit(read_yaml(decode(file.data, file.name), file.name)))
         except TableError as error:
             unread += error.faults
     faults = tuple(fault for item in loaded for fault in own_faults(item))
@@ -82,7 +82,7 @@ def _builtin_batch() -> _Batch:
     return _read_files(builtin_files())
 
 
-def _fit(document: Document) -> Loaded[AnyTable]:
+def fit(document: Document) -> Loaded[AnyTable]:
     """Fit a document to the model that its ``format`` names, or raise :class:`TableError`."""
     known = ", ".join(MODELS)
     value = document.value

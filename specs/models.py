@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dmlcts.specs.checks import OwnCheck, SharedCheck
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.levels import FeatureLevel
 
@@ -60,6 +61,10 @@ class Clause(Model):
     """One checkable statement."""
 
     id: ClauseId
+    check: OwnCheck | SharedCheck = Field(description="what the suite checks it with")
+    when: dict[Identifier, Identifier] = Field(
+        default_factory=dict, description="enumeration attributes with the enumerators that it is about; else all"
+    )
     text: Text = Field(description="the statement, in our words")
     obligation: Obligation
     subject: Literal[
@@ -71,7 +76,9 @@ class Clause(Model):
     data_types: Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...] = (
         Field("all", description="the listed types it is about; `unlisted`: those in no support row")
     )
-    level: LevelName | None = Field(None, description="the support table it states; obliged from there on")
+    level: LevelName | None = Field(
+        None, description="for `check: support.level`: the support table it states; obliged from there on"
+    )
     latitude: tuple[LatitudeName, ...] = Field((), description="named latitudes that apply")
     permitted: tuple[Text, ...] = Field((), description="for `unspecified`: the outcomes that are permitted")
     disagreements: tuple[Disagreement, ...] = ()
@@ -168,6 +175,23 @@ class OperatorTable(Model):
     def prefix(self) -> str:
         """What the operator's clause ids begin with: ``clip`` for ELEMENT_WISE_CLIP."""
         return self.short_name.lower().replace("_", "-")
+
+    def checked_by(self, check: OwnCheck) -> tuple[Clause, ...]:
+        """The operator's own clauses that ``check`` checks, in the table's order."""
+        return tuple(clause for clause in self.clauses if clause.check == check)
+
+    def clause_of(self, *checks: OwnCheck, **enumerators: object) -> str | None:
+        """The id of the clause that the first of ``checks`` which the table knows checks, or ``None``.
+
+        Args:
+            checks: what checks it, in order of preference.
+            enumerators: attributes of a description; a clause that is about other enumerators is passed over.
+        """
+        for check in checks:
+            for clause in self.checked_by(check):
+                if all(enumerators.get(name, wanted) == wanted for name, wanted in clause.when.items()):
+                    return clause.id
+        return None
 
     @cached_property
     def data_types(self) -> tuple[DataType, ...]:

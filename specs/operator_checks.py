@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from dmlcts.specs.checks import OWN
 from dmlcts.specs.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.errors import Fault, FormulaError
 from dmlcts.specs.formula import parse
@@ -38,8 +39,33 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                     cause = f"no support table lists {name}, so the clause says nothing about it"
                     yield document.fault((*path, "data_types", item), cause, closest(name, listed))
         yield from clause_faults(document, path, clause)
+    yield from _check_faults(loaded)
     for index, example in enumerate(table.examples):
         yield from _example_faults(loaded, ("examples", index), example)
+
+
+def _check_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
+    """What checks the clauses: each of them something, and no two the same under the same circumstances."""
+    document, table = loaded.document, loaded.table
+    enumerations = {item.name: item.enumerators for item in table.attributes if item.type == "ENUM"}
+    first: dict[object, str] = {}
+    for index, clause in enumerate(table.clauses):
+        path: KeyPath = ("clauses", index)
+        if clause.check not in OWN:
+            cause = f"{clause.check!r} checks a clause of the shared rules, and this one is an operator's"
+            yield document.fault((*path, "check"), cause, closest(clause.check, OWN))
+        for name, enumerator in clause.when.items():
+            if name not in enumerations:
+                cause = f"the operator has no enumeration {name!r}"
+                yield document.fault((*path, "when", name), cause, closest(name, enumerations), at_key=True)
+            elif enumerations[name] and enumerator not in enumerations[name]:
+                cause = f"{name} has no enumerator {enumerator!r}"
+                yield document.fault((*path, "when", name), cause, closest(enumerator, enumerations[name]))
+        key = (clause.check, clause.level, *sorted(clause.when.items()))
+        if key in first:
+            cause = f"{clause.check!r} checks {first[key]} already, and would not look at {clause.id}"
+            yield document.fault((*path, "check"), cause, "join the two clauses, or tell them apart by `when:`")
+        first.setdefault(key, clause.id)
 
 
 def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:

@@ -17,7 +17,7 @@ from dmlcts.suites.values import Values
 IN_PLACE = Placement(in_place=True)
 
 
-@checks("{op}.in-place")
+@checks("in-place")
 def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> None:
     """Every kind of value, for a few attribute sets, with the output bound to the input's region."""
     clause = subject.clause("in-place")
@@ -28,7 +28,7 @@ def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> Non
     )  # fmt: skip
 
 
-@checks("{op}.in-place")
+@checks("in-place")
 def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> None:
     """Packed, padded and permuted tensors of every rank, in place."""
     clause = subject.clause("in-place")
@@ -45,7 +45,7 @@ def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> 
     judge.all(cases)
 
 
-@checks("{op}.in-place")
+@checks("in-place")
 @given(data=st.data())
 def test_drawn_in_place(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any layout, attributes, values and offset, in place."""
@@ -53,7 +53,7 @@ def test_drawn_in_place(subject: Subject, judge: Judge, data: st.DataObject) -> 
     judge(data.draw(drawn, label="case"))
 
 
-@checks("{op}.in-place")
+@checks("in-place")
 def test_in_place_equals_out_of_place(subject: Subject, judge: Judge) -> None:
     """Without an oracle: a large tensor gives the same in place and out of place."""
     count = 300_007 if subject.thorough else 70_001

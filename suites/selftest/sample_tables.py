@@ -55,6 +55,8 @@ formula: max(Low, ceil(x) if Mode == UP else floor(x))
 
 clauses:
   - id: sample.first
+    check: values
+    when: {{Mode: UP}}
     text: It is so.
     obligation: required
     subject: formula
@@ -64,6 +66,7 @@ clauses:
     disagreements:
       - {{source: page, says: it is not}}
   - id: sample.second
+    check: support.level
     text: It may be so.
     obligation: unspecified
     subject: formula
@@ -84,9 +87,12 @@ title: More rules
 {SOURCES}
 limits:
   sample_max: 8
-
+"""
+SHARED = f"""\
+{RULES}
 clauses:
-  - id: more.first
+  - id: tensor.position
+    check: tensor.position
     text: It is so.
     obligation: required
     subject: layout

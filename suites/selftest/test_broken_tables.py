@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dmlcts.specs import TableError
-from dmlcts.specs.loading import load_tables
-from dmlcts.suites.selftest.sample_tables import GOOD, OPERATOR, marked, written
+from dmlcts.specs import Fault, TableError
+from dmlcts.specs.loading import fit, load_tables
+from dmlcts.specs.table_checks import own_faults
+from dmlcts.specs.yaml_source import read_yaml
+from dmlcts.suites.selftest.sample_tables import GOOD, OPERATOR, SHARED, marked, written
 
 CLAUSE_END = "    permitted: [so, otherwise]"
 FORMULA = "formula: max(Low, ceil(x) if Mode == UP else floor(x))"
@@ -224,15 +226,39 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     "rank zero": ("operator", {"[1, 8]": "§[0, 8]"}, "write 1 or more"),
     # the clauses
     "clause twice": ("operator", {"id: sample.second": "id: §sample.first"}, "sample.first stands twice"),
-    "clause of another table": (
-        "rules",
-        {"id: more.first": "id: §clip.formula"},
-        "specs/operators/clip.yaml:",
-    ),
     "clause of another prefix": (
         "operator",
         {"id: sample.second": "id: §simple.second"},
         "write sample.second",
+    ),
+    "clause that nothing checks": (
+        "operator",
+        {"  - id: sample.first": "  - §id: sample.first", "    check: values\n": ""},
+        "`check` is missing in clauses[0]",
+    ),
+    "unknown check": ("operator", {"check: values": "check: §valuse"}, "did you mean values?"),
+    "check of the shared rules": (
+        "operator",
+        {"check: values": "check: §tensor.position"},
+        "checks a clause of the shared rules",
+    ),
+    "checked twice": (
+        "operator",
+        {"    when: {Mode: UP}\n": "", "  - id: sample.second\n    check: support.level": "  - id: sample.second\n"
+         "    check: §values", '    level: "3.0"\n': ""},
+        "checks sample.first already",
+    ),
+    "when of no enumeration": ("operator", {"when: {Mode: UP}": "when: {§Mood: UP}"}, "'Mood'; use Mode"),
+    "when of no enumerator": ("operator", {"when: {Mode: UP}": "when: {Mode: §LEFT}"}, "no enumerator 'LEFT'"),
+    "level clause without a level": (
+        "operator",
+        {"check: support.level": "check: §support.level", '    level: "3.0"\n': ""},
+        "states no level",
+    ),
+    "level of another check": (
+        "operator",
+        {"check: support.level": "check: values", '    level: "3.0"': '    §level: "3.0"'},
+        "`check: support.level`",
     ),
     "unknown quotation": (
         "operator",
@@ -254,7 +280,6 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         {"    source: page\n    attr": "    source: §pages\n    attr"},
         "'pages'",
     ),
-    "unknown source of a shared rule": ("rules", {"sources: [page]": "sources: [§pages]"}, "'pages'"),
     "unknown source of a latitude": ("latitude", {"source: page": "source: §pages"}, "'pages'"),
     "unknown source of a cast": (
         "casts",
@@ -267,11 +292,6 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         "stands twice",
     ),
     "unknown latitude": ("operator", {"[zero-sign]": "[§zero-sing]"}, "did you mean zero-sign?"),
-    "unknown latitude of a shared rule": (
-        "rules",
-        {"[subnormals]": "[§subnormal]"},
-        "did you mean subnormals?",
-    ),
     "nothing permitted": (
         "operator",
         {"  - id: sample.second": "  - §id: sample.second", CLAUSE_END: ""},
@@ -290,17 +310,11 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         },
         "neither quotation nor sources",
     ),
-    "no evidence of a shared rule": (
-        "rules",
-        {"  - id: more": "  - §id: more", "    sources: [page]\n": ""},
-        "neither quotation",
-    ),
     "level without support table": (
         "operator",
         {'    level: "3.0"': '    level: §"2.1"'},
         "no support table for level 2.1",
     ),
-    "level of a shared rule": ("rules", {"    subject": '    §level: "3.0"\n    subject'}, "only operators"),
     "type without support": (
         "operator",
         {"data_types: [INT8]": "data_types: [INT8, §INT16]"},
@@ -323,7 +337,7 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         {"{Low: -1.0, M": "{Low: -1.0, §ScaleBias: 1.0, M"},
         "cannot set",
     ),
-    "example of no enumerator": ("operator", {"Mode: UP}": "Mode: §LEFT}"}, "no enumerator 'LEFT'"),
+    "example of no enumerator": ("operator", {", Mode: UP}": ", Mode: §LEFT}"}, "no enumerator 'LEFT'"),
     "example with text": ("operator", {"Low: -1.0": "Low: §UP"}, "write a number"),
     "example without attribute": ("operator", {"{Low: -1.0, Mode: UP}": "§{Low: -1.0}"}, "does not set Mode"),
     "unequal lengths": ("operator", {"outputs: [2, 3]": "outputs: §[2]"}, "1 outputs for 2 inputs"),
@@ -384,3 +398,50 @@ def test_a_broken_table_is_refused_at_its_place(name: str, tmp_path: Path) -> No
     assert fault.cause
     assert fault.mend
     assert str(caught.value) == str(fault) == f"{path}:{line}:{column}: {fault.cause}; {fault.mend}"
+
+
+SHARED_BROKEN: dict[str, tuple[dict[str, str], str]] = {
+    "unknown source": ({"sources: [page]": "sources: [§pages]"}, "'pages'"),
+    "no evidence": ({"  - id: tensor": "  - §id: tensor", "    sources: [page]\n": ""}, "neither quotation"),
+    "a level": ({"    subject": '    §level: "3.0"\n    subject'}, "does not look at"),
+    "when": ({"    subject": "    §when: {Mode: UP}\n    subject"}, "only operators"),
+    "unknown check": ({"check: tensor.position": "check: §tensor.positron"}, "did you mean tensor.position?"),
+    "check of an operator": ({"check: tensor.position": "check: §values"}, "checks clauses of operators"),
+    "id that is not checked": ({"id: tensor.position": "id: tensor.place", "check: t": "check: §t"}, "of that id"),
+}
+
+
+@pytest.mark.parametrize("name", SHARED_BROKEN)
+def test_a_broken_shared_clause_is_refused_at_its_place(name: str) -> None:
+    """Looked at alone: together with the built-in rules each of its clauses would stand twice."""
+    changes, words = SHARED_BROKEN[name]
+    text = SHARED
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    text, line, column = marked(text)
+    (fault,) = faults_of(text)
+    assert (fault.line, fault.column) == (line, column)
+    assert words in str(fault)
+
+
+def test_a_shared_clause_is_accepted_as_it_is() -> None:
+    assert faults_of(SHARED) == []
+
+
+def test_an_unknown_latitude_of_a_shared_rule_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, SHARED.replace("[subnormals]", "[subnormal]"))
+    with pytest.raises(TableError) as caught:
+        load_tables(path)
+    causes = [str(fault) for fault in caught.value.faults]
+    assert any("did you mean subnormals?" in cause for cause in causes)
+    assert any("the clause id tensor.position stands twice, first in specs/shared/tensors.yaml:" in cause
+               for cause in causes)  # fmt: skip
+
+
+def faults_of(text: str) -> list[Fault]:
+    """What is wrong with a table, looked at by itself."""
+    try:
+        return list(own_faults(fit(read_yaml(text, "table.yaml"))))
+    except TableError as error:
+        return list(error.faults)

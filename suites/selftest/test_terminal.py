@@ -45,6 +45,7 @@ def operator(short: str, types: tuple[Any, ...]) -> OperatorTable:
         clauses=(
             Clause(
                 id=f"{prefix}.formula",
+                check="values",
                 text="It computes.",
                 obligation="required",
                 subject="formula",
@@ -52,6 +53,7 @@ def operator(short: str, types: tuple[Any, ...]) -> OperatorTable:
             ),
             Clause(
                 id=f"{prefix}.same",
+                check="idempotent",
                 text="It stays.",
                 obligation="implied",
                 subject="formula",
@@ -59,6 +61,7 @@ def operator(short: str, types: tuple[Any, ...]) -> OperatorTable:
             ),
             Clause(
                 id=f"{prefix}.unlisted",
+                check="support.unlisted",
                 text="It refuses.",
                 obligation="required",
                 subject="descriptions",
@@ -67,6 +70,7 @@ def operator(short: str, types: tuple[Any, ...]) -> OperatorTable:
             ),
             Clause(
                 id=f"{prefix}.nan",
+                check="nan.input",
                 text="Silence.",
                 obligation="unspecified",
                 subject="formula",
@@ -85,8 +89,8 @@ TABLES = tables_of(operator("CLIP", TYPES), operator("ROUND", FLOATS))
 
 def ordered() -> Tables:
     clip = operator("CLIP", TYPES)
-    words = {"id": "clip.ordered", "text": "It keeps order.", "obligation": "implied", "subject": "properties"}
-    clause = Clause.model_validate({**words, "sources": ("page",)})
+    words = {"id": "clip.ordered", "check": "monotone", "text": "It keeps order."}
+    clause = Clause.model_validate({**words, "obligation": "implied", "subject": "properties", "sources": ("page",)})
     return tables_of(clip.model_copy(update={"clauses": (*clip.clauses, clause)}), operator("ROUND", FLOATS))
 
 
