@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 
 from dmlcts.specs.checks import OWN
 from dmlcts.specs.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.errors import Fault, FormulaError
-from dmlcts.specs.formula import parse
+from dmlcts.specs.formula import multiply_add, parse
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.mends import closest
 from dmlcts.specs.models import Example, OperatorTable, SupportTable
@@ -96,22 +97,17 @@ def _formula_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     document, table = loaded.document, loaded.table
     enumerations = {item.name: item.enumerators for item in table.attributes if item.type == "ENUM"}
     names = ("x", *table.float_attributes)
-    yield from _one_formula(document, ("formula",), table.formula, names, enumerations)
+    yield from _faults_of(document, ("formula",), lambda: parse(table.formula, names, enumerations))
     for index, attribute in enumerate(table.attributes):
         if attribute.formula is not None:
             path = ("attributes", index, "formula")
-            yield from _one_formula(document, path, attribute.formula, ("x", "scale", "bias"), {})
+            yield from _faults_of(document, path, functools.partial(multiply_add, attribute.formula))
 
 
-def _one_formula(
-    document: Document,
-    path: KeyPath,
-    text: str,
-    names: Sequence[str],
-    enumerations: Mapping[str, Sequence[str]],
-) -> Iterator[Fault]:
+def _faults_of(document: Document, path: KeyPath, parsed: Callable[[], object]) -> Iterator[Fault]:
+    """The fault of the formula at ``path``, if parsing it raises one."""
     try:
-        parse(text, names, enumerations)
+        parsed()
     except FormulaError as error:
         # Only there does a character of the formula stand in the file at the same distance.
         offset = error.offset if path in document.plain else 0

@@ -37,7 +37,8 @@ def own_faults(loaded: Loaded[Any]) -> Iterator[Fault]:
         case RulesTable():
             yield from _rules_faults(Loaded(document, table))
         case LatitudeTable():
-            pass  # its names are compared with those of the other tables
+            names = [latitude.name for latitude in table.latitudes]
+            yield from repeated(document, ("latitudes",), names, "latitude", "name")
         case CastsTable():
             targets = [rule.target for rule in table.casts]
             yield from repeated(document, ("casts",), targets, "cast to", "target")

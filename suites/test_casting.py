@@ -171,6 +171,8 @@ def _characterise_bounds(subject: Subject, judge: Judge, clause: str, bounds: It
             if run is None:
                 return
             oracle, casts = adopted_oracle(judge.bench, case, run)
+            if name not in casts:
+                continue  # the table leaves nothing open: what it becomes was judged
             behaviour, example = _adopted(bound, casts[name], subject.data_type), f"acts as {casts[name]}"
             if oracle.judge(run.x, run.output).size:  # accepted all the same: no single bound does this
                 behaviour = f"acts in a wider type, stored {_stored(bound, int(run.output[0]), subject.data_type)}"

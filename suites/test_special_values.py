@@ -145,7 +145,7 @@ def test_subnormals_are_characterised(subject: Subject, judge: Judge) -> None:
 
 def _strict(judge: Judge, case: Case) -> VectorOracle:
     oracle = judge.bench.oracle(case.operator)
-    return VectorOracle(oracle.table, judge.bench.tables.formula(oracle.table), case.operator, strict=True)
+    return VectorOracle(oracle.law, case.operator, strict=True)
 
 
 def _attributes(attributes: dict[str, Any]) -> str:

@@ -104,10 +104,11 @@ format: dmlcts/latitude/1
 title: More latitude
 {SOURCES}
 latitudes:
-  - name: sample-latitude
+  - name: zero-sign
     text: Either.
     permitted: [one, another]
     strict: one
+    kept_when_strict: false
     source: page
 """
 CASTS = f"""\
@@ -137,11 +138,13 @@ feature_levels:
 GOOD = {
     "operator": OPERATOR,
     "rules": RULES,
-    "latitude": LATITUDE,
-    "casts": CASTS,
     "data-types": DATA_TYPES,
     "feature-levels": FEATURE_LEVELS,
 }
+
+"""A good table of each format that joins the built-in ones."""
+ALONE = {"latitude": LATITUDE, "casts": CASTS, "shared rules": SHARED}
+"""Good tables that do not: each name of theirs stands in a built-in one, and may stand but once."""
 
 
 def marked(text: str) -> tuple[str, int, int]:

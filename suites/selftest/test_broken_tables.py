@@ -10,7 +10,7 @@ from dmlcts.specs import Fault, TableError
 from dmlcts.specs.loading import fit, load_tables
 from dmlcts.specs.table_checks import own_faults
 from dmlcts.specs.yaml_source import read_yaml
-from dmlcts.suites.selftest.sample_tables import GOOD, OPERATOR, SHARED, marked, written
+from dmlcts.suites.selftest.sample_tables import ALONE, GOOD, OPERATOR, marked, written
 
 CLAUSE_END = "    permitted: [so, otherwise]"
 FORMULA = "formula: max(Low, ceil(x) if Mode == UP else floor(x))"
@@ -130,7 +130,7 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     ),
     "undefined name in a block": ("operator", {FORMULA: "formula: §>-\n  max(Low, y)"}, "undefined name 'y'"),
     "undefined name in quotes": ("operator", {FORMULA: 'formula: §"max(Low, y)"'}, "undefined name 'y'"),
-    "undefined function": ("operator", {FORMULA: "formula: max(Low, §sqrt(x))"}, "undefined function 'sqrt'"),
+    "undefined function": ("operator", {FORMULA: "formula: max(Low, §root(x))"}, "undefined function 'root'"),
     "undefined enumerator": ("operator", {"Mode == UP else": "§Mode == LEFT else"}, "no enumerator 'LEFT'"),
     "wrong count of arguments": ("operator", {FORMULA: "formula: §max(x)"}, "give it 2"),
     "formula that is none": ("operator", {FORMULA: "formula: §import os"}, "cannot be parsed"),
@@ -354,11 +354,6 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     ),
     "code of another table": ("operator", {"code: 900": "code: §8"}, "the operator code 8 stands twice"),
     "limit of another table": ("rules", {"sample_max": "§rank_max"}, "the limit rank_max stands twice"),
-    "latitude of another table": (
-        "latitude",
-        {"sample-latitude": "§zero-sign"},
-        "the latitude zero-sign stands twice",
-    ),
     "cast twice": ("casts", {"target: FLOAT32": "target: §FLOAT16"}, "'FLOAT16' stands twice"),
     "wrong enumerator of a type": ("data-types", {"value: 8": "value: §9"}, "write 8"),
     "wrong size of a type": ("data-types", {"size_in_bytes: 1": "size_in_bytes: §2"}, "write 1"),
@@ -377,6 +372,49 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         {'"2.0", value: 0x2000': '§"1.0", value: 0x1000'},
         "stands twice",
     ),
+    "unknown source of a shared rule": ("shared rules", {"sources: [page]": "sources: [§pages]"}, "'pages'"),
+    "no evidence of a shared rule": (
+        "shared rules",
+        {"  - id: tensor": "  - §id: tensor", "    sources: [page]\n": ""},
+        "neither quotation",
+    ),
+    "a level of a shared rule": (
+        "shared rules",
+        {"    subject": '    §level: "3.0"\n    subject'},
+        "does not look at",
+    ),
+    "when of a shared rule": ("shared rules", {"    subject": "    §when: {Mode: UP}\n    subject"}, "only operators"),
+    "unknown check of a shared rule": (
+        "shared rules",
+        {"check: tensor.position": "check: §tensor.positron"},
+        "did you mean tensor.position?",
+    ),
+    "check of an operator of a shared rule": (
+        "shared rules",
+        {"check: tensor.position": "check: §values"},
+        "checks clauses of operators",
+    ),
+    "id that is not checked of a shared rule": (
+        "shared rules",
+        {"id: tensor.position": "id: tensor.place", "check: t": "check: §t"},
+        "of that id",
+    ),
+    "unknown latitude of a shared rule": (
+        "shared rules",
+        {"[subnormals]": "[§subnormal]"},
+        "did you mean subnormals?",
+    ),
+    "latitude that no oracle applies": (
+        "latitude",
+        {"name: zero-sign": "name: §zero-sing"},
+        "did you mean zero-sign?",
+    ),
+    "latitude twice": (
+        "latitude",
+        {"latitudes:\n": "latitudes:\n  - {name: zero-sign, text: a, permitted: [b], strict: c, "
+         "kept_when_strict: true, source: page}\n", "  - name: zero-sign": "  - name: §zero-sign"},
+        "'zero-sign' stands twice",
+    ),
     "a trap of YAML": ("operator", {"so, otherwise": "so, §nan"}, ".nan"),
 }
 
@@ -384,11 +422,16 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_table_is_refused_at_its_place(name: str, tmp_path: Path) -> None:
     kind, changes, words = BROKEN[name]
-    text = GOOD[kind]
+    text = {**GOOD, **ALONE}[kind]
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)
     text, line, column = marked(text)
+    if kind in ALONE:
+        (fault,) = faults_of(text)
+        assert (fault.line, fault.column) == (line, column)
+        assert words in str(fault)
+        return
     path = written(tmp_path, text)
     with pytest.raises(TableError) as caught:
         load_tables(path)
@@ -400,43 +443,18 @@ def test_a_broken_table_is_refused_at_its_place(name: str, tmp_path: Path) -> No
     assert str(caught.value) == str(fault) == f"{path}:{line}:{column}: {fault.cause}; {fault.mend}"
 
 
-SHARED_BROKEN: dict[str, tuple[dict[str, str], str]] = {
-    "unknown source": ({"sources: [page]": "sources: [§pages]"}, "'pages'"),
-    "no evidence": ({"  - id: tensor": "  - §id: tensor", "    sources: [page]\n": ""}, "neither quotation"),
-    "a level": ({"    subject": '    §level: "3.0"\n    subject'}, "does not look at"),
-    "when": ({"    subject": "    §when: {Mode: UP}\n    subject"}, "only operators"),
-    "unknown check": ({"check: tensor.position": "check: §tensor.positron"}, "did you mean tensor.position?"),
-    "check of an operator": ({"check: tensor.position": "check: §values"}, "checks clauses of operators"),
-    "id that is not checked": ({"id: tensor.position": "id: tensor.place", "check: t": "check: §t"}, "of that id"),
-}
+@pytest.mark.parametrize("kind", ALONE)
+def test_a_table_that_stands_alone_is_accepted_as_it_is(kind: str) -> None:
+    assert faults_of(ALONE[kind]) == []
 
 
-@pytest.mark.parametrize("name", SHARED_BROKEN)
-def test_a_broken_shared_clause_is_refused_at_its_place(name: str) -> None:
-    """Looked at alone: together with the built-in rules each of its clauses would stand twice."""
-    changes, words = SHARED_BROKEN[name]
-    text = SHARED
-    for old, new in changes.items():
-        assert old in text
-        text = text.replace(old, new)
-    text, line, column = marked(text)
-    (fault,) = faults_of(text)
-    assert (fault.line, fault.column) == (line, column)
-    assert words in str(fault)
-
-
-def test_a_shared_clause_is_accepted_as_it_is() -> None:
-    assert faults_of(SHARED) == []
-
-
-def test_an_unknown_latitude_of_a_shared_rule_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, SHARED.replace("[subnormals]", "[subnormal]"))
-    with pytest.raises(TableError) as caught:
-        load_tables(path)
-    causes = [str(fault) for fault in caught.value.faults]
-    assert any("did you mean subnormals?" in cause for cause in causes)
-    assert any("the clause id tensor.position stands twice, first in specs/shared/tensors.yaml:" in cause
-               for cause in causes)  # fmt: skip
+def test_a_name_that_only_one_table_may_have_is_refused_in_another(tmp_path: Path) -> None:
+    for kind, words in (("latitude", "the latitude zero-sign stands twice, first in specs/shared/latitude.yaml:"),
+                        ("casts", "the cast to FLOAT16 stands twice, first in specs/shared/casts.yaml:"),
+                        ("shared rules", "the clause id tensor.position stands twice, first in specs/shared/tensors")):
+        with pytest.raises(TableError) as caught:
+            load_tables(written(tmp_path, ALONE[kind]))
+        assert words in str(caught.value)
 
 
 def faults_of(text: str) -> list[Fault]:
