@@ -87,10 +87,10 @@ def _support_faults(
             if support.level not in levels:
                 cause = f"no table of feature levels lists {support.level}"
                 yield document.fault(("support", index, "level"), cause, closest(support.level, levels))
-            for row_index, row in enumerate(support.rows):
-                for item, name in enumerate(row.data_types):
+            for variable, names in support.types.items():
+                for item, name in enumerate(names):
                     if name not in types:
-                        where: KeyPath = ("support", index, "rows", row_index, "data_types", item)
+                        where: KeyPath = ("support", index, "types", variable, item)
                         yield document.fault(where, f"no table of data types lists {name}", closest(name, types))
 
 

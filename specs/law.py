@@ -13,7 +13,7 @@ from functools import cached_property
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.formula import Expression, MultiplyAdd
 from dmlcts.specs.latitudes import LatitudeName, Latitudes
-from dmlcts.specs.models import CastRule, Clause, Latitude, OperatorTable
+from dmlcts.specs.models import CastRule, Clause, Latitude, OperatorTable, Tolerance
 
 CastTarget = str
 """A row of the table of casts: "integer", "FLOAT16" or "FLOAT32"."""
@@ -51,6 +51,13 @@ class Law:
     def cast_to(self, data_type: DataType) -> CastRule | None:
         """The documented cast of a FLOAT to a type, or ``None`` where the table of casts has none."""
         return self.casts.get(data_type.name if data_type.is_floating else "integer")
+
+    def tolerance(self, function: str, data_type: DataType, *, strict: bool) -> Tolerance | None:
+        """How far a function's result may be from the real number; ``None``: it is rounded once, to nearest."""
+        for rule in self.table.accuracy:
+            if rule.function == function and data_type.name in rule.data_types:
+                return rule.strict if strict else rule.judged
+        return None
 
     @cached_property
     def named(self) -> dict[LatitudeName, tuple[str, ...]]:

@@ -31,10 +31,12 @@ from dmlcts.specs.models import (
     OperatorTable,
     RulesTable,
 )
+from dmlcts.specs.runnable import unrunnable
 from dmlcts.specs.table_checks import own_faults
 from dmlcts.specs.table_faults import model_faults
 from dmlcts.specs.table_files import TableFile, builtin_files, extra_files
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.upgrading import OLD_FORMATS
 from dmlcts.specs.yaml_source import Document, decode, read_yaml, shown
 
 
@@ -51,13 +53,17 @@ def load_tables(*extra: Path) -> Tables:
     return _load_with(extra) if extra else _load_builtin()
 
 
-def tables_of_files(files: Iterable[TableFile]) -> Tables:
+def tables_of_files(files: Iterable[TableFile], *, runnable: bool = True) -> Tables:
     """The tables of the given files and no others, the built-in ones left out.
+
+    Args:
+        files: what to read.
+        runnable: refuse what the suite cannot run, though the oracles may know what is right.
 
     Raises:
         TableError: a table is broken, or the tables do not go together; it lists every fault.
     """
-    return _assembled(_read_files(files))
+    return _assembled(_read_files(files), runnable=runnable)
 
 
 def lint(*extra: Path) -> tuple[Fault, ...]:
@@ -108,10 +114,13 @@ def fit(document: Document) -> Loaded[AnyTable]:
     value = document.value
     if not isinstance(value, dict):
         cause = f"a table is a mapping, not {shown(value)}"
-        raise TableError(document.fault((), cause, "begin with `format: dmlcts/operator/1`"))
+        raise TableError(document.fault((), cause, "begin with `format: dmlcts/operator/2`"))
     written = value.get("format")
     if written is None:
         raise TableError(document.fault((), "`format` is missing", f"add `format:` with one of {known}"))
+    if written in OLD_FORMATS:
+        cause = f"the table is of the format {written}, which is no longer read"
+        raise TableError(document.fault(("format",), cause, "run `dmlcts spec upgrade FILE`, which rewrites it"))
     model = MODELS.get(written) if isinstance(written, str) else None
     if model is None:
         cause, mend = f"there is no table format {shown(written)}", closest(written, MODELS)
@@ -148,9 +157,12 @@ def _load_with(extra: Iterable[Path]) -> Tables:
     )
 
 
-def _assembled(batch: _Batch) -> Tables:
+def _assembled(batch: _Batch, *, runnable: bool = True) -> Tables:
     """Check the tables together and make one value of them, or raise :class:`TableError`."""
     faults = [*batch.unread, *batch.faults, *joint_faults(batch.loaded, whole=not batch.unread)]
+    if runnable and not faults:
+        faults = [fault for document, table in tables_of(batch.loaded, OperatorTable)
+                  for fault in unrunnable(document, table)]  # fmt: skip
     if faults:
         raise TableError(*sorted(faults, key=lambda fault: (fault.file, fault.line, fault.column)))
     operators = {table.operator: table for _, table in tables_of(batch.loaded, OperatorTable)}

@@ -6,6 +6,7 @@ the suites and the reports can rely on without looking again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -26,6 +27,7 @@ DataTypeName = Literal[
 ClauseId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+$")]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Text = Annotated[str, Field(min_length=1)]
+TypeVariable = Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]*$")]
 Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
 
 
@@ -92,20 +94,47 @@ class StructField(Model):
     type: Text = Field(description="the C type as the page writes it, without annotations")
 
 
-class SupportRow(Model):
-    """One row of a page's support table."""
+class TensorRow(Model):
+    """A tensor of the operator, by the name of its member in the C struct."""
 
-    tensor: Identifier
+    kind: Literal["input", "output"]
+    type: TypeVariable = Field(description="the type variable that its data type is")
+    name: Identifier | None = Field(None, description="what the formula calls it; for inputs")
+    optional: bool = Field(False, description="may it be left out?")
+    absent: float | None = Field(None, description="for an optional input: the value the formula takes without it")
+    elements: Literal["one"] | None = Field(None, description="`one`: it holds a single element, for all of the others")
+    may_alias: tuple[Identifier, ...] = Field((), description="for the output: the inputs whose memory it may be")
+
+
+class ConstraintGroup(Model):
+    """What some of the tensors must have in common."""
+
+    same: tuple[Literal["DataType", "DimensionCount", "Sizes"], ...] = Field(min_length=1)
+    tensors: tuple[Identifier, ...] = Field(min_length=2)
+
+
+@dataclass(frozen=True)
+class SupportRow:
+    """One row of a page's support table: a tensor with its lowest and highest rank and its data types."""
+
+    tensor: str
     kind: Literal["Input", "Output"]
-    dimension_counts: tuple[int, int] = Field(description="lowest and highest rank")
-    data_types: tuple[DataTypeName, ...] = Field(min_length=1)
+    dimension_counts: tuple[int, int]
+    data_types: tuple[str, ...]
 
 
 class SupportTable(Model):
-    """The rows that hold at a feature level and above."""
+    """What holds at a feature level and above."""
 
     level: LevelName
-    rows: tuple[SupportRow, ...] = Field(min_length=1)
+    dimension_counts: tuple[int, int] = Field(description="lowest and highest rank")
+    tensor_dimension_counts: dict[Identifier, tuple[int, int]] = Field(
+        default_factory=dict, description="of tensors whose ranks are others"
+    )
+    types: dict[TypeVariable, tuple[DataTypeName, ...]] = Field(
+        min_length=1, description="the data types of each type variable; all combinations are supported"
+    )
+    lacks: tuple[Identifier, ...] = Field((), description="optional tensors that are not there yet")
 
     @cached_property
     def feature_level(self) -> FeatureLevel:
@@ -114,26 +143,50 @@ class SupportTable(Model):
 
     @cached_property
     def data_types(self) -> tuple[DataType, ...]:
-        """The element types of the first tensor, in the page's order."""
-        return tuple(DataType[name] for name in self.rows[0].data_types)
+        """The element types of the first type variable, in the page's order."""
+        return tuple(DataType[name] for name in next(iter(self.types.values())))
 
     @cached_property
     def ranks(self) -> range:
-        """The ranks of the first tensor."""
-        low, high = self.rows[0].dimension_counts
+        """The ranks of the tensors that have none of their own."""
+        low, high = self.dimension_counts
         return range(low, high + 1)
 
 
 class AttributeTable(Model):
-    """An attribute: a FLOAT, the optional scale and bias, or an enumeration."""
+    """An attribute: a number, the optional scale and bias, or an enumeration."""
 
     name: Identifier
-    type: Literal["FLOAT", "DML_SCALE_BIAS", "ENUM"]
+    type: Literal["FLOAT", "INT", "UINT", "BOOL", "ENUM", "DML_SCALE_BIAS", "DML_SCALAR_UNION"]
     cast: Literal["documented", "undocumented"] | None = Field(
         None, description="FLOAT only: does the page document its cast to the tensor's type?"
     )
+    role: Literal["low", "high", "other"] | None = Field(
+        None, description="of a number, what it is for: a lower or an upper bound, or something else"
+    )
+    data_type: Identifier | None = Field(
+        None, description="DML_SCALAR_UNION only: the struct's DML_TENSOR_DATA_TYPE member that says which it is"
+    )
     formula: Text | None = Field(None, description="DML_SCALE_BIAS only: what it does to x")
     enumerators: tuple[Identifier, ...] = Field((), description="ENUM only: in the header's order, from 0")
+
+
+class Tolerance(Model):
+    """How far a result may be from the real number: any one of the bounds suffices."""
+
+    ulp: float | None = Field(None, ge=0, description="in units of the last place of the result's type")
+    relative: float | None = Field(None, ge=0)
+    absolute: float | None = Field(None, ge=0)
+
+
+class AccuracyRule(Model):
+    """How exact a function of the formula has to be."""
+
+    function: Identifier
+    data_types: tuple[DataTypeName, ...] = Field(min_length=1)
+    judged: Tolerance
+    strict: Tolerance
+    source: Word
 
 
 class Example(Model):
@@ -149,20 +202,22 @@ class Example(Model):
 class OperatorTable(Model):
     """One operator, from one page."""
 
-    format: Literal["dmlcts/operator/1"]
+    format: Literal["dmlcts/operator/2"]
     operator: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")]
     code: int = Field(ge=1, description="DML_OPERATOR_TYPE's number")
     introduced: LevelName
     summary: Text
-    in_place: bool = Field(description="may OutputTensor alias InputTensor?")
     sources: tuple[Source, ...] = Field(min_length=1)
     struct: tuple[StructField, ...] = Field(min_length=2)
+    tensors: dict[Identifier, TensorRow] = Field(min_length=2, description="in the struct's order")
     attributes: tuple[AttributeTable, ...] = ()
-    constraints: tuple[Literal["DataType", "DimensionCount", "Sizes"], ...] = Field(
-        (), description="what InputTensor and OutputTensor must have in common"
-    )
+    constraints: tuple[ConstraintGroup, ...] = ()
     support: tuple[SupportTable, ...] = Field(min_length=1, description="highest level first")
-    formula: Text = Field(description="the operator in the expression language, of x and the attributes")
+    formula: Text = Field(description="the operator in the expression language, of inputs and attributes")
+    domain: Literal["number", "bits"] = Field(
+        "number", description="`bits`: tensors are patterns, read as unsigned integers of their width"
+    )
+    accuracy: tuple[AccuracyRule, ...] = Field((), description="where results are approximate")
     page_formula: Text | None = Field(None, description="the formula as the page prints it, if it does")
     clauses: tuple[Clause, ...] = Field(min_length=1)
     examples: tuple[Example, ...] = ()
@@ -210,6 +265,53 @@ class OperatorTable(Model):
     def float_attributes(self) -> tuple[str, ...]:
         """The names of the FLOAT attributes (Min, Max), in the struct's order."""
         return tuple(attribute.name for attribute in self.attributes if attribute.type == "FLOAT")
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The names of the attributes that are numbers, which a formula may use, in the struct's order."""
+        return tuple(item.name for item in self.attributes if item.type not in ("ENUM", "DML_SCALE_BIAS"))
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the input tensors' members, in the struct's order."""
+        return tuple(name for name, row in self.tensors.items() if row.kind == "input")
+
+    @cached_property
+    def output(self) -> str:
+        """The name of the output tensor's member."""
+        return next(name for name, row in self.tensors.items() if row.kind == "output")
+
+    @cached_property
+    def formula_names(self) -> dict[str, str]:
+        """The input tensors' members by the names that the formula has for them."""
+        return {row.name: member for member, row in self.tensors.items() if row.name is not None}
+
+    @cached_property
+    def type_variables(self) -> tuple[str, ...]:
+        """The type variables of the tensors, in the struct's order."""
+        return tuple(dict.fromkeys(row.type for row in self.tensors.values()))
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the output may be bound to the memory of an input."""
+        return bool(self.tensors[self.output].may_alias)
+
+    @cached_property
+    def in_common(self) -> tuple[str, ...]:
+        """What the page's tensors must have in common, in the words of its constraints."""
+        return tuple(dict.fromkeys(word for group in self.constraints for word in group.same))
+
+    def support_rows(self, support: SupportTable) -> tuple[SupportRow, ...]:
+        """A level's support as a page's table has it: a row a tensor."""
+        return tuple(
+            SupportRow(
+                name,
+                "Input" if row.kind == "input" else "Output",
+                support.tensor_dimension_counts.get(name, support.dimension_counts),
+                support.types[row.type],
+            )
+            for name, row in self.tensors.items() if name not in support.lacks
+        )  # fmt: skip
 
     @property
     def has_scale_bias(self) -> bool:
@@ -411,7 +513,7 @@ AnyTable = (
 )
 
 MODELS: dict[str, type[AnyTable]] = {
-    "dmlcts/operator/1": OperatorTable,
+    "dmlcts/operator/2": OperatorTable,
     "dmlcts/rules/1": RulesTable,
     "dmlcts/latitude/1": LatitudeTable,
     "dmlcts/casts/1": CastsTable,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dmlcts.specs.checks import OWN
 from dmlcts.specs.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.errors import Fault, FormulaError
 from dmlcts.specs.formula import multiply_add, parse
+from dmlcts.specs.formula_types import result_fault
+from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.mends import closest
 from dmlcts.specs.models import Example, OperatorTable, SupportTable
+from dmlcts.specs.signatures import signatures
 from dmlcts.specs.yaml_source import Document, KeyPath, shown
 
 MOST_DIMENSIONS = 8  # DML_TENSOR_DIMENSION_COUNT_MAX1
@@ -20,6 +23,7 @@ MOST_DIMENSIONS = 8  # DML_TENSOR_DIMENSION_COUNT_MAX1
 def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     """What is wrong with an operator's table, looked at by itself."""
     yield from _struct_faults(loaded)
+    yield from _tensor_faults(loaded)
     yield from _formula_faults(loaded)
     yield from _support_faults(loaded)
     document, table = loaded.document, loaded.table
@@ -41,6 +45,7 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                     yield document.fault((*path, "data_types", item), cause, closest(name, listed))
         yield from clause_faults(document, path, clause)
     yield from _check_faults(loaded)
+    yield from _accuracy_faults(loaded)
     for index, example in enumerate(table.examples):
         yield from _example_faults(loaded, ("examples", index), example)
 
@@ -76,7 +81,7 @@ def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     yield from repeated(document, ("struct",), fields, "field", "name")
     yield from repeated(document, ("attributes",), [item.name for item in table.attributes], "attribute", "name")
     # Which members an attribute of each type needs, and which it may not have.
-    needs = {"FLOAT": "cast", "DML_SCALE_BIAS": "formula", "ENUM": "enumerators"}
+    needs = {"FLOAT": "cast", "DML_SCALE_BIAS": "formula", "ENUM": "enumerators", "DML_SCALAR_UNION": "data_type"}
     for index, attribute in enumerate(table.attributes):
         path: KeyPath = ("attributes", index)
         if attribute.name not in fields:
@@ -91,17 +96,60 @@ def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                 cause = f"the {attribute.type} attribute {attribute.name!r} has {member}"
                 yield document.fault((*path, member), cause, f"remove it: it belongs to {owner}", at_key=True)
         yield from repeated(document, (*path, "enumerators"), attribute.enumerators, "enumerator")
+        number = attribute.type not in ("ENUM", "DML_SCALE_BIAS")
+        if number and attribute.role is None:
+            cause = f"the number {attribute.name!r} has no role"
+            yield document.fault((*path, "role"), cause, "add `role:` with one of low, high, other")
+        elif not number and attribute.role is not None:
+            yield document.fault((*path, "role"), f"{attribute.name} is no number", "remove it", at_key=True)
 
 
 def _formula_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     document, table = loaded.document, loaded.table
     enumerations = {item.name: item.enumerators for item in table.attributes if item.type == "ENUM"}
-    names = ("x", *table.float_attributes)
-    yield from _faults_of(document, ("formula",), lambda: parse(table.formula, names, enumerations))
+    names = (*table.formula_names, *table.numbers)
+    yield from _faults_of(document, ("formula",), lambda: _checked(table, names, enumerations))
     for index, attribute in enumerate(table.attributes):
         if attribute.formula is not None:
             path = ("attributes", index, "formula")
             yield from _faults_of(document, path, functools.partial(multiply_add, attribute.formula))
+
+
+def _checked(
+    table: OperatorTable, names: Sequence[str], enumerations: Mapping[str, Sequence[str]]
+) -> None:
+    """Parse the formula, and see that it gives the output's type on every signature.
+
+    Raises:
+        FormulaError: it is no formula, or gives something else.
+    """
+    expression = parse(table.formula, names, enumerations, table.type_variables)
+    if any(row.kind == "output" for row in table.tensors.values()):
+        for signature in signatures(table):
+            if len(signature.types) == len(table.type_variables):
+                cause = result_fault(expression, table, signature)
+                if cause is not None:
+                    raise FormulaError(cause, "cast the result, as in cast(U, ...), or correct the types")
+
+
+def _accuracy_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
+    """The accuracy rules: of functions that are approximate, each type once, and with a bound."""
+    document, table = loaded.document, loaded.table
+    approximate = [name for name, function in FUNCTIONS.items() if function.arrays.real is not None]
+    first: set[tuple[str, str]] = set()
+    for index, rule in enumerate(table.accuracy):
+        path: KeyPath = ("accuracy", index)
+        if rule.function not in approximate:
+            cause = f"no accuracy can be stated of {rule.function!r}"
+            yield document.fault((*path, "function"), cause, closest(rule.function, approximate))
+        for item, name in enumerate(rule.data_types):
+            if (rule.function, name) in first:
+                cause = f"{rule.function} on {name} has a rule already"
+                yield document.fault((*path, "data_types", item), cause, "keep one of them")
+            first.add((rule.function, name))
+        for member, bound in (("judged", rule.judged), ("strict", rule.strict)):
+            if bound.ulp is None and bound.relative is None and bound.absolute is None:
+                yield document.fault((*path, member), "the tolerance has no bound", "add `ulp:`", at_key=True)
 
 
 def _faults_of(document: Document, path: KeyPath, parsed: Callable[[], object]) -> Iterator[Fault]:
@@ -116,7 +164,6 @@ def _faults_of(document: Document, path: KeyPath, parsed: Callable[[], object]) 
 
 def _support_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     document, table = loaded.document, loaded.table
-    fields = [field.name for field in table.struct]
     introduced = FeatureLevel(table.introduced)
     levels = [support.feature_level for support in table.support]
     for index, support in enumerate(table.support):
@@ -131,27 +178,88 @@ def _support_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
         if level < introduced:
             cause = f"level {level} is below {introduced}, which introduced the operator"
             yield document.fault((*path, "level"), cause, "correct the level, or `introduced`")
-        yield from _row_faults(document, path, support, fields)
+        yield from _level_faults(loaded, path, support)
 
 
-def _row_faults(document: Document, path: KeyPath, support: SupportTable, fields: Sequence[str]) -> Iterator[Fault]:
-    yield from repeated(document, (*path, "rows"), [row.tensor for row in support.rows], "tensor", "tensor")
-    for index, row in enumerate(support.rows):
-        where = (*path, "rows", index)
-        if row.tensor not in fields:
-            cause = f"the tensor {row.tensor!r} is not a field of the struct"
-            yield document.fault((*where, "tensor"), cause, closest(row.tensor, fields))
-        low, high = row.dimension_counts
-        if low > high:
-            cause = f"the lowest rank {low} is greater than the highest {high}"
-            yield document.fault((*where, "dimension_counts"), cause, f"write [{high}, {low}]")
-        elif low < 1:
-            cause = f"the lowest rank is {low}; no tensor has fewer than one dimension"
-            yield document.fault((*where, "dimension_counts"), cause, "write 1 or more")
-        elif high > MOST_DIMENSIONS:
-            cause = f"the highest rank is {high}; DirectML has no tensor of more than {MOST_DIMENSIONS} dimensions"
-            yield document.fault((*where, "dimension_counts"), cause, f"write {MOST_DIMENSIONS} or less")
-        yield from repeated(document, (*where, "data_types"), row.data_types, "data type")
+def _range_fault(document: Document, path: KeyPath, counts: tuple[int, int]) -> Iterator[Fault]:
+    """Ranks in their order, and those that there are."""
+    low, high = counts
+    if low > high:
+        cause = f"the lowest rank {low} is greater than the highest {high}"
+        yield document.fault(path, cause, f"write [{high}, {low}]")
+    elif low < 1:
+        cause = f"the lowest rank is {low}; no tensor has fewer than one dimension"
+        yield document.fault(path, cause, "write 1 or more")
+    elif high > MOST_DIMENSIONS:
+        cause = f"the highest rank is {high}; DirectML has no tensor of more than {MOST_DIMENSIONS} dimensions"
+        yield document.fault(path, cause, f"write {MOST_DIMENSIONS} or less")
+
+
+def _level_faults(loaded: Loaded[OperatorTable], path: KeyPath, support: SupportTable) -> Iterator[Fault]:
+    """The ranks and types of one level: every type variable has types, and every tensor that is named is there."""
+    document, table = loaded.document, loaded.table
+    yield from _range_fault(document, (*path, "dimension_counts"), support.dimension_counts)
+    for name, counts in support.tensor_dimension_counts.items():
+        where: KeyPath = (*path, "tensor_dimension_counts", name)
+        if name not in table.tensors:
+            yield document.fault(where, f"there is no tensor {name!r}", closest(name, table.tensors), at_key=True)
+        yield from _range_fault(document, where, counts)
+    for variable, names in support.types.items():
+        where = (*path, "types", variable)
+        if variable not in table.type_variables:
+            cause = f"no tensor has the type {variable}"
+            yield document.fault(where, cause, closest(variable, table.type_variables), at_key=True)
+        if not names:
+            yield document.fault(where, f"{variable} has no data type", "list some")
+        yield from repeated(document, where, names, "data type")
+    for variable in table.type_variables:
+        if variable not in support.types:
+            yield document.fault((*path, "types"), f"{variable} has no data types", f"add `{variable}: [...]`")
+    optional = [name for name, row in table.tensors.items() if row.optional]
+    for index, name in enumerate(support.lacks):
+        if name not in optional:
+            yield document.fault((*path, "lacks", index), f"{name!r} is no optional tensor", closest(name, optional))
+
+
+def _tensor_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
+    """The tensors: members of the struct, one output, names for the inputs, aliases and constraints among them."""
+    document, table = loaded.document, loaded.table
+    fields = [field.name for field in table.struct]
+    first: dict[str, str] = {}
+    outputs = [name for name, row in table.tensors.items() if row.kind == "output"]
+    for name, row in table.tensors.items():
+        path: KeyPath = ("tensors", name)
+        if name not in fields:
+            cause = f"the tensor {name!r} is not a field of the struct"
+            yield document.fault(path, cause, closest(name, fields), at_key=True)
+        if row.kind == "input":
+            if row.name is None:
+                yield document.fault(path, f"the input {name} has no name for the formula", "add `name:`", at_key=True)
+            elif row.name in first:
+                cause = f"{first[row.name]} is {row.name!r} in the formula already"
+                yield document.fault((*path, "name"), cause, "give it another name")
+            first.setdefault(row.name or "", name)
+        elif row.name is not None:
+            yield document.fault((*path, "name"), "the formula does not name the output", "remove it", at_key=True)
+        if row.optional != (row.absent is not None):
+            cause = f"{name} needs `optional: true` and `absent:` together"
+            yield document.fault(path, cause, "write both, or neither", at_key=True)
+        for index, alias in enumerate(row.may_alias):
+            if row.kind == "input" or alias not in table.inputs:
+                cause = f"{name} cannot alias {alias!r}: outputs alias inputs"
+                yield document.fault((*path, "may_alias", index), cause, closest(alias, table.inputs))
+    for extra in outputs[1:]:
+        cause = f"{extra} is an output beside {outputs[0]}"
+        yield document.fault(("tensors", extra), cause, "the suite judges one output; make it an input", at_key=True)
+    if not outputs:
+        yield document.fault(("tensors",), "there is no output", "write `kind: output` for one of them", at_key=True)
+    for index, group in enumerate(table.constraints):
+        where: KeyPath = ("constraints", index)
+        yield from repeated(document, (*where, "same"), group.same, "constraint")
+        for item, name in enumerate(group.tensors):
+            if name not in table.tensors:
+                cause = f"there is no tensor {name!r}"
+                yield document.fault((*where, "tensors", item), cause, closest(name, table.tensors))
 
 
 def _example_faults(loaded: Loaded[OperatorTable], path: KeyPath, example: Example) -> Iterator[Fault]:

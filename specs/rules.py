@@ -55,12 +55,15 @@ def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> list
         "Sizes": ("constraint.sizes", lambda tensor: list(tensor.sizes)),
     }
     found = []
-    for constraint in table.constraints:
-        check, read = compared[constraint]
-        first, second = read(operator.input), read(operator.output)
-        if first != second:
-            text = f"{constraint} of InputTensor is {first}, of OutputTensor {second}"
-            found.append(Violation(_clause(table, check), text))
+    for group in table.constraints:
+        there = [name for name in group.tensors if name in operator.tensors]
+        for constraint in group.same:
+            check, read = compared[constraint]
+            values = {name: read(operator.tensors[name]) for name in there}
+            other = next((name for name in there if values[name] != values[there[0]]), None)
+            if other is not None:
+                text = f"{constraint} of {there[0]} is {values[there[0]]}, of {other} {values[other]}"
+                found.append(Violation(_clause(table, check), text))
     return found
 
 

@@ -134,7 +134,9 @@ class Tables:
         formulas = [item.formula for item in operator.attributes if item.formula is not None]
         return Law(
             operator,
-            parse(operator.formula, ("x", *operator.float_attributes), enumerations),
+            parse(
+                operator.formula, (*operator.formula_names, *operator.numbers), enumerations, operator.type_variables
+            ),
             multiply_add(formulas[0]) if formulas else None,
             self.latitudes,
             self.casts,

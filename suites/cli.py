@@ -494,6 +494,20 @@ def lint(paths: tuple[str, ...]) -> None:
 
 
 @spec.command()
+@click.argument("path", type=click.Path(), metavar="FILE")
+def upgrade(path: str) -> None:
+    """Rewrite a table of an older format in the present one, in its place.
+
+    What did not change stays as it was written. Then lint it: what a clause is checked by is told from its id, and a
+    latitude now acts only where a clause of the table lists it.
+    """
+    from dmlcts.specs.upgrading import upgrade_file
+
+    upgrade_file(Path(path))
+    say(f"{path}: rewritten in the present format; `dmlcts spec lint {path}` says what is left to do")
+
+
+@spec.command()
 @_tables_option
 @click.option("--proof", type=click.Path(), metavar="FILE",
               help="What `dmlcts selftest --json` wrote: also say how many mutants each clause alone caught.")

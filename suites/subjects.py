@@ -65,7 +65,7 @@ class Subject:
             if item.type == "ENUM":
                 default = item.enumerators[0]
             elif item.type == "FLOAT":
-                default = np.float32(1.0 if item.name != "Min" else (-1.0 if self.data_type.is_signed else 0.0))
+                default = np.float32(1.0 if item.role != "low" else (-1.0 if self.data_type.is_signed else 0.0))
             found[item.name] = given.get(item.name, default)
         return found
 

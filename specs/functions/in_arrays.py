@@ -234,5 +234,3 @@ EQ, NE, LT, LE, GT, GE = (
     InArrays(compared=one)
     for one in (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 )
-IS_NAN = InArrays(compared=lambda a, _: np.isnan(a))
-IS_INFINITE = InArrays(compared=lambda a, _: np.isinf(a))

@@ -32,6 +32,7 @@ class Function:
         arrays: its meaning, vectorised.
         monotone: whether the result never falls as an argument grows; an interval may then pass through it.
         selects: whether the result is always one of the arguments.
+        on_reals: whether it is also applied to exact numbers of no type, which operands of different types give.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Function:
     arrays: InArrays
     monotone: bool = False
     selects: bool = False
+    on_reals: bool = False
 
     @property
     def signature(self) -> str:
@@ -74,8 +76,10 @@ def _truth(name: str, text: str, takes: tuple[Kind, ...], exact: Exact, arrays: 
 
 
 _ROWS = (
-    _number("min", "the smaller", _TWO, exactly.MIN, in_arrays.MIN, monotone=True, selects=True),
-    _number("max", "the larger", _TWO, exactly.MAX, in_arrays.MAX, monotone=True, selects=True),
+    _number("min", "the smaller", _TWO, exactly.MIN, in_arrays.MIN, monotone=True, selects=True,
+            on_reals=True),
+    _number("max", "the larger", _TWO, exactly.MAX, in_arrays.MAX, monotone=True, selects=True,
+            on_reals=True),
     _number("abs", "without its sign", _ONE, exactly.ABS, in_arrays.ABS),
     _number("neg", "with the other sign", _ONE, exactly.NEG, in_arrays.NEG),
     _number("floor", "the greatest integer not above", _ONE, exactly.rounding(real_number.floor),
@@ -88,7 +92,7 @@ _ROWS = (
             exactly.rounding(real_number.half_even), in_arrays.whole(in_arrays.RINT), monotone=True),
     _number("round_half_away", "the nearest integer, halves away from zero", _ONE,
             exactly.rounding(real_number.half_away), in_arrays.whole(in_arrays.round_half_away), monotone=True),
-    _number("add", "the sum", _TWO, exactly.ADD, in_arrays.ADD, monotone=True),
+    _number("add", "the sum", _TWO, exactly.ADD, in_arrays.ADD, monotone=True, on_reals=True),
     _number("subtract", "the difference", _TWO, exactly.SUBTRACT, in_arrays.SUBTRACT),
     _number("multiply", "the product", _TWO, exactly.MULTIPLY, in_arrays.MULTIPLY),
     _number("divide", "the quotient, of integers truncated", _TWO, exactly.DIVIDE, in_arrays.DIVIDE),

@@ -21,6 +21,19 @@ def payload_bits(data_type: DataType) -> int:
     return quiet - 1
 
 
+def is_nan(bits: int, data_type: DataType) -> bool:
+    """Whether a pattern is a NaN of the type."""
+    return data_type.is_floating and bits & (1 << 8 * data_type.itemsize - 1) - 1 > _INFINITY[data_type]
+
+
+def order_of(bits: int, data_type: DataType) -> int:
+    """An integer that counts as the number of a pattern does: the integer itself, or steps from zero."""
+    sign = 1 << 8 * data_type.itemsize - 1
+    if data_type.is_floating:
+        return -(bits & sign - 1) if bits & sign else bits
+    return bits - 2 * sign if data_type.is_signed and bits & sign else bits
+
+
 class Unconstrained(DmlctsError):  # noqa: N818 - a finding, not a fault
     """No acceptance follows from the pages (``specs/README.md``, "Integer tensors").
 
@@ -41,6 +54,7 @@ class Acceptable:
         patterns: the acceptable bit patterns, none of which is a NaN.
         any_nan: whether every NaN pattern is acceptable too.
         any_value: whether every pattern is acceptable.
+        intervals: further acceptable patterns, as pairs of the lowest and the highest number.
         payload: a NaN pattern, where ``any_nan`` stands for NaNs of its payload alone; their sign and their quiet bit
             are free, as IEEE 754 leaves both.
     """
@@ -49,11 +63,16 @@ class Acceptable:
     any_nan: bool = False
     any_value: bool = False
     payload: int | None = None
+    intervals: frozenset[tuple[int, int]] = frozenset()
 
     def admits(self, bits: int, data_type: DataType) -> bool:
         """Whether an output element of ``data_type`` with the pattern ``bits`` is acceptable."""
         if self.any_value or bits in self.patterns:
             return True
+        if self.intervals and not is_nan(bits, data_type):
+            place = order_of(bits, data_type)
+            if any(order_of(low, data_type) <= place <= order_of(high, data_type) for low, high in self.intervals):
+                return True
         if not (self.any_nan and data_type.is_floating):
             return False
         sign, infinite = 1 << (8 * data_type.itemsize - 1), _INFINITY[data_type]

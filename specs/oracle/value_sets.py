@@ -140,11 +140,6 @@ class Arithmetic:
             return {True, False} if "nan-comparison" in self.latitudes else {unordered}
         return {compare(left.value, right.value)}
 
-    def is_infinite(self, a: Member) -> bool:
-        """Whether the member is an infinity."""
-        datum = None if a is None else self.form.decode(a)
-        return datum is not None and datum.infinite
-
     def enclosed(self, real: Callable[..., Enclosure | None], *operands: Member) -> Iterable[Member]:
         """A real function rounded once: each pattern that a number within its bounds rounds to."""
         data = [None if operand is None else self.form.decode(operand) for operand in operands]

@@ -45,6 +45,7 @@ class Acceptance:
         alternatives: arrays of that type; every element of each is acceptable at its place.
         any_value: where nothing follows from the pages (integers, and ScaleBias that is not finite), or ``None``.
         strict: whether the sign of zero counts.
+        spans: pairs of arrays; every number from the first to the second is acceptable too.
         payloads: the inputs, where a NaN that comes of a NaN must keep its payload; else ``None``.
     """
 
@@ -53,12 +54,15 @@ class Acceptance:
     any_value: NDArray[np.bool_] | None
     strict: bool
     payloads: Array | None = None
+    spans: tuple[tuple[Array, Array], ...] = ()
 
     def admits(self, output: Array) -> NDArray[np.bool_]:
         """Which elements of ``output`` are acceptable."""
         admitted = np.zeros(output.shape, bool) if self.any_value is None else self.any_value.copy()
         for alternative in self.alternatives:
             admitted |= equal(output, alternative, self.data_type, strict=self.strict)
+        for low, high in self.spans:
+            admitted |= (low <= output) & (output <= high)
         return admitted if self.payloads is None else admitted & ~self._changes_payload(output, self.payloads)
 
     def _changes_payload(self, output: Array, x: Array) -> NDArray[np.bool_]:

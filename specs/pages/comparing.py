@@ -49,7 +49,7 @@ def notes(page: Page, table: OperatorTable) -> tuple[str, ...]:
     quotations = {clause.quotation.words for clause in table.clauses
                   if clause.quotation and clause.quotation.source == "page"}  # fmt: skip
     unchecked = [f"the table's {len(quotations)} quotations"]
-    if "Sizes" in table.constraints and "Sizes" not in in_common(page)[1]:
+    if "Sizes" in table.in_common and "Sizes" not in in_common(page)[1]:
         unchecked.append("whether Sizes must agree")
     if not IN_PLACE.search(page.flow.text):
         unchecked.append("whether execution in place is permitted")

@@ -58,18 +58,18 @@ def in_common(page: Page) -> tuple[int, frozenset[str], frozenset[str]]:
 def compare_constraint(page: Page, table: OperatorTable) -> Iterator[Difference]:
     """What the page's tensors must have in common."""
     line, words, tensors = in_common(page)
-    expected = ", ".join(table.constraints) or "nothing"
+    expected = ", ".join(table.in_common) or "nothing"
     if not line:
-        if table.constraints:
+        if table.in_common:
             yield Difference(0, "constraint", "in common", "nothing", expected)
         return
-    for word in table.constraints:
+    for word in table.in_common:
         if word not in words and (page.locale == "en" or word != "Sizes"):
             yield Difference(line, "constraint", "in common", f"no {word}", expected)
-    for extra in sorted(words.difference(table.constraints)):
+    for extra in sorted(words.difference(table.in_common)):
         yield Difference(line, "constraint", "in common", extra, expected)
     for tensor in tensors_of(table):
-        if tensor not in tensors and table.constraints:
+        if tensor not in tensors and table.in_common:
             yield Difference(line, "constraint", "tensors", f"no {tensor}", ", ".join(tensors_of(table)))
     for tensor in sorted(tensors.difference(tensors_of(table))):
         yield Difference(line, "constraint", "tensors", tensor, ", ".join(tensors_of(table)))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.models import OperatorTable, SupportTable
+from dmlcts.specs.models import OperatorTable, SupportRow
 from dmlcts.specs.pages.page import Difference, Page, PageSupport
 
 
@@ -37,15 +37,16 @@ def compare_support(page: Page, table: OperatorTable) -> Iterator[Difference]:
             known = ", ".join(there)
             yield Difference(support.line, "support", item, "that it has a table", f"tables for {known} only")
         else:
-            yield from _compare_rows(page, support, there[support.level])
+            rows = table.support_rows(there[support.level])
+            yield from _compare_rows(page, support, rows)
         seen.add(support.level)
     for level in there:
         if level not in seen:
             yield Difference(0, "support", f"level {level}", "nothing", "that it has a table")
 
 
-def _compare_rows(page: Page, support: PageSupport, table: SupportTable) -> Iterator[Difference]:
-    there = {row.tensor: row for row in table.rows}
+def _compare_rows(page: Page, support: PageSupport, expected_rows: tuple[SupportRow, ...]) -> Iterator[Difference]:
+    there = {row.tensor: row for row in expected_rows}
     seen: set[str] = set()
     for row in support.rows:
         item = f"level {support.level}, {row.tensor}"

@@ -22,36 +22,40 @@ sources:
     revision: today
 """
 OPERATOR = f"""\
-format: dmlcts/operator/1
+format: dmlcts/operator/2
 operator: ELEMENT_WISE_SAMPLE
 code: 900
 introduced: "2.0"
 summary: A sample.
-in_place: true
 {SOURCES}
 struct:
   - {{name: InputTensor, type: const DML_TENSOR_DESC*}}
   - {{name: OutputTensor, type: const DML_TENSOR_DESC*}}
   - {{name: ScaleBias, type: const DML_SCALE_BIAS*}}
-  - {{name: Low, type: FLOAT}}
+  - {{name: Min, type: FLOAT}}
   - {{name: Mode, type: DML_ROUNDING_MODE}}
+
+tensors:
+  InputTensor: {{name: x, kind: input, type: T}}
+  OutputTensor: {{kind: output, type: T, may_alias: [InputTensor]}}
 
 attributes:
   - {{name: ScaleBias, type: DML_SCALE_BIAS, formula: x * scale + bias}}
-  - {{name: Low, type: FLOAT, cast: documented}}
+  - {{name: Min, type: FLOAT, cast: documented, role: low}}
   - {{name: Mode, type: ENUM, enumerators: [UP, DOWN]}}
 
-constraints: [DataType]
+constraints:
+  - {{same: [DataType], tensors: [InputTensor, OutputTensor]}}
 
 support:
   - level: "3.0"
-    rows:
-      - {{tensor: InputTensor, kind: Input, dimension_counts: [1, 8], data_types: [FLOAT32, INT8]}}
+    dimension_counts: [1, 8]
+    types: {{T: [FLOAT32, INT8]}}
   - level: "2.0"
-    rows:
-      - {{tensor: InputTensor, kind: Input, dimension_counts: [4, 4], data_types: [FLOAT32]}}
+    dimension_counts: [4, 4]
+    types: {{T: [FLOAT32]}}
 
-formula: max(Low, ceil(x) if Mode == UP else floor(x))
+formula: max(Min, ceil(x) if Mode == UP else floor(x))
 
 clauses:
   - id: sample.first
@@ -77,7 +81,7 @@ clauses:
 examples:
   - clause: sample.first
     source: page
-    attributes: {{Low: -1.0, Mode: UP}}
+    attributes: {{Min: -1.0, Mode: UP}}
     inputs: [1.5, 2.5]
     outputs: [2, 3]
 """

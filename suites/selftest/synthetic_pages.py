@@ -178,7 +178,7 @@ def write_support(page: Synthetic, table: OperatorTable, korean: bool, pipes: bo
         page.add(cells(titles.split(","), pipes), f"titles {support.level}")
         if pipes:
             page.add("---|---|---|---|")
-        for row in support.rows:
+        for row in table.support_rows(support):
             low, high = row.dimension_counts
             ranks = str(low) if low == high else f"{low}~{high}개" if korean else f"{low} to {high}"
             kind = {"Input": "입력", "Output": "출력"}[row.kind] if korean else row.kind
@@ -212,7 +212,8 @@ def assert_found(operator: str, text: str, subject: str, where: int, *words: str
 
 
 def rows_of(operator: str) -> Iterator[Row]:
-    for support in TABLES.operators[operator].support:
-        for row in support.rows:
+    table = TABLES.operators[operator]
+    for support in table.support:
+        for row in table.support_rows(support):
             key = f"row {support.level} {row.tensor}"
             yield key, support.level, row.data_types, row.dimension_counts

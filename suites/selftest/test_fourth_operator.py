@@ -21,10 +21,6 @@ CLAUSE = """
 def table(name: str, code: int, formula: str, data_types: str) -> str:
     """An operator's table with a formula clause, in-place, constraints and one support level."""
     prefix = name.lower()
-    rows = "".join(
-        f"      - {{tensor: {tensor}, kind: {kind}, dimension_counts: [1, 8], data_types: [{data_types}]}}\n"
-        for tensor, kind in (("InputTensor", "Input"), ("OutputTensor", "Output"))
-    )
     clauses = [("formula", "the formula", "formula"), ("in-place", "in place", "aliasing"),
                ("constraint.data-type", "same type", "descriptions"),
                ("constraint.sizes", "same sizes", "descriptions"),
@@ -34,22 +30,26 @@ def table(name: str, code: int, formula: str, data_types: str) -> str:
     written = written.replace("check: formula", "check: values")
     level = CLAUSE.format(prefix=prefix, name="support.level-3-0", check="support.level", text="supported",
                           subject="descriptions")  # fmt: skip
-    return f"""format: dmlcts/operator/1
+    return f"""format: dmlcts/operator/2
 operator: ELEMENT_WISE_{name}
 code: {code}
 introduced: "1.0"
 summary: {name} of every element.
-in_place: true
 sources:
   - {{id: page, title: a page, revision: made up for this test}}
 struct:
   - {{name: InputTensor, type: const DML_TENSOR_DESC*}}
   - {{name: OutputTensor, type: const DML_TENSOR_DESC*}}
-constraints: [DataType, DimensionCount, Sizes]
+tensors:
+  InputTensor: {{name: x, kind: input, type: T}}
+  OutputTensor: {{kind: output, type: T, may_alias: [InputTensor]}}
+constraints:
+  - {{same: [DataType, DimensionCount, Sizes], tensors: [InputTensor, OutputTensor]}}
 support:
   - level: "3.0"
-    rows:
-{rows}formula: {formula}
+    dimension_counts: [1, 8]
+    types: {{T: [{data_types}]}}
+formula: {formula}
 clauses:{written}{level}    level: "3.0"
 """
 

@@ -51,7 +51,7 @@ def test_extra_tables_join_the_built_in_ones(tmp_path: Path) -> None:
     assert set(tables.operators) == {*load_tables().operators, "ELEMENT_WISE_SAMPLE"}
     assert tables.limits["sample_max"] == 8
     sample = tables.operator("SAMPLE")
-    assert sample.examples[0].attributes == {"Low": -1.0, "Mode": "UP"}
+    assert sample.examples[0].attributes == {"Min": -1.0, "Mode": "UP"}
     assert sample.support[0].ranks == range(1, 9)
     assert "ELEMENT_WISE_SAMPLE" not in load_tables().operators
 

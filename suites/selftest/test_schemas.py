@@ -35,7 +35,7 @@ def test_a_schema_is_one(name: str) -> None:
     schema = json.loads(generate()[name])
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == jsonschema.Draft202012Validator.META_SCHEMA["$id"]
-    assert schema["$id"] == f"urn:dmlcts:schema:{name.removesuffix('.json')}:1"
+    assert schema["$id"] == f"urn:dmlcts:schema:{name.removesuffix('.json')}:{2 if name == 'operator.json' else 1}"
     assert schema["title"].startswith("dmlcts/")
     kind = name.removesuffix(".json")  # a second table of factors is never good, so that there is no sample of one
     document = (read_yaml(SAMPLES[kind], name) if kind in SAMPLES else read_builtin(f"shared/{kind}.yaml")).value

@@ -19,8 +19,8 @@ from dmlcts.specs.models import (
     Quotation,
     Source,
     StructField,
-    SupportRow,
     SupportTable,
+    TensorRow,
 )
 from dmlcts.specs.tables import Tables
 
@@ -30,17 +30,19 @@ FLOATS = ("FLOAT32", "FLOAT16")
 
 def operator(short: str, types: tuple[Any, ...]) -> OperatorTable:
     prefix = short.lower().replace("_", "-")
-    row = SupportRow(tensor="InputTensor", kind="Input", dimension_counts=(1, 8), data_types=types)
     return OperatorTable(
-        format="dmlcts/operator/1",
+        format="dmlcts/operator/2",
         operator=f"ELEMENT_WISE_{short}",
         code=8,
         introduced="1.0",
         summary=short,
-        in_place=True,
         sources=(Source(id="page", title=f"The page of {short}", revision="today"),),
         struct=(StructField(name="InputTensor", type="T"), StructField(name="OutputTensor", type="T")),
-        support=(SupportTable(level="1.0", rows=(row,)),),
+        tensors={
+            "InputTensor": TensorRow(name="x", kind="input", type="T"),
+            "OutputTensor": TensorRow(kind="output", type="T", may_alias=("InputTensor",)),
+        },
+        support=(SupportTable(level="1.0", dimension_counts=(1, 8), types={"T": types}),),
         formula="x",
         clauses=(
             Clause(

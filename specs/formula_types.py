@@ -1,0 +1,96 @@
+"""Which type a formula gives on a signature: every function applied to what it has a meaning for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.errors import FormulaError
+from dmlcts.specs.formula import Call, Cast, Choice, Expression, Limit, Name, Number
+from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.signatures import Signature
+
+Typed = DataType | Literal["truth", "real", "constant"]
+"""A data type; a truth value; an exact number of no type, which operands of different types give; a constant."""
+
+_PATTERNS = {1: DataType.UINT8, 2: DataType.UINT16, 4: DataType.UINT32, 8: DataType.UINT64}
+
+
+def read_as(data_type: DataType, table: OperatorTable) -> DataType:
+    """What a tensor's elements are for the formula: of the type, or patterns, which are unsigned integers."""
+    return _PATTERNS[data_type.itemsize] if table.domain == "bits" else data_type
+
+
+def type_of(expression: Expression, table: OperatorTable, signature: Signature) -> Typed:
+    """The type of an expression's value.
+
+    Raises:
+        FormulaError: a function has no meaning for what it is given there.
+    """
+    names: dict[str, Typed] = {
+        name: read_as(signature[table.tensors[member].type], table) for name, member in table.formula_names.items()
+    }
+    names |= dict.fromkeys(table.numbers, read_as(signature.data_type, table))
+    types = {variable: read_as(data_type, table) for variable, data_type in signature.types}
+    return _of(expression, names, types)
+
+
+def result_fault(expression: Expression, table: OperatorTable, signature: Signature) -> str | None:
+    """Why the formula does not give the output's type on a signature; ``None`` where it does."""
+    try:
+        found = type_of(expression, table, signature)
+    except FormulaError as error:
+        return f"{error.cause} (on {signature})"
+    variable = table.tensors[table.output].type
+    wanted = read_as(signature[variable], table)
+    if found in (wanted, "constant"):
+        return None
+    given = found.name if isinstance(found, DataType) else f"a {found} value"
+    return f"the formula gives {given} where the output is {wanted.name} (on {signature})"
+
+
+def _of(expression: Expression, names: Mapping[str, Typed], types: Mapping[str, DataType]) -> Typed:
+    match expression:
+        case Name(name):
+            return names[name]
+        case Number():
+            return "constant"
+        case Limit(_, target):
+            return types[target]
+        case Cast(target, argument):
+            _of(argument, names, types)
+            return types[target]
+        case Choice(_, _, then, otherwise):
+            return _joined([_of(then, names, types), _of(otherwise, names, types)])
+        case Call("select", (condition, one, other)):
+            _of(condition, names, types)
+            return _joined([_of(one, names, types), _of(other, names, types)])
+        case Call(function, arguments):
+            return _applied(function, [_of(argument, names, types) for argument in arguments])
+    raise AssertionError(f"no expression: {expression!r}")
+
+
+def _joined(given: list[Typed]) -> Typed:
+    """The type of operands that have to be of one: exact numbers where they are not."""
+    kinds = [kind for kind in dict.fromkeys(given) if kind != "constant"]
+    if not kinds:
+        return "constant"
+    return kinds[0] if len(kinds) == 1 else "real"
+
+
+def _applied(name: str, given: list[Typed]) -> Typed:
+    function = FUNCTIONS[name]
+    joined = _joined(given)
+    if function.domain == "truth":
+        return "truth"
+    if isinstance(joined, DataType):
+        floating = joined.is_floating
+        exact = function.exact
+        there = (exact.floating or exact.compared) if floating else (exact.integers or exact.ordered)
+        if there is None:
+            raise FormulaError(f"{name} has no meaning on {joined.name}", f"it is for {function.domain} types")
+    elif joined == "real" and not function.on_reals:
+        raise FormulaError(f"{name} is given numbers of different types", "cast one of them to the other's type")
+    return "truth" if function.gives == "truth" else joined

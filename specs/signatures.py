@@ -1,0 +1,70 @@
+"""Signatures: which data types an operator's type variables stand for, and which optional tensors are there."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc
+from dmlcts.specs.levels import FeatureLevel
+from dmlcts.specs.models import OperatorTable
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One assignment of data types to a table's type variables.
+
+    Attributes:
+        types: a data type for each type variable, in the table's order.
+        present: the optional tensors that are there.
+    """
+
+    types: tuple[tuple[str, DataType], ...]
+    present: frozenset[str] = frozenset()
+
+    def __getitem__(self, variable: str) -> DataType:
+        """The data type that a type variable stands for.
+
+        Raises:
+            KeyError: the signature has no such variable.
+        """
+        return dict(self.types)[variable]
+
+    @property
+    def data_type(self) -> DataType:
+        """The data type of the first type variable, which records call the row's."""
+        return self.types[0][1]
+
+    @classmethod
+    def of(cls, operator: OperatorDesc, table: OperatorTable) -> Signature:
+        """The signature of a description: the first tensor of each type variable says what it stands for."""
+        found: dict[str, DataType] = {}
+        for name, row in table.tensors.items():
+            if name in operator.tensors:
+                found.setdefault(row.type, operator.tensors[name].data_type)
+        ordered = tuple((variable, found[variable]) for variable in table.type_variables if variable in found)
+        optional = (name for name, row in table.tensors.items() if row.optional)
+        return cls(ordered, frozenset(name for name in optional if name in operator.tensors))
+
+    def __str__(self) -> str:
+        names = [data_type.name for _, data_type in self.types]
+        with_optional = [f"with {name}" for name in sorted(self.present)]
+        return ", ".join([" to ".join(names), *with_optional])
+
+
+def signatures(table: OperatorTable, level: FeatureLevel | None = None) -> tuple[Signature, ...]:
+    """The signatures that a table supports at a level, or at any; each once, those of the highest level first."""
+    return tuple(dict.fromkeys(_all(table, level)))
+
+
+def _all(table: OperatorTable, level: FeatureLevel | None) -> Iterator[Signature]:
+    for support in table.support if level is None else table.support_at(level):
+        variables = [variable for variable in table.type_variables if variable in support.types]
+        optional = [name for name, row in table.tensors.items() if row.optional and name not in support.lacks]
+        choices = [[DataType[name] for name in support.types[variable]] for variable in variables]
+        for types in itertools.product(*choices):
+            for count in range(len(optional), -1, -1):
+                for there in itertools.combinations(optional, count):
+                    yield Signature(tuple(zip(variables, types, strict=True)), frozenset(there))
