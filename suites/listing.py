@@ -39,11 +39,11 @@ def print_operator(console: Console, tables: Tables, operator: OperatorTable) ->
     console.print(operator.summary, markup=False, highlight=False)
     console.print(f"\nformula   {operator.formula}", markup=False, highlight=False)
     console.print(f"in place  {'permitted' if operator.in_place else 'not permitted'}", highlight=False)
-    console.print(f"equal     {', '.join(operator.constraints)}\n", highlight=False)
+    console.print(f"equal     {', '.join(operator.in_common)}\n", highlight=False)
     _print_attributes(console, tables, operator)
     support = Table("feature level", "tensor", "dimension counts", "data types", title="Support", title_justify="left")
     for table in operator.support:
-        for row in table.rows:
+        for row in operator.support_rows(table):
             low, high = row.dimension_counts
             ranks = str(low) if low == high else f"{low} to {high}"
             support.add_row(f"{table.level} and above", row.tensor, ranks, ", ".join(row.data_types))

@@ -1,0 +1,346 @@
+"""The exact oracle of formulas with several inputs and types: one element of each tensor, one of the output.
+
+Every value is a set of members of one type: patterns of a floating-point format (``None`` is any NaN), integers, truth
+values, exact numbers of no type where operands of different types meet, and intervals of those where a result is
+approximate. ScaleBias has no place here: the tables that have one have one input, for which :mod:`exact` is.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc
+from dmlcts.specs.errors import FormulaError, UsageError
+from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number, choose
+from dmlcts.specs.formula_types import Typed, read_as
+from dmlcts.specs.functions import FUNCTIONS, Function
+from dmlcts.specs.law import Law
+from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64, Format
+from dmlcts.specs.oracle.integer_range import IntegerRange
+from dmlcts.specs.oracle.outcome import Acceptable
+from dmlcts.specs.oracle.real_number import Datum
+from dmlcts.specs.oracle.tolerance import interval
+from dmlcts.specs.oracle.value_sets import NAN, Arithmetic, Values
+from dmlcts.specs.signatures import Signature
+
+_FORMATS: Mapping[DataType, Format] = {
+    DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
+}  # fmt: skip
+
+
+class Between(NamedTuple):
+    """Every value from one to another: patterns of a format, integers, or exact numbers."""
+
+    low: Any
+    high: Any
+
+
+class _Open:
+    """Any value of the type."""
+
+
+OPEN = _Open()
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A type, and all members that a value of it may be."""
+
+    kind: Typed
+    members: frozenset[Any]
+
+
+class TypedOracle:
+    """What is right for one element of a description's output, given one element of each input.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description; its tensors say which types the type variables stand for.
+        strict: whether ``--strict`` leaves only the latitudes that it keeps, and the strict tolerances.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
+        self.law = law
+        self.table = law.table
+        self.operator = operator
+        self.strict = strict
+        self.signature = Signature.of(operator, law.table)
+        self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
+        enumerators = {
+            item.name: str(operator.attributes[item.name]) for item in self.table.attributes if item.type == "ENUM"
+        }
+        self.expression = choose(law.expression, enumerators)
+        self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
+        self.output = self.types[self.table.tensors[self.table.output].type]
+
+    def acceptable(self, elements: Mapping[str, int]) -> Acceptable:
+        """The acceptable outcomes for one element of each input.
+
+        Args:
+            elements: the patterns by the names that the formula has for the inputs; an optional one may be left out.
+
+        Raises:
+            UsageError: an input's element is not given.
+        """
+        values = {name: self._input(name, member, elements) for name, member in self.table.formula_names.items()}
+        result = self._as(self._evaluate(self.expression, values), self.output)
+        if OPEN in result.members:
+            return Acceptable(frozenset(), any_value=True)
+        encode: Callable[[Any], int] = _unchanged
+        if not self.output.is_floating:
+            encode = IntegerRange.of(self.output).encode
+        numbers = [one for one in result.members if one is not None and not isinstance(one, Between)]
+        spans = [one for one in result.members if isinstance(one, Between)]
+        return Acceptable(
+            frozenset(map(encode, numbers)),
+            any_nan=None in result.members,
+            intervals=frozenset((encode(span.low), encode(span.high)) for span in spans),
+        )
+
+    def _input(self, name: str, member: str, elements: Mapping[str, int]) -> _Value:
+        row = self.table.tensors[member]
+        kind = self.types.get(row.type)
+        if member not in self.operator.tensors and row.absent is not None:
+            return _Value("constant", frozenset({row.absent}))
+        if name not in elements or kind is None:
+            raise UsageError(f"no element of {member} is given", f"give one as {name!r}")
+        if kind.is_floating:
+            arithmetic = self._arithmetic(kind)
+            return _Value(kind, arithmetic.closed({arithmetic.member(elements[name])}))
+        return _Value(kind, frozenset({IntegerRange.of(kind).wrapped(elements[name])}))
+
+    def _arithmetic(self, kind: DataType) -> Arithmetic:
+        return Arithmetic(_FORMATS[kind], self.latitudes)
+
+    def _evaluate(self, expression: Expression, inputs: Mapping[str, _Value]) -> _Value:
+        match expression:
+            case Name(name) if name in inputs:
+                return inputs[name]
+            case Name(name):
+                return _Value("constant", frozenset({self._attribute(name)}))
+            case Number(value):
+                return _Value("constant", frozenset({value}))
+            case Limit(name, target):
+                return _limit(self.types[target], lowest=name == "lowest")
+            case Cast(target, argument):
+                return self._cast(self._evaluate(argument, inputs), self.types[target])
+            case Call("select", (condition, one, other)):
+                chosen = self._alike([self._evaluate(one, inputs), self._evaluate(other, inputs)])
+                held = self._evaluate(condition, inputs).members
+                members = (value.members for value, truth in zip(chosen, (True, False), strict=True) if truth in held)
+                return _Value(chosen[0].kind, frozenset().union(*members))
+            case Call(name, arguments):
+                return self._applied(FUNCTIONS[name], [self._evaluate(argument, inputs) for argument in arguments])
+        raise AssertionError(f"a choice is left in {expression}")
+
+    def _attribute(self, name: str) -> Any:
+        value = self.operator.attributes[name]
+        if isinstance(value, np.float32) and np.isnan(value):
+            raise UsageError(f"{name} is NaN", "the typed oracle takes numbers")
+        return float(value) if isinstance(value, np.floating) else int(value)  # type: ignore[arg-type]
+
+    # types -------------------------------------------------------------------------------------------
+
+    def _alike(self, values: list[_Value]) -> list[_Value]:
+        """The values in one type: that of those that are no constants, or exact numbers where those differ."""
+        kinds = list(dict.fromkeys(value.kind for value in values if value.kind != "constant"))
+        wanted: Typed = "real" if len(kinds) != 1 else kinds[0]
+        return [self._as(value, wanted) for value in values]
+
+    def _as(self, value: _Value, kind: Typed) -> _Value:
+        """A constant in a type, or a number without one."""
+        if value.kind == kind:
+            return value
+        if value.kind == "constant":
+            (given,) = value.members
+            exact = Datum(bool(np.signbit(given)), Fraction(given))
+            if kind == "real":
+                return _Value(kind, frozenset({exact}))
+            assert isinstance(kind, DataType), "types are checked when the table is read"  # noqa: S101
+            if kind.is_floating:
+                arithmetic = self._arithmetic(kind)
+                return _Value(kind, arithmetic.closed({arithmetic.form.round(exact)}))
+            return _Value(kind, frozenset({exact.fraction.numerator}))
+        assert kind == "real", f"types are checked when the table is read: {value.kind} as {kind}"  # noqa: S101
+        return _Value(kind, frozenset(_exact(member, value.kind) for member in value.members))
+
+    def _cast(self, value: _Value, target: DataType) -> _Value:
+        if value.kind == target:
+            return value
+        if value.kind == "truth":
+            if not target.is_floating:
+                return _Value(target, frozenset(int(member) for member in value.members))
+            one = _FORMATS[target].round(Datum(False, Fraction(1)))
+            return _Value(target, frozenset(one if member else 0 for member in value.members))
+        if isinstance(value.kind, DataType) and not value.kind.is_floating and not target.is_floating:
+            wrapped = IntegerRange.of(target).wrapped
+            return _Value(target, frozenset(one if one is OPEN else wrapped(one) for one in value.members))
+        exact = self._as(value, "real")
+        if target.is_floating:
+            return _Value(target, self._arithmetic(target).closed(
+                OPEN if one is OPEN else None if one is None else self._rounded(one, target) for one in exact.members
+            ))  # fmt: skip
+        return _Value(target, frozenset(self._to_integer(one, target) for one in exact.members))
+
+    def _rounded(self, member: Any, target: DataType) -> Any:
+        form = _FORMATS[target]
+        if isinstance(member, Between):
+            return Between(form.round(member.low), form.round(member.high))
+        return form.round(member)
+
+    def _to_integer(self, member: Any, target: DataType) -> Any:
+        """Truncated; what lies outside the type is open where a clause says so, else the nearest limit, of NaN 0."""
+        integers = IntegerRange.of(target)
+        if isinstance(member, Between):
+            return Between(*(self._to_integer(end, target) for end in member))
+        if member is OPEN:
+            return OPEN
+        opened = "integer-cast-range" in self.latitudes
+        if member is None:
+            return OPEN if opened else integers.saturated(0)
+        whole = member.value if member.infinite else int(member.fraction)
+        return OPEN if opened and (member.infinite or whole not in integers) else integers.saturated(whole)
+
+    # functions ---------------------------------------------------------------------------------------
+
+    def _applied(self, function: Function, values: list[_Value]) -> _Value:
+        if function.domain == "truth":
+            assert function.exact.truth is not None  # noqa: S101 - the table of functions says so
+            combinations = itertools.product(*(value.members for value in values))
+            return _Value("truth", frozenset(function.exact.truth(*one) for one in combinations))
+        alike = self._alike(values)
+        kind = alike[0].kind
+        results: set[Any] = set()
+        for operands in itertools.product(*(value.members for value in alike)):
+            if OPEN in operands:
+                results |= {True, False} if function.gives == "truth" else {OPEN}
+            elif any(isinstance(operand, Between) for operand in operands):
+                results.add(self._interval(function, kind, operands))
+            else:
+                results |= set(self._of_members(function, kind, operands))
+        if function.gives == "truth":
+            return _Value("truth", frozenset(results))
+        if isinstance(kind, DataType) and kind.is_floating:
+            return _Value(kind, self._closed(kind, results))
+        return _Value(kind, frozenset(results))
+
+    def _of_members(self, function: Function, kind: Typed, operands: tuple[Any, ...]) -> Iterable[Any]:
+        exact = function.exact
+        if kind == "real":
+            return self._of_reals(function, operands)
+        assert isinstance(kind, DataType)  # noqa: S101 - truth values have functions of their own
+        if kind.is_floating:
+            if function.gives == "truth":
+                assert exact.compared is not None  # noqa: S101
+                return exact.compared(self._arithmetic(kind), *operands)
+            tolerance = self.law.tolerance(function.name, kind, strict=self.strict)
+            if tolerance is not None:
+                return self._approximate(function, kind, operands)
+            assert exact.floating is not None  # noqa: S101
+            return exact.floating(self._arithmetic(kind), *operands)
+        if function.gives == "truth":
+            assert exact.ordered is not None  # noqa: S101
+            return {exact.ordered(*operands)}
+        assert exact.integers is not None  # noqa: S101
+        integers = IntegerRange.of(kind)
+        whole = exact.integers(integers, *operands)
+        if whole is None:
+            return {OPEN}
+        lenient = "integer-overflow" in self.latitudes and function.domain == "number"
+        return {integers.wrapped(whole), integers.saturated(whole)} if lenient else {integers.wrapped(whole)}
+
+    def _of_reals(self, function: Function, operands: tuple[Any, ...]) -> Iterable[Any]:
+        if None in operands:
+            others = {operand for operand in operands if operand is not None}
+            return {None, *others} if function.selects and "nan" in self.latitudes else NAN
+        values = [operand.value for operand in operands]
+        if len(set(values)) > 1 and all(operand.infinite for operand in operands) and not function.selects:
+            return NAN  # the sum of opposite infinities
+        meaning = function.exact.integers
+        assert meaning is not None  # noqa: S101 - functions on exact numbers are those on integers
+        result: Any = meaning(IntegerRange.of(DataType.INT64), *values)
+        return {Datum(result < 0, result)}
+
+    def _approximate(self, function: Function, kind: DataType, operands: tuple[Any, ...]) -> Iterable[Any]:
+        """What a tolerance admits around the real result; special results are as they are."""
+        tolerance = self.law.tolerance(function.name, kind, strict=self.strict)
+        arithmetic, real = self._arithmetic(kind), function.exact.real
+        assert tolerance is not None, "asked for where there is one"  # noqa: S101
+        assert real is not None, "lint asks for a real meaning"  # noqa: S101
+        data = [None if operand is None else arithmetic.form.decode(operand) for operand in operands]
+        bounds = None if any(one is None for one in data) else real(*data)
+        if bounds is None:
+            return NAN
+        if bounds.low.infinite or bounds.high.value == 0:
+            return arithmetic.rounded(bounds.low)
+        nearest: Values = arithmetic.rounded(bounds.low) | arithmetic.rounded(bounds.high)
+        low, high = interval(arithmetic.form, tolerance, bounds.low.fraction, bounds.high.fraction)
+        place = _order(kind)
+        return {*nearest, Between(low, high)} if place(low) <= place(high) else nearest
+
+    def _interval(self, function: Function, kind: Typed, operands: tuple[Any, ...]) -> Any:
+        """A function that never falls, of intervals: from what their lower ends give to what their upper ones do."""
+        if not function.monotone:
+            raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
+        if None in operands:
+            return None
+        ends = []
+        for end in (0, 1):
+            given = tuple(operand[end] if isinstance(operand, Between) else operand for operand in operands)
+            ends.append(list(self._of_members(function, kind, given)))
+        order = _order(kind) if isinstance(kind, DataType) else _value
+        return Between(min(ends[0], key=order), max(ends[1], key=order))
+
+    def _closed(self, kind: DataType, members: Iterable[Any]) -> frozenset[Any]:
+        arithmetic = self._arithmetic(kind)
+        found = set(members)
+        spans = {one for one in found if isinstance(one, Between)}
+        opened = {OPEN} & found
+        closed = arithmetic.closed(found - spans - opened)
+        order, tiny = _order(kind), 1 << arithmetic.form.trailing_bits
+        if arithmetic.flushing and any(order(one.low) < tiny and order(one.high) > -tiny for one in spans):
+            closed |= arithmetic.zeros
+        return frozenset({*closed, *spans, *opened})
+
+
+def _unchanged(value: int) -> int:
+    return value
+
+
+def _value(member: Datum) -> Any:
+    return member.value
+
+
+def _order(kind: DataType) -> Callable[[int], int]:
+    """What orders the members of a type as their numbers."""
+    if not kind.is_floating:
+        return _unchanged
+    sign = _FORMATS[kind].sign_bit
+    return lambda bits: -(bits & sign - 1) if bits & sign else bits
+
+
+def _exact(member: Any, kind: Typed) -> Any:
+    """A member of a type as an exact number."""
+    if member is OPEN or member is None:
+        return member
+    if isinstance(member, Between):
+        return Between(_exact(member.low, kind), _exact(member.high, kind))
+    assert isinstance(kind, DataType)  # noqa: S101 - truth values are cast
+    if kind.is_floating:
+        return _FORMATS[kind].decode(member)
+    return Datum(member < 0, Fraction(member))
+
+
+def _limit(kind: DataType, *, lowest: bool) -> _Value:
+    if kind.is_floating:
+        form = _FORMATS[kind]
+        return _Value(kind, frozenset({form.largest | (form.sign_bit if lowest else 0)}))
+    integers = IntegerRange.of(kind)
+    return _Value(kind, frozenset({integers.lowest if lowest else integers.highest}))

@@ -1,0 +1,341 @@
+"""The vectorised oracle of formulas with several inputs and types: numpy over whole arrays.
+
+A value is a list of alternatives, arrays in which element i of each is one value that element i may have, or spans
+of two arrays where a result is approximate. It shares no code with the exact oracle; a real function is evaluated in
+FLOAT64, with the error that the table of functions states.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc
+from dmlcts.specs.errors import FormulaError, UsageError
+from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number, choose
+from dmlcts.specs.formula_types import Typed, read_as
+from dmlcts.specs.functions import FUNCTIONS, Function
+from dmlcts.specs.law import Law
+from dmlcts.specs.models import Tolerance
+from dmlcts.specs.oracle.vector_arithmetic import Array, Rounding, distinct, vanishing
+from dmlcts.specs.oracle.vectorised import Acceptance
+from dmlcts.specs.signatures import Signature
+
+_DOUBLE = np.dtype(np.float64)
+_EXACT_BITS = 32
+"""Integers of this many bits meet floating-point numbers exactly in FLOAT64."""
+
+
+class Span(NamedTuple):
+    """Every value from one array's element to the other's."""
+
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A type, and every array or span of values of it."""
+
+    kind: Typed
+    alternatives: list[Any]
+
+
+class TypedVectorOracle:
+    """What is right for arrays of elements, given arrays of each input.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description; its tensors say which types the type variables stand for.
+        strict: whether ``--strict`` leaves only the latitudes that it keeps, and the strict tolerances.
+
+    Raises:
+        UsageError: a type that FLOAT64 arithmetic cannot stand for exactly.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
+        self.law = law
+        self.table = law.table
+        self.operator = operator
+        self.strict = strict
+        self.signature = Signature.of(operator, law.table)
+        self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
+        enumerators = {
+            item.name: str(operator.attributes[item.name]) for item in self.table.attributes if item.type == "ENUM"
+        }
+        self.expression = choose(law.expression, enumerators)
+        self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
+        self.output = self.types[self.table.tensors[self.table.output].type]
+        self._open: NDArray[np.bool_] = np.zeros(0, bool)
+
+    def acceptance(self, inputs: Mapping[str, Array]) -> Acceptance:
+        """All that is acceptable for each element.
+
+        Args:
+            inputs: 1-D arrays of one length by the names that the formula has for the inputs.
+
+        Raises:
+            UsageError: an input is not given.
+        """
+        (length,) = {array.size for array in inputs.values()}
+        self._open = np.zeros(length, bool)
+        with np.errstate(all="ignore"):
+            values = {name: self._input(name, member, inputs) for name, member in self.table.formula_names.items()}
+            result = self._as(self._evaluate(self.expression, values), self.output)
+        arrays = [one for one in result.alternatives if not isinstance(one, Span)]
+        spans = [one for one in result.alternatives if isinstance(one, Span)]
+        filled = [np.ascontiguousarray(np.broadcast_to(one, length)) for one in arrays or [spans[0].low]]
+        signed_zeros = self.output.is_floating and Rounding(self.output, self.latitudes).signed_zeros
+        return Acceptance(
+            self.output, tuple(filled), self._open if self._open.any() else None, signed_zeros,
+            spans=tuple((np.broadcast_to(one.low, length), np.broadcast_to(one.high, length)) for one in spans),
+        )  # fmt: skip
+
+    def _input(self, name: str, member: str, inputs: Mapping[str, Array]) -> _Value:
+        row = self.table.tensors[member]
+        kind = self.types.get(row.type)
+        if member not in self.operator.tensors and row.absent is not None:
+            return _Value("constant", [row.absent])
+        if name not in inputs or kind is None:
+            raise UsageError(f"no elements of {member} are given", f"give them as {name!r}")
+        array = np.ascontiguousarray(inputs[name]).view(kind.numpy)
+        return _Value(kind, self._closed(kind, [array]))
+
+    def _closed(self, kind: Typed, alternatives: list[Any]) -> list[Any]:
+        if not isinstance(kind, DataType):
+            return alternatives
+        arrays = [np.asarray(one) for one in alternatives if not isinstance(one, Span)]
+        return [*Rounding(kind, self.latitudes).closed(arrays), *(one for one in alternatives if isinstance(one, Span))]
+
+    def _evaluate(self, expression: Expression, inputs: Mapping[str, _Value]) -> _Value:
+        match expression:
+            case Name(name) if name in inputs:
+                return inputs[name]
+            case Name(name):
+                return _Value("constant", [self.operator.attributes[name]])
+            case Number(value):
+                return _Value("constant", [value])
+            case Limit(name, target):
+                kind = self.types[target]
+                limits: Any = np.finfo(kind.numpy) if kind.is_floating else np.iinfo(kind.numpy)
+                return _Value(kind, [np.asarray(limits.min if name == "lowest" else limits.max, kind.numpy)])
+            case Cast(target, argument):
+                return self._cast(self._evaluate(argument, inputs), self.types[target])
+            case Call("select", (condition, one, other)):
+                return self._selected(*(self._evaluate(part, inputs) for part in (condition, one, other)))
+            case Call(name, arguments):
+                return self._applied(FUNCTIONS[name], [self._evaluate(argument, inputs) for argument in arguments])
+        raise AssertionError(f"a choice is left in {expression}")
+
+    def _selected(self, condition: _Value, one: _Value, other: _Value) -> _Value:
+        chosen = self._alike([one, other])
+        found = []
+        for held, then, otherwise in itertools.product(condition.alternatives, *(one.alternatives for one in chosen)):
+            if isinstance(then, Span) or isinstance(otherwise, Span):
+                raise FormulaError("a choice is given an approximate value", "round or cast it first")
+            found.append(np.where(held, then, otherwise))
+        return _Value(chosen[0].kind, distinct(found))
+
+    # types -------------------------------------------------------------------------------------------
+
+    def _alike(self, values: list[_Value]) -> list[_Value]:
+        kinds = list(dict.fromkeys(value.kind for value in values if value.kind != "constant"))
+        wanted: Typed = "real" if len(kinds) != 1 else kinds[0]
+        return [self._as(value, wanted) for value in values]
+
+    def _as(self, value: _Value, kind: Typed) -> _Value:
+        if value.kind == kind:
+            return value
+        if value.kind == "constant":
+            if kind == "real":
+                return _Value(kind, [np.asarray(value.alternatives[0], _DOUBLE)])
+            assert isinstance(kind, DataType)  # noqa: S101 - types are checked when the table is read
+            return _Value(kind, self._closed(kind, [np.asarray(value.alternatives[0]).astype(kind.numpy)]))
+        assert isinstance(value.kind, DataType)  # noqa: S101 - types are checked when the table is read
+        assert kind == "real"  # noqa: S101
+        widest = 8 * value.kind.itemsize
+        if widest > _EXACT_BITS:
+            raise UsageError(f"{value.kind.name} meets another type", "FLOAT64 does not hold its values exactly")
+        return _Value(kind, [_double(one) for one in value.alternatives])
+
+    def _cast(self, value: _Value, target: DataType) -> _Value:
+        if value.kind == target:
+            return value
+        integers = isinstance(value.kind, DataType) and not value.kind.is_floating and not target.is_floating
+        if value.kind == "truth" or integers:
+            return _Value(target, [one.astype(target.numpy) for one in value.alternatives])
+        exact = self._as(value, "real")
+        if target.is_floating:
+            rounding = Rounding(target, self.latitudes)
+            found: list[Any] = []
+            for one in exact.alternatives:
+                if isinstance(one, Span):
+                    found.append(Span(one.low.astype(target.numpy), one.high.astype(target.numpy)))
+                else:
+                    found += rounding.to_float32(one) if target is DataType.FLOAT32 else [one.astype(target.numpy)]
+            return _Value(target, self._closed(target, found))
+        return _Value(target, [self._to_integer(one, target) for one in exact.alternatives])
+
+    def _to_integer(self, one: Any, target: DataType) -> Any:
+        if isinstance(one, Span):
+            return Span(self._to_integer(one.low, target), self._to_integer(one.high, target))
+        limits = np.iinfo(target.numpy)
+        whole = np.trunc(one)
+        outside = ~((whole >= float(limits.min)) & (whole <= float(limits.max)))
+        if "integer-cast-range" in self.latitudes:
+            self._open = self._open | outside
+        inside = np.where(np.isnan(whole), 0, np.clip(whole, float(limits.min), float(limits.max)))
+        stored = np.where(inside >= float(limits.max), limits.max, 0)  # the greatest INT64 is no FLOAT64
+        below = np.where(inside >= float(limits.max), 0.0, inside)
+        return np.where(inside >= float(limits.max), stored.astype(target.numpy), below.astype(target.numpy))
+
+    # functions ---------------------------------------------------------------------------------------
+
+    def _applied(self, function: Function, values: list[_Value]) -> _Value:
+        if function.domain == "truth":
+            assert function.arrays.truth is not None  # noqa: S101 - the table of functions says so
+            return _Value("truth", _truths(function.arrays.truth(*one) for one in _combined(values)))
+        alike = self._alike(values)
+        kind = alike[0].kind
+        found: list[Any] = []
+        for operands in _combined(alike):
+            if any(isinstance(operand, Span) for operand in operands):
+                found.append(self._spanned(function, kind, operands))
+            else:
+                found += self._of_arrays(function, kind, operands)
+        if function.gives == "truth":
+            return _Value("truth", _truths(found))
+        return _Value(kind, self._closed(kind, found))
+
+    def _of_arrays(self, function: Function, kind: Typed, operands: tuple[Array, ...]) -> list[Any]:
+        arrays = function.arrays
+        if kind == "real":
+            return self._of_reals(function, operands)
+        assert isinstance(kind, DataType)  # noqa: S101 - truth values have functions of their own
+        if function.gives == "truth":
+            return self._compared(function, kind, operands)
+        if kind.is_floating:
+            tolerance = self.law.tolerance(function.name, kind, strict=self.strict)
+            if tolerance is not None:
+                return self._approximate(function, kind, operands, tolerance)
+            assert arrays.floating is not None  # noqa: S101
+            return arrays.floating(Rounding(kind, self.latitudes), *operands)
+        assert arrays.integers is not None  # noqa: S101
+        result = arrays.integers(*operands)
+        if isinstance(result, tuple):  # which never leaves the type where it is defined
+            result, undefined = result
+            self._open = self._open | undefined
+            return [np.asarray(result)]
+        lenient = "integer-overflow" in self.latitudes and function.domain == "number"
+        return [np.asarray(result), _saturated(function, kind, operands)] if lenient else [np.asarray(result)]
+
+    def _of_reals(self, function: Function, operands: tuple[Array, ...]) -> list[Any]:
+        meaning: Any = function.arrays.ufunc
+        found = [np.asarray(meaning(*operands))]
+        if function.selects and "nan" in self.latitudes and np.isnan(found[0]).any():
+            a, b = operands
+            found.append(np.where(np.isnan(a), b, np.where(np.isnan(b), a, found[0])))
+        return found
+
+    def _compared(self, function: Function, kind: DataType, operands: tuple[Array, ...]) -> list[Any]:
+        compared = function.arrays.compared
+        assert compared is not None  # noqa: S101 - the table of functions says so
+        found = [np.asarray(compared(*operands))]
+        if kind.is_floating and "nan-comparison" in self.latitudes:
+            unordered = np.isnan(operands[0]) | np.isnan(operands[1])
+            found.append(found[0] ^ unordered)
+        return found
+
+    def _approximate(
+        self, function: Function, kind: DataType, operands: tuple[Array, ...], tolerance: Tolerance
+    ) -> list[Any]:
+        """What a tolerance admits around the real result, which FLOAT64 gives with the stated error."""
+        real, rounding = function.arrays.real, Rounding(kind, self.latitudes)
+        assert real is not None, "lint asks for a real meaning"  # noqa: S101
+        if kind.itemsize > np.dtype(np.float32).itemsize:
+            raise UsageError(f"{function.name} of {kind.name} is approximate", "FLOAT64 is no reference for itself")
+        value = np.asarray(real(*(operand.astype(_DOUBLE) for operand in operands)))
+        error = np.abs(value) * function.arrays.error
+        found: list[Any] = []
+        for one in (value - error, value + error) if function.arrays.error else (value,):
+            found += rounding.to_float32(one) if kind is DataType.FLOAT32 else [one.astype(kind.numpy)]
+        special = ~np.isfinite(value) | (value == 0)
+        low, high = value - error, value + error
+        least = np.where(special, value, low - _margin(kind, tolerance, low))
+        most = np.where(special, value, high + _margin(kind, tolerance, high))
+        span = Span(_inward(least, kind, upward=True), _inward(most, kind, upward=False))
+        if rounding.flushes:
+            near = vanishing(span.low) | vanishing(span.high) | (np.signbit(span.low) != np.signbit(span.high))
+            found.append(np.where(near, kind.numpy.type(0), found[0]))
+        return [*found, span]
+
+    def _spanned(self, function: Function, kind: Typed, operands: tuple[Any, ...]) -> Any:
+        """A function that never falls, of spans."""
+        if not function.monotone:
+            raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
+        ends = []
+        for end in (0, 1):
+            given = tuple(operand[end] if isinstance(operand, Span) else operand for operand in operands)
+            ends.append(self._of_arrays(function, kind, given))
+        low, high = ends[0][0], ends[1][0]
+        for one in ends[0][1:]:
+            low = np.fmin(low, one) if kind == "real" or np.issubdtype(low.dtype, np.floating) else np.minimum(low, one)
+        for one in ends[1][1:]:
+            high = np.fmax(high, one) if np.issubdtype(high.dtype, np.floating) else np.maximum(high, one)
+        return Span(low, high)
+
+
+def _combined(values: list[_Value]) -> itertools.product[tuple[Any, ...]]:
+    return itertools.product(*(value.alternatives for value in values))
+
+
+def _truths(arrays: Any) -> list[Any]:
+    return distinct(np.asarray(array, bool) for array in arrays)
+
+
+def _double(one: Any) -> Any:
+    return Span(one.low.astype(_DOUBLE), one.high.astype(_DOUBLE)) if isinstance(one, Span) else one.astype(_DOUBLE)
+
+
+def _margin(kind: DataType, tolerance: Tolerance, value: Array) -> Array:
+    """The greatest of the distances that a tolerance names, at real numbers in FLOAT64."""
+    information = np.finfo(kind.numpy)
+    _, exponent = np.frexp(np.abs(value))
+    place = np.maximum(exponent - 1, int(information.minexp)) - int(information.nmant)
+    unit = np.ldexp(1.0, place)
+    bounds = [unit * (tolerance.ulp or 0.0), np.abs(value) * (tolerance.relative or 0.0)]
+    return np.asarray(np.maximum(np.maximum(*bounds), tolerance.absolute or 0.0))
+
+
+def _inward(value: Array, kind: DataType, *, upward: bool) -> Array:
+    """The lowest number of a type that is not below, or the highest that is not above; infinity is 2^(emax + 1)."""
+    information = np.finfo(kind.numpy)
+    beyond = 2.0 ** int(information.maxexp)
+    nearest = value.astype(kind.numpy)
+    infinite = np.isinf(nearest) & np.isfinite(value)
+    largest = np.copysign(information.max, nearest)
+    inside = np.abs(value) < beyond
+    wide = np.where(infinite, np.copysign(beyond, value), nearest.astype(_DOUBLE))
+    if upward:
+        wrong, toward = wide < value, np.inf
+        capped = infinite & inside & (value < 0)
+    else:
+        wrong, toward = wide > value, -np.inf
+        capped = infinite & inside & (value > 0)
+    moved = np.nextafter(nearest, kind.numpy.type(toward))
+    return np.where(capped, largest, np.where(wrong & np.isfinite(value), moved, nearest))
+
+
+def _saturated(function: Function, kind: DataType, operands: tuple[Array, ...]) -> Array:
+    """The results of an integer operation, with those outside the type at its nearest limit."""
+    limits = np.iinfo(kind.numpy)
+    fits = kind.itemsize < np.dtype(np.int64).itemsize and kind is not DataType.UINT32  # its products leave INT64
+    wide = [np.asarray(operand).astype(np.int64 if fits else object) for operand in operands]
+    meaning: Any = function.arrays.integers
+    return np.asarray(np.minimum(np.maximum(meaning(*wide), int(limits.min)), int(limits.max)), kind.numpy)

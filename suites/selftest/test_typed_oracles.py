@@ -1,0 +1,275 @@
+"""Formulas of several inputs and types: tables of five operators to come, by hand and one oracle against the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.law import Law
+from dmlcts.specs.loading import load_tables, tables_of_files
+from dmlcts.specs.oracle.exact import ExactOracle
+from dmlcts.specs.oracle.exact_typed import TypedOracle
+from dmlcts.specs.oracle.outcome import Acceptable
+from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
+from dmlcts.specs.signatures import Signature, signatures
+from dmlcts.specs.table_files import TableFile, builtin_files
+
+F16, F32, INT8, INT32, UINT8 = (DataType[name] for name in ("FLOAT16", "FLOAT32", "INT8", "INT32", "UINT8"))
+NAN, INF = float("nan"), float("inf")
+HEAD = """\
+format: dmlcts/operator/2
+operator: ELEMENT_WISE_{name}
+code: {code}
+introduced: "1.0"
+summary: {name}.
+sources: [{{id: page, title: A page, revision: today}}]
+struct:
+{struct}
+tensors:
+{tensors}
+support: [{{level: "1.0", dimension_counts: [1, 8], types: {types}}}]
+formula: {formula}
+{more}
+clauses:
+  - {{id: {prefix}.formula, check: values, text: It is so., obligation: required, subject: formula, sources: [page],
+     latitude: [{latitude}]}}
+"""
+PAIR = {"ATensor": "{name: a, kind: input, type: T}", "BTensor": "{name: b, kind: input, type: T}",
+        "OutputTensor": "{kind: output, type: T, may_alias: [ATensor, BTensor]}"}  # fmt: skip
+ONE = {"InputTensor": "{name: x, kind: input, type: T}", "OutputTensor": "{kind: output, type: T}"}
+COMPARED = {**PAIR, "OutputTensor": "{kind: output, type: U}"}
+QUANTIZED = {
+    "InputTensor": "{name: x, kind: input, type: T}",
+    "ScaleTensor": "{name: scale, kind: input, type: T, elements: one}",
+    "ZeroPointTensor": "{name: zero_point, kind: input, type: U, optional: true, absent: 0, elements: one}",
+    "OutputTensor": "{kind: output, type: U}",
+}
+ULP = """accuracy:
+  - {{function: {0}, data_types: [FLOAT32, FLOAT16], judged: {{ulp: 1}}, strict: {{ulp: 0.5}}, source: page}}"""
+TABLES: dict[str, dict[str, Any]] = {
+    "ADD": {"tensors": PAIR, "types": "{T: [FLOAT32, FLOAT16, INT32, INT8, UINT8, INT64, UINT32, UINT64]}",
+            "formula": "a + b", "latitude": "zero-sign, integer-overflow"},
+    "LOGICAL_EQUALS": {"tensors": COMPARED, "types": "{T: [FLOAT32, FLOAT16, INT32, UINT64], U: [UINT32, UINT8]}",
+                       "formula": "cast(U, a == b)", "latitude": "nan-comparison"},
+    "BIT_AND": {"tensors": PAIR, "types": "{T: [FLOAT32, FLOAT16, INT8, UINT64]}", "formula": "bit_and(a, b)",
+                "more": "domain: bits", "latitude": "zero-sign"},
+    "SQRT": {"tensors": ONE, "types": "{T: [FLOAT32, FLOAT16]}", "formula": "sqrt(x)", "more": ULP.format("sqrt"),
+             "latitude": "zero-sign, subnormals"},
+    "QUANTIZE_LINEAR": {"tensors": QUANTIZED, "types": "{T: [FLOAT32, FLOAT16], U: [UINT8, INT8]}",
+                        "formula": "cast(U, min(max(round_half_even(x / scale) + zero_point, lowest(U)), highest(U)))",
+                        "more": ULP.format("divide"), "latitude": 'integer-cast-range, "nan"'},
+}  # fmt: skip
+
+
+def text_of(name: str, **changes: str) -> str:
+    table = {"more": "", **TABLES[name], **changes}
+    tensors = "\n".join(f"  {member}: {row}" for member, row in table.pop("tensors").items())
+    struct = "\n".join(f"  - {{name: {member}, type: const DML_TENSOR_DESC*}}" for member in TABLES[name]["tensors"])
+    prefix = name.lower().replace("_", "-")
+    code = 1000 + list(TABLES).index(name)
+    return HEAD.format(name=name, code=code, prefix=prefix, tensors=tensors, struct=struct, **table)
+
+
+@cache
+def law(name: str, **changes: str) -> Law:
+    files = [*builtin_files(), TableFile(f"{name}.yaml", f"{name}.yaml", text_of(name, **changes).encode())]
+    tables = tables_of_files(files, runnable=False)
+    return tables.law(tables.operator(name))
+
+
+def described(one: Law, lacking: tuple[str, ...] = (), **types: DataType) -> OperatorDesc:
+    tensors = {
+        member: TensorDesc(types[row.type], (1,)) for member, row in one.table.tensors.items() if member not in lacking
+    }
+    return OperatorDesc(one.table.operator, tensors, {})
+
+
+def elements(one: Law, types: Mapping[str, DataType], values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    found = {}
+    for name, member in one.table.formula_names.items():
+        if name in values:
+            given = values[name]
+            kind = types[one.table.tensors[member].type].numpy
+            found[name] = given if isinstance(given, np.ndarray) else np.array([given]).astype(kind)
+    return found
+
+
+def bits_of(array: np.ndarray) -> list[int]:
+    return [int(bits) for bits in array.view(f"u{array.dtype.itemsize}")]
+
+
+def accepts(
+    one: Law, output: Any, *, types: Any, strict: bool = False, lacking: tuple[str, ...] = (), **values: Any
+) -> bool:
+    """Whether both oracles accept an output; they have to agree."""
+    operator = described(one, lacking, **types)
+    given = elements(one, types, values)
+    kind = types[one.table.tensors[one.table.output].type]
+    found = output if isinstance(output, np.ndarray) else np.array([output]).astype(kind.numpy)
+    exact = TypedOracle(one, operator, strict).acceptable({name: bits_of(array)[0] for name, array in given.items()})
+    vectorised = TypedVectorOracle(one, operator, strict=strict).acceptance(given)
+    accepted = exact.admits(bits_of(found)[0], kind)
+    shown = found.view(vectorised.data_type.numpy)  # patterns, in the bits domain
+    assert bool(vectorised.admits(shown)[0]) == accepted, (values, output, exact)
+    return accepted
+
+
+def test_addition() -> None:
+    add = law("ADD")
+    assert accepts(add, 3, types={"T": INT8}, a=1, b=2)
+    assert not accepts(add, 4, types={"T": INT8}, a=1, b=2)
+    for output, right in ((-128, True), (127, True), (0, False)):  # 100 + 28: wrapped or saturated
+        assert accepts(add, output, types={"T": INT8}, a=100, b=28) == right
+        assert accepts(add, output, types={"T": INT8}, a=100, b=28, strict=True) == (output == -128)
+    assert accepts(add, 2**63 - 1, types={"T": DataType.INT64}, a=2**63 - 1, b=1)
+    wrapping = law("ADD", latitude="zero-sign")
+    assert not accepts(wrapping, 127, types={"T": INT8}, a=100, b=28)
+    assert accepts(add, 0.30000001192092896, types={"T": F32}, a=np.float32(0.1), b=np.float32(0.2))
+    assert accepts(add, -0.0, types={"T": F32}, a=1.0, b=-1.0)
+    assert not accepts(add, -0.0, types={"T": F32}, a=1.0, b=-1.0, strict=True)
+    assert accepts(add, NAN, types={"T": F16}, a=INF, b=-INF)
+    assert accepts(add, INF, types={"T": F16}, a=65504, b=16)
+    assert not accepts(add, 65504, types={"T": F16}, a=65504, b=16)
+
+
+def test_comparison() -> None:
+    equals = law("LOGICAL_EQUALS")
+    for kind in (UINT8, DataType.UINT32):
+        types = {"T": F32, "U": kind}
+        assert accepts(equals, 1, types=types, a=2.5, b=2.5)
+        assert not accepts(equals, 255, types=types, a=2.5, b=2.5)
+        assert not accepts(equals, 0, types=types, a=2.5, b=2.5)
+        assert accepts(equals, 1, types=types, a=-0.0, b=0.0)
+        assert accepts(equals, 0, types=types, a=NAN, b=NAN)
+        assert accepts(equals, 1, types=types, a=NAN, b=NAN)
+        assert not accepts(equals, 1, types=types, a=NAN, b=NAN, strict=True)
+        assert not accepts(law("LOGICAL_EQUALS", latitude=""), 1, types=types, a=NAN, b=NAN)
+    types = {"T": DataType.UINT64, "U": UINT8}
+    assert accepts(equals, 0, types=types, a=np.array([2**63 + 1], np.uint64), b=np.array([2**63], np.uint64))
+
+
+def pattern(kind: DataType, bits: int) -> np.ndarray:
+    return np.array([bits], kind.bits_dtype).view(kind.numpy)
+
+
+def test_bits() -> None:
+    bit_and = law("BIT_AND")
+    for kind, a, b, right in ((F32, 0x7FC00001, 0xFF800003, 0x7F800001), (F16, 0x8001, 0xFFFF, 0x8001),
+                              (INT8, 0xF0, 0x3C, 0x30)):  # fmt: skip
+        given = {"a": pattern(kind, a), "b": pattern(kind, b)}
+        assert accepts(bit_and, pattern(kind, right), types={"T": kind}, **given)
+        assert not accepts(bit_and, pattern(kind, right ^ 2), types={"T": kind}, **given)
+    zeros = {"a": pattern(F32, 0x80000000), "b": pattern(F32, 0x80000000)}
+    assert not accepts(bit_and, 0.0, types={"T": F32}, **zeros)  # no closure over zeros: these are patterns
+
+
+def test_square_root() -> None:
+    sqrt, types = law("SQRT"), {"T": F32}
+    root = np.float32(np.sqrt(np.float64(2)))  # 0.2 ULP below the real root
+    above, below = np.nextafter(root, np.float32(2)), np.nextafter(root, np.float32(0))
+    for value, judged, strict in ((root, True, True), (above, True, False), (below, False, False),
+                                  (np.nextafter(above, np.float32(2)), False, False)):  # fmt: skip
+        assert accepts(sqrt, value, types=types, x=2.0) == judged
+        assert accepts(sqrt, value, types=types, x=2.0, strict=True) == strict
+    assert accepts(sqrt, np.nextafter(np.float32(2), np.float32(3)), types=types, x=4.0)
+    assert not accepts(sqrt, np.nextafter(np.float32(2), np.float32(3)), types=types, x=4.0, strict=True)
+    assert accepts(sqrt, NAN, types=types, x=-1.0)
+    assert not accepts(sqrt, 0.0, types=types, x=-1.0)
+    assert accepts(sqrt, INF, types=types, x=INF)
+    assert accepts(sqrt, -0.0, types=types, x=-0.0)
+    assert accepts(sqrt, 0.0, types=types, x=1e-40)  # the input flushed
+    assert not accepts(law("SQRT", latitude="zero-sign"), 0.0, types=types, x=1e-40)
+
+
+def test_quantization() -> None:
+    quantize, types = law("QUANTIZE_LINEAR"), {"T": F32, "U": UINT8}
+    for x, scale, zero_point, wanted in ((10.0, 2.0, 3, 8), (-100.0, 1.0, 3, 0), (1e9, 0.5, 3, 255), (2.5, 1.0, 0, 2),
+                                         (INF, 1.0, 3, 255), (-INF, 1.0, 3, 0)):  # fmt: skip
+        given = {"x": x, "scale": scale, "zero_point": zero_point}
+        assert accepts(quantize, wanted, types=types, **given)
+        assert not accepts(quantize, wanted ^ 4, types=types, **given)
+    without = {"lacking": ("ZeroPointTensor",), "types": types}
+    assert accepts(quantize, 5, x=10.0, scale=2.0, **without)
+    assert not accepts(quantize, 8, x=10.0, scale=2.0, **without)
+    assert accepts(quantize, 3, types=types, x=2.5, scale=1.0, zero_point=0)  # within one ULP of a half: either integer
+    assert not accepts(quantize, 4, types=types, x=2.5, scale=1.0, zero_point=0)
+    assert accepts(quantize, 77, types=types, x=NAN, scale=1.0, zero_point=0)  # any value, as the latitude says
+    assert not accepts(law("QUANTIZE_LINEAR", latitude=""), 77, types=types, x=NAN, scale=1.0, zero_point=0)
+
+
+def patterns(data_type: DataType, count: int, seed: int) -> np.ndarray:
+    """Seeded patterns and small numbers, with special values where the type has them."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    top = (1 << 8 * data_type.itemsize) - 1
+    every = generator.integers(0, top, count, np.uint64, endpoint=True)
+    found = [every.astype(data_type.bits_dtype).view(data_type.numpy)]
+    found.append(generator.integers(0, 100, count).astype(data_type.numpy))
+    if data_type.is_floating:
+        found.append(generator.normal(0, 40, count).astype(data_type.numpy))
+        found.append(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 0.5], data_type.numpy))
+    mixed = np.concatenate(found)
+    generator.shuffle(mixed)
+    return mixed
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("name", TABLES)
+def test_the_oracles_agree(name: str, strict: bool) -> None:
+    """On every signature: the same sets, and the same verdict on the patterns around their ends."""
+    one = law(name)
+    for signature in signatures(one.table):
+        types = dict(signature.types)
+        lacking = tuple(member for member, row in one.table.tensors.items()
+                        if row.optional and member not in signature.present)  # fmt: skip
+        operator = described(one, lacking, **types)
+        assert Signature.of(operator, one.table) == signature
+        exact, vectorised = TypedOracle(one, operator, strict), TypedVectorOracle(one, operator, strict=strict)
+        given = {
+            label: patterns(types[one.table.tensors[member].type], 40, seed)
+            for seed, (label, member) in enumerate(one.table.formula_names.items()) if member not in lacking
+        }  # fmt: skip
+        size = min(array.size for array in given.values())
+        given = {label: array[:size] for label, array in given.items()}
+        acceptance = vectorised.acceptance(given)
+        kind = acceptance.data_type
+        rows = zip(*(bits_of(array) for array in given.values()), strict=True)
+        answers = [exact.acceptable(dict(zip(given, row, strict=True))) for row in rows]
+        for shift in range(-3, 4):
+            tried = np.array([around(answer, shift, kind) for answer in answers], kind.bits_dtype).view(kind.numpy)
+            found = acceptance.admits(tried)
+            for index, (answer, bits) in enumerate(zip(answers, bits_of(tried), strict=True)):
+                at = {label: array[index] for label, array in given.items()}
+                assert bool(found[index]) == answer.admits(bits, kind), (str(signature), at, hex(bits), answer)
+
+
+def around(answer: Acceptable, shift: int, kind: DataType) -> int:
+    """A pattern near the first one of an answer, or near the end of its interval."""
+    known = sorted(answer.patterns) or [0]
+    ends = [end for span in sorted(answer.intervals) for end in span] or known
+    start = (ends if shift % 2 else known)[shift % len(ends if shift % 2 else known)]
+    return (start + shift) % (1 << 8 * kind.itemsize)
+
+
+def test_one_input_of_one_type_is_as_the_other_oracle_says() -> None:
+    tables = load_tables()
+    round_law = tables.law(tables.operator("ROUND"))
+    tensor = TensorDesc(F16, (1,))
+    operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor},
+                            {"RoundingMode": "HALVES_TO_NEAREST_EVEN"})  # fmt: skip
+    one, other = ExactOracle(round_law, operator), TypedOracle(round_law, operator)
+    for bits in range(0, 1 << 16, 97):
+        assert other.acceptable({"x": bits}) == one.acceptable(bits)
+
+
+def test_a_signature_is_read_from_a_description() -> None:
+    one = law("QUANTIZE_LINEAR")
+    found = signatures(one.table)
+    assert len(found) == 8
+    assert str(found[0]) == "FLOAT32 to UINT8, with ZeroPointTensor"
+    assert found[0].data_type is F32
+    assert found[0]["U"] is UINT8
