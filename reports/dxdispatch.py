@@ -69,6 +69,18 @@ def _element_strides(tensor: Mapping[str, Any]) -> list[int]:
     return packed
 
 
+def _element(pattern: str, data_type: DataType) -> int:
+    """The number of a bit pattern, which JSON can tell however long the text was.
+
+    Raises:
+        ValueError: it is no pattern of the type.
+    """
+    number = int(pattern, 16)
+    if not 0 <= number < 1 << 8 * data_type.itemsize:
+        raise ValueError(f"the pattern does not fit {data_type.name}")
+    return number
+
+
 def _stored(tensor: Mapping[str, Any], patterns: Sequence[str], length: int) -> list[int]:
     """The elements of the input's memory: the stream in row-major order, dimensions of stride 0 written once."""
     strides = _element_strides(tensor)
@@ -78,7 +90,7 @@ def _stored(tensor: Mapping[str, Any], patterns: Sequence[str], length: int) -> 
         if sum((count - 1) * stride for count, stride in zip(counts, strides, strict=True)) >= length:
             return memory  # the description is to be refused before anything is read
         raise DxDispatchError("its elements overlap too often", "replay it, and reduce it to fewer elements")
-    stream = itertools.cycle(int(pattern, 16) for pattern in patterns)
+    stream = itertools.cycle([_element(pattern, DataType[tensor["data_type"]]) for pattern in patterns])
     for coordinates in itertools.product(*map(range, counts)):
         offset = sum(index * stride for index, stride in zip(coordinates, strides, strict=True))
         if offset < length:  # a description that is to be refused may reach beyond its own total size

@@ -418,7 +418,10 @@ def fuzz(count: int, seed: int, told: Callable[[str], None] = lambda text: None)
         bench = Bench(Path(place))
         for number in range(count):
             chance = random.Random(f"{seed} {number}")  # noqa: S311  # not a secret
+            before = len(bench.findings.wrong)
             DOORS[number % len(DOORS)](bench, number, chance)
+            for wrong in bench.findings.wrong[before:]:
+                told(f"input {number}: {wrong}")
             if number % 5000 == 4999:
                 told(f"{number + 1} inputs, {len(bench.findings.wrong)} wrong")
         bench.findings.wrong += [f"a file outside the folder: {path}" for path in bench.strays()]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmlcts.reports.dxdispatch import MOST_ELEMENTS, DxDispatchError, model
+from dmlcts.reports.dxdispatch import MOST_ELEMENTS, DxDispatchError, model, told_model
 from dmlcts.reports.validation import schema
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.arena import Arena
@@ -115,3 +115,11 @@ def test_a_bulk_recipe_and_a_large_tensor_have_no_model_and_the_limit_has_one() 
     told(clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS,))), [1])
     with pytest.raises(DxDispatchError, match="4097 elements"):
         told(clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS + 1,))), [1])
+
+
+@pytest.mark.parametrize("pattern, there", [("0xff", True), ("0x100", False), ("9" * 5000, False), ("-0x1", False)])
+def test_a_pattern_beyond_the_type_is_malformed(pattern: str, there: bool) -> None:
+    tensor = TensorDesc(DataType.UINT8, (1,))
+    case = Case(clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
+    written, because = told_model(case | {"values": {"bits": [pattern]}})
+    assert (written is not None, "the case is malformed" in because) == (there, not there)
