@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from dmlcts.reports.records import FailureRecord
 from dmlcts.reports.results import suite_version
-from dmlcts.reports.writing import dump_yaml, failure_document, prepare_failures, write_text
+from dmlcts.reports.run_folder import prepare_failures
+from dmlcts.reports.writing import dump_yaml, failure_document, write_text
 from dmlcts.specs.tables import Tables
 from dmlcts.suites import evidence
 from dmlcts.suites.bench import Bench

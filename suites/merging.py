@@ -16,8 +16,8 @@ from dmlcts.reports.locking import FolderLock
 from dmlcts.reports.once import told_once
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, suite_identity
+from dmlcts.reports.run_folder import prepare_folder, write_run
 from dmlcts.reports.waivers import Waivers
-from dmlcts.reports.writing import prepare_folder, write_run
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.combinations.summing import combinations_told

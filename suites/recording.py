@@ -13,9 +13,9 @@ from dmlcts.reports.once import told_once
 from dmlcts.reports.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, describe_device
+from dmlcts.reports.run_folder import write_run
 from dmlcts.reports.terminal import summary
 from dmlcts.reports.waivers import WaiverError
-from dmlcts.reports.writing import write_run
 from dmlcts.suites.bench import DeviceGone
 from dmlcts.suites.combinations.summing import combinations_told
 from dmlcts.suites.consoles import PlainConsole

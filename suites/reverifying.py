@@ -25,7 +25,7 @@ from dmlcts.reports.results import RunInfo, build_results, stable
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel
 from dmlcts.suites import evidence
 from dmlcts.suites.certified_sweep import check_sweep
-from dmlcts.suites.certify_commands import certify_words
+from dmlcts.suites.certify_options import certify_words
 from dmlcts.suites.combinations.coverage import told as told_of
 from dmlcts.suites.settings import owed_rows
 

@@ -13,8 +13,8 @@ from dmlcts.reports.locking import FolderLock
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.results import describe_device, suite_identity
+from dmlcts.reports.run_folder import prepare_folder
 from dmlcts.reports.waivers import WaiverError
-from dmlcts.reports.writing import prepare_folder
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.disclosing import disclose

@@ -39,13 +39,15 @@ from dmlcts.reports.junit import items_of, junit_xml
 from dmlcts.reports.markdown import summary as markdown
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ClauseTally, FailureRecord, ItemRecord
+from dmlcts.reports.run_folder import prepare_folder, write_run
 from dmlcts.reports.terminal import summary as terminal
 from dmlcts.reports.validation import load_results
-from dmlcts.reports.writing import dump_yaml, failure_document, named, prepare_folder, write_run
+from dmlcts.reports.writing import dump_yaml, failure_document, named
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.yaml_source import read_yaml
-from dmlcts.suites.certify_commands import certify, certify_words
+from dmlcts.suites.certify_commands import certify
+from dmlcts.suites.certify_options import certify_words
 from dmlcts.suites.consoles import PlainConsole
 from dmlcts.suites.merging import merge
 from dmlcts.suites.replaying import load_case

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dmlcts.reports.once import told_once
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import FailureRecord, ItemRecord
@@ -39,6 +41,13 @@ def test_the_smallest_case_stands_for_all_that_show_the_fault() -> None:
         first = told[0].failures[0]
         assert first.text == f"{ONE.title}; the smallest case of the same fault:\n\n{TWO.text}"
     assert sum(len(record.failures) for record in told) == 3
+
+
+@pytest.mark.parametrize("sizes", [["x"], "x", None, [[1]], [2]])
+def test_a_strangers_case_of_any_form_is_told(sizes: Any) -> None:
+    odd = dataclasses.replace(ONE, case={"tensors": {"InputTensor": {"sizes": sizes}}}, file="odd.yaml")
+    told = told_once([item("a", odd), item("b", sized(TWO, 9))])
+    assert {one.title for record in told for one in record.failures} == {ONE.title}
 
 
 def test_of_equal_cases_the_one_with_the_shortest_title_is_told() -> None:

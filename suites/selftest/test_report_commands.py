@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
+from dmlcts.reports.run_folder import prepare_folder, write_run
 from dmlcts.reports.validation import schema
-from dmlcts.reports.writing import prepare_folder, write_run
 from dmlcts.suites.cli import main
 from dmlcts.suites.selftest.report_samples import conformant, failing
 

@@ -14,16 +14,9 @@ from hypothesis import strategies as st
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, describe_device
+from dmlcts.reports.run_folder import prepare_folder, write_run
 from dmlcts.reports.validation import load_failure, load_results
-from dmlcts.reports.writing import (
-    dump_yaml,
-    failure_document,
-    named,
-    prepare_folder,
-    write_json,
-    write_run,
-    write_text,
-)
+from dmlcts.reports.writing import dump_yaml, failure_document, named, write_json, write_text
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 

@@ -13,7 +13,7 @@ from dmlcts.reports.locking import FolderLock
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.records import FailureRecord
 from dmlcts.reports.results import suite_identity
-from dmlcts.reports.writing import prepare_sweep_folder
+from dmlcts.reports.run_folder import prepare_sweep_folder
 from dmlcts.specs import DataType, DmlctsError, UsageError
 from dmlcts.suites.settings import Settings
 from dmlcts.suites.sweeping.accounting import unaccounted
