@@ -29,7 +29,8 @@ from dmlcts.reports.validation import schema
 from dmlcts.specs import FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites import certifying, evidence, reverifying, running
-from dmlcts.suites.certify_commands import certify, certify_words
+from dmlcts.suites.certify_commands import certify
+from dmlcts.suites.certify_options import certify_words
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.submissions import COMMAND, Parts, build
 from dmlcts.suites.settings import Settings, owed_rows

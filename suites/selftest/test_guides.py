@@ -128,7 +128,7 @@ def commands(verb: str) -> list[list[str]]:
 
 
 def test_the_commands_of_the_guide_to_certification_can_be_given() -> None:
-    from dmlcts.suites.certify_commands import certify_words
+    from dmlcts.suites.certify_options import certify_words
     from dmlcts.suites.cli import main
 
     assert len(commands("certify")) == 3
