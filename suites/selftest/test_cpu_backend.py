@@ -10,8 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from dmlcts.backends import ExecutionFailed, InvalidArgument
-from dmlcts.backends import cpu as cpu_module
 from dmlcts.backends.cpu import CpuBackend, CpuDevice
+from dmlcts.backends.cpu import device as cpu_device
+from dmlcts.backends.cpu.programs import TABLE_ELEMENTS
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
 
 CLIP, ROUND, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD"
@@ -217,10 +218,10 @@ def test_float16_looked_up_is_float16_computed(
     device: CpuDevice, name: str, attributes: dict[str, Any]
 ) -> None:
     patterns = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-    many = np.tile(patterns, cpu_module.TABLE_ELEMENTS // patterns.size)
+    many = np.tile(patterns, TABLE_ELEMENTS // patterns.size)
     computed = _run(device, name, F16, patterns, **attributes)
     looked_up = _run(device, name, F16, many, **attributes)
-    _same(looked_up, np.tile(computed, cpu_module.TABLE_ELEMENTS // patterns.size))  # type: ignore[arg-type]
+    _same(looked_up, np.tile(computed, TABLE_ELEMENTS // patterns.size))  # type: ignore[arg-type]
 
 
 # Integers.
@@ -318,7 +319,7 @@ LAYOUTS: Mapping[str, tuple[tuple[int, ...], tuple[int, ...] | None, tuple[int, 
 def test_elements_stand_where_the_strides_say(
     device: CpuDevice, monkeypatch: pytest.MonkeyPatch, data_type: DataType, layout: str, block: int
 ) -> None:
-    monkeypatch.setattr(cpu_module, "BLOCK_ELEMENTS", block)
+    monkeypatch.setattr(cpu_device, "BLOCK_ELEMENTS", block)
     sizes, read, written = LAYOUTS[layout]
     source, target = TensorDesc(data_type, sizes, read), TensorDesc(data_type, sizes, written)
     dtype = data_type.numpy
@@ -358,7 +359,7 @@ def test_elements_stand_where_the_strides_say(
 def test_in_place_with_every_pair_of_strides(
     device: CpuDevice, monkeypatch: pytest.MonkeyPatch, read: tuple[int, int], written: tuple[int, int]
 ) -> None:
-    monkeypatch.setattr(cpu_module, "BLOCK_ELEMENTS", 2)
+    monkeypatch.setattr(cpu_device, "BLOCK_ELEMENTS", 2)
     size = TensorDesc(F32, (3, 4)).total_size_in_bytes
     source, target = (TensorDesc(F32, (3, 4), strides, size) for strides in (read, written))
     memory = _aligned(size)
@@ -373,7 +374,7 @@ def test_in_place_with_every_pair_of_strides(
 
 
 def test_a_tensor_of_many_blocks(device: CpuDevice) -> None:
-    values = np.arange(3 * cpu_module.BLOCK_ELEMENTS + 5, dtype=np.float32) / 4
+    values = np.arange(3 * cpu_device.BLOCK_ELEMENTS + 5, dtype=np.float32) / 4
     got = _run(device, ROUND, F32, values, RoundingMode=AWAY)
     assert np.array_equal(got, np.floor(values + np.float32(0.5)))
 

@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import count as counting
 from typing import Any
 
@@ -24,10 +23,19 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, Region
 from dmlcts.specs.oracle.blocks import PIECE, BlockJudge
-from dmlcts.suites.arena import Arena, Bytes, aligned_memory
+from dmlcts.suites.arena import Arena
 from dmlcts.suites.bench import Bench, Mishap, Refusal
-from dmlcts.suites.cases import Placement
-from dmlcts.suites.sweeping.targets import Block, Target, described, sample, with_bound
+from dmlcts.suites.sweeping.lanes import (
+    Clock,
+    Halt,
+    Lane,
+    Tensor,
+    count_differences,
+    fill_input,
+    poison_for,
+    tensors_of,
+)
+from dmlcts.suites.sweeping.targets import Block, Target, described, with_bound
 from dmlcts.suites.sweeping.totals import CLASSES, Totals, classes_between, classes_of
 
 Array = NDArray[Any]
@@ -36,90 +44,8 @@ TENSOR_ELEMENTS = (1 << 17, 1 << 19, 1 << 21, 1 << 22)
 """Tensor sizes that are tried; the one with the best rate is taken."""
 _TRIALS = 2
 _WORTH_COMPILING = 1 << 26  # numba takes a second, in which numpy judges hundreds of millions of elements
-_PLACE = Placement()
 _ATTEMPTS = 2
 _LEAST_SECONDS = 0.1
-
-
-@dataclass
-class _Lane:
-    """Memory for tensors of up to ``size`` elements, made ready and looked over without allocating.
-
-    Attributes:
-        allocate: gives a memory of so many bytes.
-        memory: guards, input, gap, output, guards.
-        guards: the slices of it that nothing may change, with their bytes.
-    """
-
-    data_type: DataType
-    size: int
-    allocate: Callable[[int], Bytes]
-
-    def __post_init__(self) -> None:
-        self.region_bytes = self.size * self.data_type.itemsize
-        padded = -(-self.region_bytes // 16) * 16
-        self.read = _PLACE.front
-        self.write = self.read + padded + _PLACE.gap
-        self.memory = aligned_memory(self.write + padded + _PLACE.tail, self.allocate)
-        self._pristine = np.empty(PIECE, self.data_type.numpy)
-        self._steps = np.arange(PIECE, dtype=np.uint64).astype(self.data_type.bits_dtype)
-        self._mask = np.empty(PIECE, bool)
-        self._guards: dict[int, list[tuple[slice, Array]]] = {}
-
-    def bindings(self, tensor_bytes: int) -> dict[str, Region]:
-        """The regions of the two tensors."""
-        return {"InputTensor": Region(self.read, tensor_bytes), "OutputTensor": Region(self.write, tensor_bytes)}
-
-    def elements(self, offset: int, count: int) -> Array:
-        """``count`` elements of the memory from byte ``offset`` on."""
-        return self.memory[offset : offset + count * self.data_type.itemsize].view(self.data_type.numpy)
-
-    def guard(self, tensor_bytes: int) -> None:
-        """Remember what stands around tensors of this size."""
-        if tensor_bytes in self._guards:
-            return
-        zones = (
-            slice(0, self.read),
-            slice(self.read + tensor_bytes, min(self.read + tensor_bytes + 4096, self.write)),
-            slice(max(self.read + tensor_bytes, self.write - 4096), self.write),
-            slice(self.write + tensor_bytes, min(self.write + tensor_bytes + 4096, self.memory.size)),
-        )
-        self._guards = {tensor_bytes: [(zone, self.memory[zone].copy()) for zone in zones]}
-
-    def strays(self, tensor_bytes: int) -> int:
-        """How many guard bytes changed; they are put right again."""
-        changed = 0
-        for zone, bytes_before in self._guards[tensor_bytes]:
-            if not np.array_equal(self.memory[zone], bytes_before):
-                changed += int(np.count_nonzero(self.memory[zone] != bytes_before))
-                self.memory[zone] = bytes_before
-        return changed
-
-    def piece(self, first: int, count: int) -> Array:
-        """Consecutive patterns from ``first`` on, in scratch memory."""
-        bits = self._pristine[:count].view(self.data_type.bits_dtype)
-        np.add(self._steps[:count], self.data_type.bits_dtype.type(first), out=bits)
-        return self._pristine[:count]
-
-
-@dataclass(frozen=True)
-class _Tensor:
-    """One tensor's worth of a block: consecutive patterns from ``first`` on, or given values."""
-
-    start: int
-    count: int
-    first: int
-    values: Array | None = None
-    bound: int = 0
-
-
-@dataclass(frozen=True)
-class _Halt:
-    """Why a tensor did not come back; ``lost`` says whether it took the implementation's process with it."""
-
-    outcome: str
-    text: str
-    lost: bool = False
 
 
 class Station:
@@ -147,7 +73,7 @@ class Station:
         self._chosen: dict[tuple[str, DataType], int] = {}
         self._device = threading.Lock()
         self._pool = ThreadPoolExecutor(lanes) if lanes > 1 else None
-        self._memories: dict[int, _Lane] = {}
+        self._memories: dict[int, Lane] = {}
         self._judges: dict[tuple[int, OperatorDesc], BlockJudge] = {}
         self._kernels: dict[OperatorDesc, Any] = {}
 
@@ -170,7 +96,7 @@ class Station:
         """Generate, dispatch and judge a block; whatever the implementation does ends up in the totals."""
         self._begin_block()
         size = self._tensor_size(target, block)
-        tensors = list(_tensors(target, block, size))
+        tensors = list(tensors_of(target, block, size))
         shares: Iterator[int] = counting()
         totals = [Totals() for _ in range(self.lanes)]
         operators = {
@@ -202,19 +128,19 @@ class Station:
     # One tensor ------------------------------------------------------------------------------------------
 
     def _tensor(
-        self, lane: int, target: Target, tensor: _Tensor, operator: OperatorDesc, totals: Totals, size: int
+        self, lane: int, target: Target, tensor: Tensor, operator: OperatorDesc, totals: Totals, size: int
     ) -> bool:
         """Judge a tensor; whether the block goes on: not where it lost the implementation's process, again."""
-        clock = _Clock(totals.seconds)
+        clock = Clock(totals.seconds)
         memory = self._memory(lane, target.data_type, size)
         judge = self._judge(lane, operator, target.elements >= _WORTH_COMPILING)
-        poison = _poison(target, tensor)
+        poison = poison_for(target, tensor)
         tensor_bytes = operator.output.total_size_in_bytes
         x = memory.elements(memory.read, tensor.count)
         output = memory.elements(memory.write, tensor.count)
         memory.guard(tensor_bytes)
         for _ in range(_ATTEMPTS):
-            _fill(memory, tensor, x)
+            fill_input(memory, tensor, x)
             output.view(target.data_type.bits_dtype).fill(poison)
             clock.lap("generate")
             halt = self._dispatched(operator, memory, memory.bindings(tensor_bytes), clock)
@@ -242,7 +168,7 @@ class Station:
                 memory.piece(tensor.first + start, stop - start) if tensor.values is None
                 else tensor.values[start:stop]
             )  # fmt: skip
-            altered += _differences(x[start:stop], pristine, target.data_type)
+            altered += count_differences(x[start:stop], pristine, target.data_type)
             judged = judge.judge(pristine, output[start:stop], poison)
             totals.elements += judged.elements
             totals.exact += judged.exact
@@ -275,14 +201,14 @@ class Station:
         return True
 
     def _look_for_unwritten(
-        self, operator: OperatorDesc, memory: _Lane, tensor: _Tensor, output: Array, kept: Array, poison: int,
-        totals: Totals, clock: _Clock,
+        self, operator: OperatorDesc, memory: Lane, tensor: Tensor, output: Array, kept: Array, poison: int,
+        totals: Totals, clock: Clock,
     ) -> None:  # fmt: skip
         """Dispatch again with the poison's complement: an element that holds that now was never written."""
         bits = output.view(operator.input.data_type.bits_dtype)
         other = poison ^ ((1 << (8 * operator.input.data_type.itemsize)) - 1)
         bits.fill(other)
-        _fill(memory, tensor, memory.elements(memory.read, tensor.count))
+        fill_input(memory, tensor, memory.elements(memory.read, tensor.count))
         tensor_bytes = operator.output.total_size_in_bytes
         clock.lap("generate")
         halt = self._dispatched(operator, memory, memory.bindings(tensor_bytes), clock)
@@ -302,8 +228,8 @@ class Station:
             self._deadline = time.monotonic() + self._timeout
 
     def _dispatched(
-        self, operator: OperatorDesc, memory: _Lane, bindings: dict[str, Region], clock: _Clock
-    ) -> _Halt | None:
+        self, operator: OperatorDesc, memory: Lane, bindings: dict[str, Region], clock: Clock
+    ) -> Halt | None:
         """Dispatch; ``None`` where it came back."""
         with self._device:
             clock.lap("wait")
@@ -311,7 +237,7 @@ class Station:
             kernel = self._kernel(operator)
             if isinstance(kernel, Refusal):
                 clock.lap("device")
-                return _Halt("fail", f"refused: {kernel.text}")
+                return Halt("fail", f"refused: {kernel.text}")
             if not isinstance(kernel, Mishap):
                 left = max(_LEAST_SECONDS, self._deadline - time.monotonic())
                 with self.bench.limited(left):
@@ -325,7 +251,7 @@ class Station:
             if lost:
                 self._begin_block()  # the second attempt gets as much time as the first
             clock.lap("device")
-            return _Halt(kernel.outcome, kernel.text, lost)
+            return Halt(kernel.outcome, kernel.text, lost)
 
     # What lives as long as a target --------------------------------------------------------------------
 
@@ -353,11 +279,11 @@ class Station:
             judge = self._judges[key] = BlockJudge(self.bench.oracle(operator), compiled=self._compiled and compiled)
         return judge
 
-    def _memory(self, lane: int, data_type: DataType, size: int) -> _Lane:
+    def _memory(self, lane: int, data_type: DataType, size: int) -> Lane:
         memory = self._memories.get(lane)
         if memory is None or memory.data_type is not data_type or memory.size != size:
             with self._device:  # shared memory is handed out to one at a time
-                memory = self._memories[lane] = _Lane(data_type, size, self.bench.allocate)
+                memory = self._memories[lane] = Lane(data_type, size, self.bench.allocate)
         return memory
 
     def _tensor_size(self, target: Target, block: Block) -> int:
@@ -392,70 +318,8 @@ class Station:
         operator = described(self.bench.tables, target, self.bench.level, size)
         for number in range(_TRIALS + 1):
             started = time.perf_counter()
-            if not self._tensor(0, target, _Tensor(middle, size, middle), operator, Totals(), size):
+            if not self._tensor(0, target, Tensor(middle, size, middle), operator, Totals(), size):
                 return math.inf  # the block will say what happened
             if number:
                 best = min(best, (time.perf_counter() - started) / size)
         return best
-
-
-class _Clock:
-    """Adds the time between laps to the stages."""
-
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self._seconds = seconds
-        self._last = time.perf_counter()
-
-    def lap(self, stage: str) -> None:
-        now = time.perf_counter()
-        self._seconds[stage] = self._seconds.get(stage, 0.0) + now - self._last
-        self._last = now
-
-
-def _tensors(target: Target, block: Block, size: int) -> Iterator[_Tensor]:
-    """The tensors of a block."""
-    if target.kind == "bounds":
-        for bound in range(block.start, block.start + block.count):
-            yield _Tensor(bound, 1 << 16, 0, None, bound)
-        return
-    values = sample(target, block.start, block.count).array(block.count) if target.kind == "sample" else None
-    for start in range(0, block.count, size):
-        count = min(size, block.count - start)
-        part = None if values is None else values[start : start + count]
-        yield _Tensor(block.start + start, count, block.start + start, part)
-
-
-def _fill(memory: _Lane, tensor: _Tensor, x: Array) -> None:
-    for start in range(0, tensor.count, PIECE):
-        stop = min(start + PIECE, tensor.count)
-        if tensor.values is not None:
-            x[start:stop] = tensor.values[start:stop]
-            continue
-        bits = x[start:stop].view(memory.data_type.bits_dtype)
-        np.add(memory._steps[: stop - start], memory.data_type.bits_dtype.type(tensor.first + start), out=bits)
-
-
-def _differences(x: Array, pristine: Array, data_type: DataType) -> int:
-    """How many elements differ in their bits."""
-    bits = data_type.bits_dtype
-    if np.array_equal(x.view(bits), pristine.view(bits)):
-        return 0
-    return int(np.count_nonzero(x.view(bits) != pristine.view(bits)))
-
-
-_MINUS_INFINITY_FLOAT16 = 0xFC00
-_POISONS: dict[int, int] = {1: 0xA7, 2: 0x3A5B, 4: 0x3F35_A5A7, 8: 0x3FE6_B4B4_E5A5_A5A7}
-
-
-def _poison(target: Target, tensor: _Tensor) -> int:
-    """A pattern that few outputs equal: no integer for floats, and not among the inputs of the tensor.
-
-    Where an output does equal it, a second dispatch with another one tells.
-    """
-    if target.kind == "bounds":
-        return _MINUS_INFINITY_FLOAT16  # all outputs are finite there
-    width = 8 * target.data_type.itemsize
-    poison = _POISONS[target.data_type.itemsize]
-    if tensor.first <= poison < tensor.first + tensor.count and tensor.count < 1 << (width - 2):
-        poison ^= 1 << (width - 1)
-    return poison
