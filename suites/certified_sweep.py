@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dmlcts.reports.certification import archive, structure
+from dmlcts.reports.certification import archive, drafts
 from dmlcts.reports.certification.structure import Context
 from dmlcts.reports.certification.verdict import Said, Status
 from dmlcts.reports.outcomes import Verdict
@@ -15,7 +15,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.suites.settings import Settings
 from dmlcts.suites.sweeping.targets import Plan, plan
 
-_SELECTION = {"operators": [structure.SWEPT_OPERATOR], "data_types": [DataType.FLOAT32.name]}
+_SELECTION = {"operators": [drafts.SWEPT_OPERATOR], "data_types": [DataType.FLOAT32.name]}
 _SAME = ("backend", "device", "feature_level", "seed")
 _NOTHING = ("wrong", "unwritten", "strays", "altered", "stopped")
 _FOLDER = "sweep"
@@ -23,7 +23,7 @@ _FOLDER = "sweep"
 
 def owed_plan(tables: Tables, level: FeatureLevel) -> Plan:
     """The targets that the sweep of a certification has."""
-    table = tables.operators[structure.SWEPT_OPERATOR]
+    table = tables.operators[drafts.SWEPT_OPERATOR]
     return plan(tables, level, operators=[table], data_types=[DataType.FLOAT32])
 
 
@@ -59,7 +59,7 @@ def sweep(
         operators=_SELECTION["operators"], data_types=_SELECTION["data_types"], feature_level=str(level),
         seed=settings.seed, isolation="process",
     )  # fmt: skip
-    say(f"dmlcts: sweeping {structure.SWEPT_OPERATOR} over every FLOAT32")
+    say(f"dmlcts: sweeping {drafts.SWEPT_OPERATOR} over every FLOAT32")
     crew = Processes(Orders(settings.backend, tuple(options), str(chosen.results), str(level)))
     try:
         swept = Sweep.planned(chosen, crew.describe())
@@ -77,7 +77,7 @@ def check_sweep(context: Context) -> Said:
     """The sweep of FLOAT32 ROUND is there where the level owes it: every mode, every pattern, nothing wrong."""
     level = FeatureLevel.parse(context.statement["feature_level"])
     excused = Status.OPEN if context.draft else Status.FAIL
-    if not structure.owes_sweep(context.reference.tables, level):
+    if not drafts.owes_sweep(context.reference.tables, level):
         if context.submission.sweep is None:
             yield Status.PASS, "the level owes none"
         else:
@@ -92,7 +92,7 @@ def check_sweep(context: Context) -> Said:
     if told["environment"].get("isolation") != "process":
         yield excused, "the sweep was judged in a process in which code of the implementation ran"
         return
-    derived = structure.sweep_standing(context.submission)
+    derived = drafts.sweep_standing(context.submission)
     if not faults and told["verdict"] != verdict_of(told):
         yield Status.FAIL, f"the sweep calls itself {told['verdict']}, its rows amount to {verdict_of(told)}"
     elif not faults and derived is not Verdict.CONFORMANT:

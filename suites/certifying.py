@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from dmlcts.reports.certification import archive, signing
+from dmlcts.reports.certification.drafts import draft_reasons, owes_sweep, waived_verdict
 from dmlcts.reports.certification.identity import Reference
-from dmlcts.reports.certification.structure import draft_reasons, owes_sweep, waived_verdict
 from dmlcts.reports.certification.submission import (
     ENVIRONMENT_FORMAT,
     EVIDENCE_FORMAT,

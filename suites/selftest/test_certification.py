@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from dmlcts.reports.certification import archive, identity, signing
 from dmlcts.reports.certification.archive import ArchiveError
+from dmlcts.reports.certification.drafts import draft_reasons, owes_sweep
 from dmlcts.reports.certification.signing import KeyProblem
-from dmlcts.reports.certification.structure import draft_reasons, owes_sweep
 from dmlcts.reports.certification.verdict import Line, Standing, Status, Verification
 from dmlcts.reports.validation import schema
 from dmlcts.specs import FeatureLevel, UsageError

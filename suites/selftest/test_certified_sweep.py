@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dmlcts.reports.certification.structure import sweep_fault, waived_verdict
+from dmlcts.reports.certification.drafts import sweep_fault, waived_verdict
 from dmlcts.reports.certification.verdict import Status
 from dmlcts.reports.outcomes import Verdict
 from dmlcts.reports.results import describe_device, environment
