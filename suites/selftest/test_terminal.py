@@ -343,7 +343,7 @@ def test_many_failing_clauses_are_cut_short() -> None:
     tallies = tuple(tally(f"o{number}.formula", "INT8", Outcome.FAIL) for number in range(12))
     text = shown(results_of(ItemRecord("t", Outcome.FAIL, 0, tallies), tables=tables), tables)
     assert text.count("FAIL  o") == 8
-    assert "… and 4 more clauses, in results.json" in text
+    assert "… and 4 more faults, in results.json" in text
 
 
 def test_a_clause_that_the_tables_lack_is_no_obstacle() -> None:
