@@ -98,7 +98,7 @@ def causes(rows: Iterable[Row], failures: Iterable[Row], subject: Callable[[str]
         place = _ORDER.index(name) if name in _ORDER else len(_ORDER)
         if name in _OCCASIONS and _wrong_value(cause):
             place = _ORDER.index("state")  # after what may be why
-        if cause.failures and cause.failures[0]["details"].get("again"):
+        if cause.outcome is Outcome.FAIL and cause.failures and cause.failures[0]["details"].get("again"):
             place = -1  # what comes and goes may stand under any clause: it has to be known first
         title = str(cause.failures[0]["title"]) if cause.failures else ""
         silent = bool(cause.rows) and cause.rows[0]["obligation"] == "unspecified"
@@ -249,7 +249,7 @@ def first_line(failure: Row) -> str:
         parts.append(f"on {failure['data_type']}")
     if named:
         parts.append(f"with {', '.join(named)}")
-    for label in ("acceptable", "bytes", "element"):
+    for label in ("acceptable", "bytes", "element", "said"):
         if details.get(label):
             words = f"{label}: {details[label]}" if label == "acceptable" else details[label]
             return f"{' '.join(parts)}; {words}"

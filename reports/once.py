@@ -19,6 +19,7 @@ UNEXAMINED = "unexamined"
 """The label, among a failing case's details, of why nobody looked for a smaller case and what it needs."""
 
 _BY_CHANCE = "not repeatable"
+_BESIDE_PACKED = " here and # in a packed tensor"  # a wrong value all the same: it was found beside that of another case
 _FOLDED = (Outcome.FAIL, Outcome.WAIVED)
 _NUMBER = re.compile(
     r"(?<![A-Za-z_.])[-+]?(?:0x[0-9a-f]+|\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)(?![A-Za-z_])", re.IGNORECASE
@@ -59,11 +60,12 @@ def fault(clause: str, outcome: Outcome, title: str, details: Mapping[str, str])
         details: its labelled details.
     """
     examined = UNEXAMINED not in details
-    if details.get("again"):
+    if outcome in _FOLDED and details.get("again"):
         return Fault(clause, outcome, "", _BY_CHANCE, "", examined)  # in how many of how many tries is chance itself
     needs, origin = (numberless(str(details.get(label) or "")) for label in ("needs", "origin"))
     said = numberless(str(details.get("said") or "")) if outcome in _FOLDED else ""  # last words are never alike
-    return Fault(clause, outcome, needs or said, numberless(_VALUE.sub("#", title)), origin, examined)
+    kind = numberless(_VALUE.sub("#", title)).removesuffix(_BESIDE_PACKED)
+    return Fault(clause, outcome, needs or said, kind, origin, examined)
 
 
 def numberless(text: str) -> str:

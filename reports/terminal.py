@@ -390,7 +390,7 @@ def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
         facts.append("nothing ran")
     if Outcome.WAIVED in outcomes:
         held = sum(outcome in (Outcome.PASS, Outcome.CHARACTERISED) for outcome in outcomes)
-        facts.append(f"{held:,} {'holds' if held == 1 else 'hold'}")
+        facts.append(f"{many(held, 'other row')} {'holds' if held == 1 else 'hold'}" if held else "no other row holds")
     if facts:
         return f": {', '.join(facts)}"
     return f": {many(len(rows), 'clause row')} {'holds' if len(rows) == 1 else 'hold'}"

@@ -485,12 +485,12 @@ def lint(paths: tuple[str, ...]) -> None:
 
     Every fault is told with file, line, column, cause and mend; exit code 2 where there is one.
     """
+    from dmlcts.reports.wording import many
     from dmlcts.specs.loading import load_tables
 
     loaded = load_tables(*map(Path, paths))
-    say(
-        f"{len(loaded.digests)} tables, {len(loaded.clauses)} clauses, {len(loaded.operators)} operators: no fault"
-    )
+    counted = (("table", loaded.digests), ("clause", loaded.clauses), ("operator", loaded.operators))
+    say(f"{', '.join(many(len(members), noun) for noun, members in counted)}: no fault")
 
 
 @spec.command()

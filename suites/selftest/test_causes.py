@@ -132,6 +132,15 @@ def test_what_the_pages_leave_open_comes_after_what_they_say() -> None:
     assert [cause.clause for cause in told] == ["clip.formula", "tensor.position"], "the control"
 
 
+def test_a_wrong_value_is_one_however_it_was_found() -> None:
+    title = "input -2.5 gives 7 here and -3.0 in a packed tensor"
+    beside = failing("tensor.position", CLIP, "INT8", {"needs": NINE["needs"]}, title)
+    value = failing("tensor.position", CLIP, "INT16", NINE)
+    assert len(found(beside, value)) == 1
+    unwritten = beside | {"title": "1 of 9 output elements were not written"}
+    assert len(found(unwritten, value)) == 2, "the control"
+
+
 def test_a_row_with_two_faults_counts_the_tests_of_each() -> None:
     first = failing("tensor.position", CLIP, "INT8", NINE)
     second = failing("tensor.position", CLIP, "INT8", {**NINE, "needs": "rank 5 (right at rank 1)"})
@@ -179,6 +188,9 @@ def test_what_comes_by_chance_is_told_first() -> None:
     assert [cause.clause for cause in found(value, chance)] == ["execution.repeatable", "clip.formula"]
     often = chance | {"details": {"acceptable": "5", "again": "wrong 4 times of 9"}, "title": "wrong 4 times"}
     assert len(found(chance, often)) == 1, "how often is chance"
+    crashed = {"outcome": "crash", "title": "the process crashed (SIGSEGV)"}
+    aborted = {"outcome": "crash", "title": "the process ended (SIGABRT)"}
+    assert len(found(chance | crashed, chance | aborted)) == 2, "a crash is no matter of chance for that"
     steady = chance | {"details": {"acceptable": "4"}}
     assert [cause.clause for cause in found(value, steady)] == ["clip.formula", "execution.repeatable"]
 
