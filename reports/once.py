@@ -19,7 +19,7 @@ UNEXAMINED = "unexamined"
 """The label, among a failing case's details, of why nobody looked for a smaller case and what it needs."""
 
 _BY_CHANCE = "not repeatable"
-_BESIDE_PACKED = " here and # in a packed tensor"  # a wrong value all the same: it was found beside that of another case
+_BESIDE_PACKED = " here and # in a packed tensor"  # a wrong value all the same
 _FOLDED = (Outcome.FAIL, Outcome.WAIVED)
 _NUMBER = re.compile(
     r"(?<![A-Za-z_.])[-+]?(?:0x[0-9a-f]+|\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)(?![A-Za-z_])", re.IGNORECASE
