@@ -162,7 +162,7 @@ def _selection_options(command: Command) -> Command:
     type=click.Choice(["quick", "full", "certification"]),
     default="quick",
     show_default=True,
-    help="How much to generate: quick runs every clause in about half a minute, full takes minutes.",
+    help="How much to generate: quick runs every clause in one or two minutes, full takes longer.",
 )
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
 @click.option(

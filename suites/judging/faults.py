@@ -50,6 +50,8 @@ class Faults:
         if recognised is not None:
             return recognised
         if self._left <= 0 or self._examined[finding.clause] >= self._of_a_clause:
+            if "said" in dict(finding.details):
+                return finding  # a refusal, or what was raised: it needs no smaller case to be understood
             return replace(finding, details=(*finding.details, (UNEXAMINED, _SPENT)))
         self._left -= 1
         self._examined[finding.clause] += 1
