@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from dmlcts.suites.saying import say, tell
+from dmlcts.suites.saying import Commands, say, tell
 
 _RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.json")
 
 
-@click.group()
+@click.group(cls=Commands)
 def baseline() -> None:
     """Hold an implementation's known departures in a file, and compare runs with it.
 
