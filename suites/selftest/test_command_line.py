@@ -280,7 +280,7 @@ def test_help_does_not_import_the_heavy_modules() -> None:
 
 
 def test_examples_in_the_help_keep_their_lines(dmlcts: Callable[..., Any]) -> None:
-    for command in ("run", "compare", "certify"):
+    for command in ("run", "compare", "certify", "replay", "merge"):
         said = dmlcts(command, "--help").out
         assert f"\n  dmlcts {command} " in said
         assert "\\b" not in said
