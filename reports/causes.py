@@ -121,10 +121,12 @@ def _of_clause(clause: str, rows: Sequence[Row], told: Mapping[Fault, Sequence[R
     seen: dict[Fault, list[Row]] = {found: [] for found in told}
     shared: set[Fault] = set()
     untold: list[Row] = []
+    met: dict[tuple[str, str], dict[Fault, None]] = defaultdict(dict)
+    for found, members in told.items():
+        for one in members:
+            met[one["operator"], one["data_type"]][found] = None
     for row in rows:
-        place = row["operator"], row["data_type"]
-        at = [found for found, members in told.items()
-              if any((one["operator"], one["data_type"]) == place for one in members)]  # fmt: skip
+        at = list(met.get((row["operator"], row["data_type"]), ()))
         at = at or (list(told) if len(told) == 1 else [])
         shared |= set(at if len(at) > 1 else [])
         for found in at:
@@ -164,45 +166,49 @@ def _elements(failure: Row) -> int:
     return sum(math.prod(tensor["sizes"]) for tensor in told if isinstance(tensor, Mapping) and tensor.get("sizes"))
 
 
-def _reads_as(cause: Cause) -> tuple[Outcome, bool, str, str] | None:
-    """What a fault's first failing case says; ``None`` where it says too little to be taken for another's."""
+def _reads_as(cause: Cause) -> tuple[Outcome, bool, str, str, frozenset[str]] | None:
+    """What a fault's first failing case says and needs; ``None`` where it says too little to be taken for another's."""
     if not (cause.clause and cause.failures):
         return None
     first = cause.failures[0]
     seen = next((first["details"][name] for name in ("said", "acceptable", "bytes") if first["details"].get(name)), "")
-    return (cause.outcome, cause.examined, str(first["title"]), str(seen)) if seen else None
+    return (cause.outcome, cause.examined, str(first["title"]), str(seen), _needs(cause)) if seen else None
 
 
 def _folded(ordered: Sequence[Cause], subject: Callable[[str], str]) -> list[Cause]:
     kept: list[Cause] = []
+    reading: dict[object, int] = {}
+    in_its_way: dict[Fault, list[tuple[int, frozenset[str]]]] = defaultdict(list)
     for cause in ordered:
         reads = _reads_as(cause)
-        twin = next((at for at, one in enumerate(kept) if reads is not None and _is_twin(one, cause, reads)), None)
-        if twin is not None:
+        twin = None if reads is None else reading.get(reads)
+        if twin is not None and kept[twin].clause != cause.clause:
             kept[twin] = replace(kept[twin], same=(*kept[twin].same, cause))
             continue
-        simpler = next((at for at, one in enumerate(kept) if _needs_less(one, cause)), None)
+        needs, way = _needs(cause), _way(cause)
+        alike = in_its_way[way] if needs and way is not None else []
+        simpler = next((at for at, less in alike if less < needs and cause.places <= kept[at].places), None)
         if simpler is not None:
             kept[simpler] = replace(kept[simpler], needing_more=(*kept[simpler].needing_more, cause))
             continue
-        origin = next((at for at, one in enumerate(kept) if _explains(one, cause, subject)), None)
+        origin = None
+        if cause.clause and subject(cause.clause) in _CONSEQUENCES | _OCCASIONS:
+            origin = next((at for at, one in enumerate(kept) if _explains(one, cause, subject)), None)
         if origin is not None:
             kept[origin] = replace(kept[origin], following=(*kept[origin].following, cause))
             continue
+        alike.append((len(kept), needs))
+        if reads is not None:
+            reading.setdefault(reads, len(kept))
         kept.append(cause)
     return kept
 
 
-def _is_twin(one: Cause, other: Cause, reads: tuple[Outcome, bool, str, str]) -> bool:
-    return one.clause != other.clause and _reads_as(one) == reads
-
-
-def _needs_less(one: Cause, other: Cause) -> bool:
-    alike = one.clause == other.clause and one.outcome is other.outcome is Outcome.FAIL and one.failures
-    if not alike or not other.failures or not other.places <= one.places:
-        return False
-    kinds = {replace(_fault(cause.failures[0]), needs="", origin="") for cause in (one, other)}
-    return len(kinds) == 1 and bool(_needs(one)) and _needs(one) < _needs(other)
+def _way(cause: Cause) -> Fault | None:
+    """In which way a fault breaks its clause, whatever it needs; ``None`` where that is not known."""
+    if cause.outcome is not Outcome.FAIL or not cause.failures:
+        return None
+    return replace(_fault(cause.failures[0]), needs="", origin="")
 
 
 def _explains(one: Cause, other: Cause, subject: Callable[[str], str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -139,6 +140,24 @@ def test_a_wrong_value_is_one_however_it_was_found() -> None:
     assert len(found(beside, value)) == 1
     unwritten = beside | {"title": "1 of 9 output elements were not written"}
     assert len(found(unwritten, value)) == 2, "the control"
+
+
+def test_clauses_are_one_fault_where_they_read_the_same_and_need_the_same() -> None:
+    first = failing("tensor.position", CLIP, "INT8", NINE)
+    second = failing("tensor.strides.padded", CLIP, "INT8", NINE)
+    (cause,) = found(first, second)
+    assert [one.clause for one in cause.same] == ["tensor.strides.padded"]
+    strided = second | {"details": {**NINE, "needs": "input strides (right with a packed input)"}}
+    assert len(found(first, strided)) == 2, "it needs something else"
+
+
+def test_many_faults_are_told_in_no_time() -> None:
+    """A document of a stranger may hold as many as it likes."""
+    words = ["".join(chr(ord("a") + int(digit)) for digit in str(number)) for number in range(2000)]
+    failures = [failing("tensor.position", CLIP, "INT8", {"acceptable": word}, f"it {word}") for word in words]
+    began = time.perf_counter()
+    assert len(found(*failures)) == len(words)
+    assert time.perf_counter() - began < 10
 
 
 def test_a_row_with_two_faults_counts_the_tests_of_each() -> None:
