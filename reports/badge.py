@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dmlcts.reports.outcomes import Outcome, Verdict
+from dmlcts.reports.wording import many
 
 LABEL = "DirectML conformance"
 _COLOURS = {Verdict.CONFORMANT: "0b5c8f", Verdict.NOT_CONFORMANT: "b3260a", Verdict.INCOMPLETE: "7a5200"}
@@ -20,10 +21,10 @@ def badge(results: Mapping[str, Any]) -> dict[str, Any]:
     message = verdict.words.lower()
     broken = {row["id"] for row in results["clauses"] if Outcome(row["outcome"]).breaks_conformance}
     if broken:
-        message += f" ({len(broken)} clause{'' if len(broken) == 1 else 's'})"
+        message += f" ({many(len(broken), 'clause')})"
     waived = {row["id"] for row in results["clauses"] if row["outcome"] == Outcome.WAIVED.value}
     if waived and not broken:
-        message += f" with {len(waived)} waived clause{'' if len(waived) == 1 else 's'}"
+        message += f" with {many(len(waived), 'waived clause')}"
     message += f", level {results['feature_level']}"
     if any(results["selection"].values()):
         message += ", selection only"

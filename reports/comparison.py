@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dmlcts.reports.once import UNEXAMINED
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.validation import load_failure, load_results
 from dmlcts.specs import DataType, UsageError
@@ -20,7 +21,7 @@ from dmlcts.specs.tables import Tables
 
 SCHEMA = "dmlcts-comparison/1"
 _SHOWN = ("title", "given", "input", "acceptable", "got", "property", "said")
-_ABOUT_CASES = ("needs", "again", "after", "origin")  # what is said of the case beside what it holds
+_ABOUT_CASES = ("needs", "again", "after", "origin", UNEXAMINED)  # what is said of the case beside what it holds
 _DEVICE = ("name", "adapter", "driver", "library", "version", "feature_level")
 _ALIKE = ("feature_level", "profile", "seed", "strict", "selection")
 _TYPES = [data_type.name for data_type in DataType]

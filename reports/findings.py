@@ -16,6 +16,7 @@ from dmlcts.reports.characters import one_line, prose
 from dmlcts.reports.dxdispatch import told_model
 from dmlcts.reports.markdown import code
 from dmlcts.reports.outcomes import Outcome
+from dmlcts.reports.wording import many
 from dmlcts.specs import DataType
 from dmlcts.specs.tables import Tables
 
@@ -145,8 +146,8 @@ def page(results: Mapping[str, Any], tables: Tables, baseline: Baseline | None, 
         "",
     ]
     lines += _device(results)
-    lines += ["", f"{held} of {len(results['clauses'])} clause rows hold; {len(broken)} depart, for {len(reasons)} "
-              f"reason{'' if len(reasons) == 1 else 's'}.", ""]  # fmt: skip
+    lines += ["", f"{held} of {many(len(results['clauses']), 'clause row')} hold; {len(broken)} depart, for "
+              f"{many(len(reasons), 'reason')}.", ""]  # fmt: skip
     for number, (because, departures) in enumerate(reasons.items(), 1):
         title, _, rest = (because or _NO_REASON).partition("\n")
         lines += [f"## {number}. {prose(title).rstrip('.')}", ""]

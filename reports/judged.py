@@ -16,6 +16,7 @@ from typing import Any
 from dmlcts.reports.baseline import departures_of
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.validation import load_results
+from dmlcts.reports.wording import many
 from dmlcts.reports.writing import write_text
 from dmlcts.specs import UsageError
 
@@ -51,7 +52,7 @@ def _departures(results: Mapping[str, Any]) -> str:
     clauses = {(row.operator, row.clause) for row in departures_of(results) if row.outcome not in _UNABLE}
     counted = Counter(operator for operator, _ in clauses)
     told = [
-        f"{operator.removeprefix('ELEMENT_WISE_')}: {count} clause{'' if count == 1 else 's'}"
+        f"{operator.removeprefix('ELEMENT_WISE_')}: {many(count, 'clause')}"
         for operator, count in sorted(counted.items())
     ]
     return ", ".join(told) or "none"

@@ -25,6 +25,7 @@ from dmlcts.specs.tables import Tables
 
 MOST_FAILURES = 10
 MOST_CLAUSES = 40
+MOST_TESTS = 6
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable that names the file which GitHub Actions shows on a run's page."""
 
@@ -158,6 +159,12 @@ def _failure(failure: Failure) -> Iterator[str]:
     yield "</details>"
 
 
+def _met_by(tests: Sequence[str]) -> str:
+    named = ", ".join(map(code, tests[:MOST_TESTS]))
+    more = f" and {many(len(tests) - MOST_TESTS, 'more test')}" if len(tests) > MOST_TESTS else ""
+    return f"by {named}{more}"
+
+
 def _failures(view: Overview, tables: Tables) -> Iterator[str]:
     if not view.failures:
         return
@@ -169,7 +176,8 @@ def _failures(view: Overview, tables: Tables) -> Iterator[str]:
         yield from _failure(group.head)
         if group.rest:
             yield ""
-            yield f"{many(len(group.rest), 'case')} more of it, or that it explains: {code(group.said)}."
+            seen = f"Seen on {code(group.seen)}, {_met_by(group.tests)}."
+            yield f"{many(len(group.rest), 'case')} {group.rest_is}. {seen}"
             yield ""
     left = sum(1 + len(group.rest) for group in groups[MOST_FAILURES:])
     if left:

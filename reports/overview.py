@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from dmlcts.reports.causes import causes
+from dmlcts.reports.causes import causes, examined
+from dmlcts.reports.once import UNEXAMINED
 from dmlcts.reports.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.wording import many, places, type_order
 from dmlcts.specs import UsageError
@@ -116,13 +117,14 @@ class Failure:
         document: its entry in the results document.
         rule: the clause it breaks; ``None`` where no single clause is at fault.
         tests: the tests that found it.
-        cause: the clause under which it is told (:mod:`dmlcts.reports.causes`), its own or one that explains it.
+        cause: the number of the fault under which it is told (:mod:`dmlcts.reports.causes`); all cases that nobody
+            examined have one number, and the waived ones of each clause.
     """
 
     document: Mapping[str, Any]
     rule: Rule | None
     tests: tuple[str, ...]
-    cause: str = ""
+    cause: int = 0
 
 
 @dataclass(frozen=True)
@@ -266,33 +268,37 @@ def _entries(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Ent
 
 def _failures(rows: Rows, told: Rows, rules: Mapping[str, Rule]) -> tuple[Failure, ...]:
     """Failures that several tests reached are one; in the order of causes, waived ones last."""
-    under: dict[str, str] = {}
-    for cause in causes(rows, told, lambda clause: rules[clause].subject):
-        under |= dict.fromkeys((cause.clause, *(one.clause for one in cause.folded)), cause.clause)
-    tests: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    heads, rest = examined(causes(rows, told, lambda clause: rules[clause].subject))
+    under: dict[tuple[str, ...], tuple[int, int]] = {}
+    for number, group in enumerate([*([one] for one in heads), rest]):
+        members = [one for head in group for one in (head, *head.folded)]
+        for at, failure in enumerate(failure for one in members for failure in one.failures):
+            under.setdefault(_identity(failure), (number, at))
+    others = sorted({failure["clause"] for failure in told})
     first: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    tests: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for failure in told:
-        members = ("clause", "operator", "data_type", "outcome", "title")
-        key = (*(failure[name] for name in members), failure["file"] or failure["test"])
+        key = _identity(failure)
         first.setdefault(key, failure)
         tests[key].append(failure["test"])
-    found = [
-        Failure(
-            failure, rules.get(failure["clause"]), tuple(dict.fromkeys(tests[key])),
-            under.get(failure["clause"], failure["clause"]),
-        )
-        for key, failure in first.items()
-    ]  # fmt: skip
-    causal, clauses = list(dict.fromkeys(under.values())), list(under)
+    found = []
+    for key, failure in first.items():
+        place = under.get(key, (len(heads) + 1 + others.index(failure["clause"]), 0))
+        met_by = tuple(dict.fromkeys(tests[key]))
+        found.append((place, Failure(failure, rules.get(failure["clause"]), met_by, place[0])))
 
-    def order(failure: Failure) -> tuple[int, int, int, Outcome, str, int]:
+    def order(placed: tuple[tuple[int, int], Failure]) -> tuple[tuple[int, int], str, str, int]:
+        place, failure = placed
         told = failure.document
-        place = causal.index(failure.cause) if failure.cause in causal else len(causal)
-        clause = clauses.index(told["clause"]) if told["clause"] in under else len(clauses)
-        waived = int(not outcome_of(told).breaks_conformance)
-        return waived, place, clause, outcome_of(told), told["operator"], type_order(told["data_type"])
+        return place, told["clause"], told["operator"], type_order(told["data_type"])
 
-    return tuple(sorted(found, key=order))
+    return tuple(failure for _, failure in sorted(found, key=order))
+
+
+def _identity(failure: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is the same of the tests that came down to one failing case."""
+    members = ("clause", "operator", "data_type", "outcome", "title")
+    return (*(str(failure[name]) for name in members), str(failure["file"] or failure["test"]))
 
 
 def overview(results: Mapping[str, Any], tables: Tables) -> Overview:
@@ -323,17 +329,26 @@ def overview(results: Mapping[str, Any], tables: Tables) -> Overview:
 
 @dataclass(frozen=True)
 class Group:
-    """Failures that are told together: one to read, the rest folded under it.
+    """Failing cases that are told together: one to read, the rest folded under it.
 
     Attributes:
         head: the one to read.
-        rest: the others, of the same clause and of clauses that it explains.
-        said: what the others are, in words; "" where there are none.
+        rest: the others: of the same fault on other operators and types, and of what it explains; or, where the head
+            was not examined, the others that were not.
+        seen: where all of them were seen, by clause, in words.
+        tests: the tests that met them, by name, without what they were given.
     """
 
     head: Failure
     rest: tuple[Failure, ...]
-    said: str
+    seen: str
+    tests: tuple[str, ...]
+
+    @property
+    def rest_is(self) -> str:
+        """What the rest is, in words."""
+        unexamined = UNEXAMINED in self.head.document["details"]
+        return "more that nobody examined" if unexamined else "more of it, or that it explains"
 
 
 def grouped(failures: Sequence[Failure], tables: Tables) -> tuple[Group, ...]:
@@ -344,12 +359,12 @@ def grouped(failures: Sequence[Failure], tables: Tables) -> tuple[Group, ...]:
         tables: the tables, for the names of places.
     """
     groups = []
-    kinds = itertools.groupby(failures, lambda one: (outcome_of(one.document).breaks_conformance, one.cause))
-    for _, members in kinds:
+    for _, members in itertools.groupby(failures, lambda one: one.cause):
         head, *rest = members
         clauses: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        for one in rest:
+        for one in (head, *rest):
             clauses[one.document["clause"]].add((one.document["operator"], one.document["data_type"]))
         named = (f"{clause or 'no single clause'} ({places(where, tables)})" for clause, where in clauses.items())
-        groups.append(Group(head, tuple(rest), "; ".join(named)))
+        tests = dict.fromkeys(test.partition("[")[0] for one in (head, *rest) for test in one.tests)
+        groups.append(Group(head, tuple(rest), "; ".join(named), tuple(tests)))
     return tuple(groups)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dmlcts.reports.causes import Cause, causes, first_line
+from dmlcts.reports.causes import Cause, causes, examined, first_line
 from dmlcts.reports.characters import one_line
 from dmlcts.reports.outcomes import Outcome, Verdict, exit_code
 from dmlcts.reports.overview import rule_of
@@ -25,6 +25,9 @@ from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 
 CLAUSES_SHOWN = 8
+FAULTS_SHOWN = 8
+TESTS_SHOWN = 3
+NEEDS_SHOWN = 3
 BEHAVIOURS_SHOWN = 12
 GAPS_SHOWN = 4
 
@@ -253,22 +256,48 @@ def _cause(cause: Cause, tables: Tables, page: _Page, folder: str) -> None:
             page.line(f"needs: {_shortened(first['details']['needs'], 300)}", indent=2)
         replay = next((failure["file"] for failure in cause.failures if failure["file"]), "")
         page.line(f"replay: {folder}failures/{replay}" if replay else f"test: {first['test']}", indent=2, whole=True)
+    if len(cause.tests) > 1:
+        named = ", ".join(cause.tests[:TESTS_SHOWN])
+        more = f" and {many(len(cause.tests) - TESTS_SHOWN, 'more test')}" if len(cause.tests) > TESTS_SHOWN else ""
+        page.line(f"met by: {named}{more}", indent=2)
+    for one in cause.needing_more[:NEEDS_SHOWN]:
+        needs = one.failures[0]["details"]["needs"].partition(" (")[0]
+        page.line(f"and perhaps of it: needs {needs} · {places(one.places, tables)}", indent=2)
+        page.line(f"replay: {folder}failures/{one.failures[0]['file']}", indent=4, whole=True)
+    left = len(cause.needing_more) - NEEDS_SHOWN
+    if left > 0:
+        page.line(f"and perhaps of it: {many(left, 'fault')} with other needs, in results.json", indent=2)
     for words, members in (("the same under", cause.same), ("it may be why these fail", cause.following)):
         if members:
-            named = [f"{one.clause} ({places(one.places, tables)})" for one in members[:CLAUSES_SHOWN]]
-            more = f"; and {len(members) - CLAUSES_SHOWN} more" if len(members) > CLAUSES_SHOWN else ""
-            page.line(f"{words}: {'; '.join(named)}{more}", indent=2)
+            page.line(f"{words}: {_clauses(members, tables)}", indent=2)
+
+
+def _clauses(members: Sequence[Cause], tables: Tables) -> str:
+    """Clauses and where they fail: "clip.formula (CLIP on INT8); round.odd (ROUND on FLOAT16)"."""
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for one in members:
+        found[one.clause] |= one.places
+    named = [f"{clause} ({places(where, tables)})" for clause, where in list(found.items())[:CLAUSES_SHOWN]]
+    more = f"; and {len(found) - CLAUSES_SHOWN} more" if len(found) > CLAUSES_SHOWN else ""
+    return "; ".join(named) + more
 
 
 def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: _Page, folder: str) -> None:
     found = causes(rows, results.get("failures") or [], lambda clause: rule_of(clause, tables).subject)
-    for cause in found[:CLAUSES_SHOWN]:
+    first, rest = examined(found)
+    for cause in first[:FAULTS_SHOWN]:
         page.gap()
         _cause(cause, tables, page, folder)
-    left = sum(1 + len(cause.folded) for cause in found[CLAUSES_SHOWN:])
-    if left:
+    left = len(first) - FAULTS_SHOWN
+    if left > 0:
         page.gap()
-        page.line(f"… and {many(left, 'more clause')}, in results.json")
+        page.line(f"… and {many(left, 'more fault')}, in results.json")
+    if rest:
+        page.gap()
+        told = [one for cause in rest for one in (cause, *cause.folded)]
+        page.line(("Failing as well, and not examined", "bold red"), " (the faults above may be why):")
+        page.line(_clauses(told, tables), indent=2)
+        page.line(f"dmlcts run … --clause {told[0].clause} examines one of them by itself", indent=2)
 
 
 def _besides(failures: Rows, tables: Tables, page: _Page, folder: str) -> None:
@@ -361,7 +390,7 @@ def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
         facts.append("nothing ran")
     if Outcome.WAIVED in outcomes:
         held = sum(outcome in (Outcome.PASS, Outcome.CHARACTERISED) for outcome in outcomes)
-        facts.append(f"{held:,} {'holds' if held == 1 else 'hold'}")
+        facts.append(f"{many(held, 'other row')} {'holds' if held == 1 else 'hold'}" if held else "no other row holds")
     if facts:
         return f": {', '.join(facts)}"
     return f": {many(len(rows), 'clause row')} {'holds' if len(rows) == 1 else 'hold'}"

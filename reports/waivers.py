@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.validation import load_yaml
+from dmlcts.reports.wording import many
 from dmlcts.specs import DmlctsError
 from dmlcts.specs.tables import Tables
 
@@ -361,5 +362,5 @@ def with_waived(words: str, rows: Iterable[Mapping[str, Any]]) -> str:
     if not waived:
         return words
     clauses = len({(row["id"], row["operator"]) for row in waived})
-    share = f"{len(waived):,} of {len(rows):,} rows, {100 * len(waived) / len(rows):.1f} %"
-    return f"{words} with {clauses:,} waived clause{'' if clauses == 1 else 's'} ({share})"
+    share = f"{len(waived):,} of {many(len(rows), 'row')}, {100 * len(waived) / len(rows):.1f} %"
+    return f"{words} with {many(clauses, 'waived clause')} ({share})"

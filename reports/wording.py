@@ -14,9 +14,9 @@ def short(operator: str) -> str:
     return operator.removeprefix("ELEMENT_WISE_") or "(no operator)"
 
 
-def many(count: int, noun: str) -> str:
-    """A count with its noun: "1 clause", "1,786 clauses"."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def many(count: int, noun: str, plural: str = "") -> str:
+    """A count with its noun: "1 clause", "1,786 clauses"; with ``plural`` for a noun that takes no s."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def type_order(name: str) -> int:

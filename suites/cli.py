@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from dmlcts.suites import certify_commands, departure_commands, ending, report_commands, sweep_commands
 from dmlcts.suites.compare_commands import compare as compare_backends
 from dmlcts.suites.directml_commands import directml
-from dmlcts.suites.saying import complain, say, tell
+from dmlcts.suites.saying import Commands, complain, say, tell
 
 USAGE, UNAVAILABLE, NOT_CONFORMANT, INCOMPLETE = 2, 3, 1, 4
 EXIT_CODES = (
@@ -29,7 +29,7 @@ _MOST_FAULTS = 100
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class _Group(click.Group):
+class _Group(Commands):
     """Turns the project's own errors into one line and an exit code, whichever command raises them."""
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
@@ -143,11 +143,12 @@ def _process_options(command: Command) -> Command:
 
 def _selection_options(command: Command) -> Command:
     for option in (
-        click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP); repeatable."),
+        click.option("--operator", "operators", multiple=True, metavar="NAME",
+                     help="Only these (CLIP,ROUND); repeatable."),
         click.option("--data-type", "data_types", multiple=True, metavar="TYPE",
-                     help="Only these, e.g. FLOAT16; repeatable."),
+                     help="Only these (FLOAT16,INT8); repeatable."),
         click.option("--clause", "clauses", multiple=True, metavar="GLOB",
-                     help="Only these ('clip.cast.*'); repeatable."),
+                     help="Only these ('clip.cast.*,clip.nan.*'); repeatable."),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -162,7 +163,7 @@ def _selection_options(command: Command) -> Command:
     type=click.Choice(["quick", "full", "certification"]),
     default="quick",
     show_default=True,
-    help="How much to generate: quick runs every clause in about half a minute, full takes minutes.",
+    help="How much to generate: quick runs every clause in one or two minutes, full takes longer.",
 )
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
 @click.option(
@@ -171,7 +172,7 @@ def _selection_options(command: Command) -> Command:
     show_default=True,
     type=click.Path(),
     metavar="DIR",
-    help="Where results.json, results.html, junit.xml and failures/*.yaml go.",
+    help="Where results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.",
 )
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist.")
 @click.option("--shard", metavar="I/N", help="Only the Ith of N parts of the run; `dmlcts merge` joins them.")
@@ -291,7 +292,12 @@ def backends(verbose: bool) -> None:
               help="Where the joined results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.")
 @click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that somebody answers for.")
 def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
-    """Join the results folders of all shards of a run into what the whole run would have written.
+    r"""Join the results folders of all shards of a run into what the whole run would have written.
+
+    \b
+    dmlcts run --backend cpu --shard 1/2 --results s1
+    dmlcts run --backend cpu --shard 2/2 --results s2
+    dmlcts merge s1 s2 -o results
 
     It says what the whole run would have said, and ends with its exit code. Refused where a shard is missing,
     stands twice, did not end, or is of another run: other options, tables, seed, device or version of the suite.
@@ -331,7 +337,12 @@ def replay(
     isolation: str | None,
     timeout: str,
 ) -> None:
-    """Judge failing cases again, from files under failures/ or whole results folders, on this or another backend.
+    r"""Judge failing cases again, from files under failures/ or whole results folders, on this or another backend.
+
+    \b
+    dmlcts replay results --backend path/to/mine.py:Backend
+    dmlcts replay results/failures/clip.*.yaml --backend cpu --dump cases
+    dmlcts replay results/failures/execution.*.yaml --backend path/to/mine.py:Backend --repeat 100
 
     Each is judged on a device that has run nothing yet. Exit code 1 where one fails (with --repeat at least once), else
     4 where the backend has no way to express one, 0 where all pass.
@@ -448,7 +459,7 @@ def selftest(
     sys.exit(NOT_CONFORMANT if killmatrix.unexpected(proof) else 0)
 
 
-@main.group()
+@main.group(cls=Commands)
 def spec() -> None:
     """Read, check, trace and compare the spec tables."""
 
@@ -485,12 +496,12 @@ def lint(paths: tuple[str, ...]) -> None:
 
     Every fault is told with file, line, column, cause and mend; exit code 2 where there is one.
     """
+    from dmlcts.reports.wording import many
     from dmlcts.specs.loading import load_tables
 
     loaded = load_tables(*map(Path, paths))
-    say(
-        f"{len(loaded.digests)} tables, {len(loaded.clauses)} clauses, {len(loaded.operators)} operators: no fault"
-    )
+    counted = (("table", loaded.digests), ("clause", loaded.clauses), ("operator", loaded.operators))
+    say(f"{', '.join(many(len(members), noun) for noun, members in counted)}: no fault")
 
 
 @spec.command()

@@ -21,9 +21,10 @@ UNAVAILABLE = 3
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the comparison as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
 @click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
-@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP); repeatable.")
-@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these, e.g. FLOAT16; repeatable.")
-@click.option("--clause", "clauses", multiple=True, metavar="GLOB", help="Only these ('clip.cast.*'); repeatable.")
+@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,ROUND); repeatable.")
+@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT16,INT8); repeatable.")
+@click.option("--clause", "clauses", multiple=True, metavar="GLOB",
+              help="Only these ('clip.cast.*,clip.nan.*'); repeatable.")
 @click.option("--feature-level", metavar="LEVEL", help="Judge at this level (default: the one each claims).")
 @click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="quick", show_default=True,
               help="How much to generate.")  # fmt: skip

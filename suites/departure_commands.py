@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from dmlcts.suites.saying import say, tell
+from dmlcts.suites.saying import Commands, say, tell
 
 _RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.json")
 
 
-@click.group()
+@click.group(cls=Commands)
 def baseline() -> None:
     """Hold an implementation's known departures in a file, and compare runs with it.
 
@@ -36,7 +36,7 @@ def write(results: str, path: str) -> None:
     made = baselines.baseline_of(load_results(results), known)
     baselines.write(made, target)
     unexplained = sum(not entry.because for entry in made.entries)
-    entries = "1 entry" if len(made.entries) == 1 else f"{len(made.entries)} entries"
+    entries = many(len(made.entries), "entry", "entries")
     say(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
     if unexplained:
         said = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"

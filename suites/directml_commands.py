@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from dmlcts.suites.saying import say
+from dmlcts.suites.saying import Commands, say
 
 
-@click.group()
+@click.group(cls=Commands)
 def directml() -> None:
     """Microsoft's DirectML library: get it, to judge it."""
 

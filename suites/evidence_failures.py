@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dmlcts.reports.records import FailureRecord
 from dmlcts.reports.results import suite_version
 from dmlcts.reports.run_folder import prepare_failures
+from dmlcts.reports.wording import many
 from dmlcts.reports.writing import dump_yaml, failure_document, write_text
 from dmlcts.specs.tables import Tables
 from dmlcts.suites import evidence
@@ -81,7 +82,7 @@ def tell(bench: Bench, found: Sequence[Broken], settings: Settings, say: Callabl
     more = len(first) - MOST_TOLD
     if more > 0:
         say(f"\n… and of {more} more clauses, operators and element types")
-    say(f"\ndmlcts: the evidence is wrong in {len(found)} case{'s' if len(found) != 1 else ''}")
+    say(f"\ndmlcts: the evidence is wrong in {many(len(found), 'case')}")
 
 
 def _failures(bench: Bench, one: Broken, settings: Settings) -> list[FailureRecord]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.reports.wording import many
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.outcome import Unconstrained
@@ -248,11 +249,12 @@ def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list
     if execution.strays_in_input:
         count = len(execution.strays_in_input)
         details = (("bytes", f"{count} changed, the first at offset {execution.strays_in_input[0]} of the memory"),)
-        found.append(Finding("tensor.input.unchanged", "fail", case, f"{count} bytes of the input changed", details))
+        title = f"{many(count, 'byte')} of the input changed"
+        found.append(Finding("tensor.input.unchanged", "fail", case, title, details))
     if execution.strays:
         count = len(execution.strays)
         details = (("bytes", f"{count} changed, the first {_beside_output(case, execution.strays[0])}"),)
-        title = f"{count} byte{'s' if count > 1 else ''} outside the output's total size changed"
+        title = f"{many(count, 'byte')} outside the output's total size changed"
         found.append(Finding("tensor.output.bounds", "fail", case, title, details))
     if unwritten.size:
         details = (("element", f"the first at index {index_text(case.operator.output, int(unwritten[0]))}"),)

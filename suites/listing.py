@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.backends.registry import available
+from dmlcts.reports.wording import many
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.pages import compare, identify, load_page, notes
 from dmlcts.specs.tables import Tables
@@ -163,7 +164,7 @@ def print_coverage(
         if clause.id not in tests:
             unchecked.append(clause.id)
             say("  no test")
-    say(f"{len(tables.clauses)} clauses, {len(unchecked)} of them checked by no test")
+    say(f"{many(len(tables.clauses), 'clause')}, {len(unchecked)} of them checked by no test")
     for clause_id in unchecked:
         say(f"no test checks {clause_id}")
     return unchecked
@@ -181,5 +182,5 @@ def compare_pages(paths: Iterable[str], tables: Tables, say: Callable[[str], obj
             say(f"{path}: {difference}")
         for note in notes(page, operator):
             say(f"{path}: note: {note}")
-        say(f"{path}: {operator.short_name}: {len(found) or 'no'} difference{'' if len(found) == 1 else 's'}")
+        say(f"{path}: {operator.short_name}: {many(len(found), 'difference') if found else 'no differences'}")
     return differences

@@ -18,6 +18,7 @@ from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, suite_identity
 from dmlcts.reports.run_folder import prepare_folder, write_run
 from dmlcts.reports.waivers import Waivers
+from dmlcts.reports.wording import many
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.combinations.summing import combinations_told
@@ -168,7 +169,7 @@ def merge(
     finally:
         if lock is not None:
             lock.release()
-    told(f"{len(parts)} shards, {len(records)} tests")
+    told(f"{many(len(parts), 'shard')}, {many(len(records), 'test')}")
     for path in written:
         told(f"  {path}")
     return document

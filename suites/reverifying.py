@@ -22,6 +22,7 @@ from dmlcts.reports.certification.verdict import Line, Said, Status, Verificatio
 from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, stable
+from dmlcts.reports.wording import many
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel
 from dmlcts.suites import evidence
 from dmlcts.suites.certified_sweep import check_sweep
@@ -76,7 +77,7 @@ def check_records(context: Context, expected: Sequence[str]) -> Said:
     for fault in hollow[:_MOST_SAID]:
         yield Status.OPEN if context.draft else Status.FAIL, fault
     if not faults and not hollow:
-        yield Status.PASS, f"{len(owed)} tests, each once"
+        yield Status.PASS, f"{many(len(owed), 'test')}, each once"
 
 
 def _hollow(records: Sequence[ItemRecord]) -> Iterator[str]:
@@ -125,7 +126,7 @@ def check_results(context: Context) -> Said:
         status = Status.OPEN if context.draft else Status.FAIL
         yield status, f"{name} is owed and was not run: {row['outcome']}"
     if not faults and not idle:
-        yield Status.PASS, f"{len(rebuilt['clauses'])} rows follow from the records: {rebuilt['verdict']}"
+        yield Status.PASS, f"from the records follow {many(len(rebuilt['clauses']), 'row')}: {rebuilt['verdict']}"
 
 
 def _run(told: Mapping[str, Any], now: datetime) -> RunInfo:
@@ -197,8 +198,8 @@ def check_evidence(context: Context) -> Said:
         said = f"wrong output in {found.planned.identity}: {found.said}{more}"
         yield Status.FAIL if conforming else Status.OPEN, said
     if not unexcused and not absent:
-        right = "all right" if not waived else f"all right but {len(waived)} cases of waived clauses"
-        yield Status.PASS, f"{len(planned)} cases, {size:,} bytes of outputs judged again, {right}"
+        right = "all right" if not waived else f"all right but {many(len(waived), 'case')} of waived clauses"
+        yield Status.PASS, f"{many(len(planned), 'case')}, {size:,} bytes of outputs judged again, {right}"
     elif unexcused and not conforming:
         yield Status.PASS, f"{len(wrong)} of {len(planned)} cases are wrong, as the verdict has it"
 

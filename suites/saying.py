@@ -12,6 +12,19 @@ import click
 
 from dmlcts.reports.characters import as_text, one_line
 
+_MOST_OF_A_SENTENCE = 200
+
+
+class Commands(click.Group):
+    """A group whose help says the whole first sentence of each command, where click would cut it at the line's end."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(_MOST_OF_A_SENTENCE)) for name, command in found if command]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
 
 def say(line: object, *, err: bool = False) -> None:
     """Print one line; whatever would break it is shown as its code point.

@@ -13,8 +13,8 @@ from dmlcts.suites.saying import complain
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP); repeatable.")
-@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these, e.g. FLOAT32; repeatable.")
+@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,ROUND); repeatable.")
+@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT32,INT8); repeatable.")
 @click.option(
     "--profile", type=click.Choice(["quick", "full"]), default="quick", show_default=True,
     help="Pairs of bounds: a few of each kind, or all of the boundary lattice. Inputs are all of them, either way.",

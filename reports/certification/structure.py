@@ -19,6 +19,7 @@ from dmlcts.reports.certification.submission import Submission, digest
 from dmlcts.reports.certification.verdict import Said, Status
 from dmlcts.reports.outcomes import Outcome, Verdict
 from dmlcts.reports.waivers import WaiverError
+from dmlcts.reports.wording import many
 from dmlcts.specs import FeatureLevel
 
 _EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)
@@ -77,7 +78,7 @@ def check_digests(context: Context) -> Said:
     ]  # fmt: skip
     yield from ((Status.FAIL, fault) for fault in faults)
     if not faults:
-        yield Status.PASS, f"{len(held)} files, as the statement lists them"
+        yield Status.PASS, f"{many(len(held), 'file')}, as the statement lists them"
 
 
 def check_signature(context: Context) -> Said:
@@ -131,7 +132,7 @@ def check_tables(context: Context) -> Said:
     ]  # fmt: skip
     yield from ((Status.FAIL, fault) for fault in faults)
     if not faults:
-        yield Status.PASS, f"{len(ours)} tables, the same as here"
+        yield Status.PASS, f"{many(len(ours), 'table')}, the same as here"
 
 
 def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
@@ -309,7 +310,8 @@ def check_waivers(context: Context) -> Said:
         return
     used = sum(row["outcome"] == Outcome.WAIVED.value for row in rows_told(context.submission))
     on = "" if context.day is None else f", as of {context.day}"
-    yield Status.PASS, f"{len(named)} waivers cover {used} rows{on}; a person has to agree with their reasons"
+    counted = f"{many(len(named), 'waiver')} for {many(used, 'row')}"
+    yield Status.PASS, f"{counted}{on}; a person has to agree with the reasons"
 
 
 def rows_told(submission: Submission) -> tuple[dict[str, Any], ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import replace
 
+from dmlcts.reports.once import UNEXAMINED
 from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
@@ -21,6 +22,8 @@ from dmlcts.suites.judging.shrinking import again, resizable, single_elements
 
 MOST_OF_A_CLAUSE = 3
 MOST_IN_ALL = 30
+
+_SPENT = "this is the case as a test met it: what a run spends on smaller ones went to the faults found before"
 
 
 class Faults:
@@ -47,7 +50,9 @@ class Faults:
         if recognised is not None:
             return recognised
         if self._left <= 0 or self._examined[finding.clause] >= self._of_a_clause:
-            return finding
+            if "said" in dict(finding.details):
+                return finding  # a refusal, or what was raised: it needs no smaller case to be understood
+            return replace(finding, details=(*finding.details, (UNEXAMINED, _SPENT)))
         self._left -= 1
         self._examined[finding.clause] += 1
         least = smallest(self._bench, finding)

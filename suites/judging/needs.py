@@ -152,7 +152,10 @@ def confirmed(bench: Bench, finding: Finding, factors: tuple[str, ...]) -> Needs
     for factor in _applicable(finding):
         if factor.name not in factors:
             continue
-        for candidate in factor.without(bench, finding):
+        candidates = list(factor.without(bench, finding))
+        if not candidates:
+            return None  # the case has the factor at its base level: it is wrong without it
+        for candidate in candidates:
             found = again(bench, candidate, finding.outcome)
             if found is not None and found.clause == finding.clause:
                 return None

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dmlcts.reports.wording import many
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
 from dmlcts.suites.expectations import Finding, Judgement, judge_case
@@ -57,7 +58,7 @@ def unsteady(bench: Bench, finding: Finding) -> Finding | None:
 
 def by_chance(finding: Finding, wrong: int, tries: int) -> Finding:
     """The finding as one that does not come every time."""
-    times = f"wrong {wrong} time{'' if wrong == 1 else 's'} of {tries}"
+    times = f"wrong {many(wrong, 'time')} of {tries}"
     said = f"{times}, the same case on the same device" if wrong < tries else f"{times}, never in the same way twice"
     return replace(
         finding, clause="execution.repeatable", title=f"{finding.title}, {times}: not repeatable",

@@ -280,7 +280,7 @@ def test_help_does_not_import_the_heavy_modules() -> None:
 
 
 def test_examples_in_the_help_keep_their_lines(dmlcts: Callable[..., Any]) -> None:
-    for command in ("run", "compare", "certify"):
+    for command in ("run", "compare", "certify", "replay", "merge"):
         said = dmlcts(command, "--help").out
         assert f"\n  dmlcts {command} " in said
         assert "\\b" not in said
@@ -475,3 +475,12 @@ def test_refusals_of_the_suite_s_own_rules_are_disclosed(folder: Path, dmlcts: C
         assert ("Forbidden descriptions were refused by the suite's" in ran.out) == told
         for name in ("results.html",):
             assert (said.replace("'", "&#39;") in (folder / "results" / name).read_text("utf-8")) == told
+
+
+@pytest.mark.parametrize("group", [(), ("spec",), ("baseline",), ("directml",)], ids=lambda group: " ".join(group))
+def test_a_list_of_commands_cuts_no_sentence(dmlcts: Callable[..., Any], group: tuple[str, ...]) -> None:
+    said = dmlcts(*group, "--help").out
+    listed = said[said.index("Commands:") :]
+    assert len(listed.splitlines()) > 1
+    assert "..." not in listed
+    assert "…" not in listed

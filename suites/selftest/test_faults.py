@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dmlcts.reports.once import UNEXAMINED
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import judge_case
@@ -120,3 +121,16 @@ def test_the_budget_is_kept(of_a_clause: int, in_all: int, examined: int) -> Non
     told = [faults.told(judge_case(on, strided(data_type)).findings[0]) for data_type in TYPES]
     assert sum(one.case.operator.input.element_count < 30 for one in told) == examined
     assert all(one.outcome == "fail" for one in told), "what is not examined is told all the same"
+    assert [UNEXAMINED in dict(one.details) for one in told] == [False] * examined + [True] * (len(TYPES) - examined)
+
+
+def test_a_refusal_is_as_it_is_however_little_is_left() -> None:
+    class Refusing(Reference):
+        def create(self, operator: OperatorDesc) -> object:
+            raise type("InvalidArgument", (Exception,), {})("not yet")
+
+    finding = judge_case(bench(Refusing()), strided(DataType.INT8)).findings[0]
+    assert dict(finding.details)["said"] == "not yet"
+    assert UNEXAMINED not in dict(Faults(bench(Refusing()), 0, 0).told(finding).details)
+    value = judge_case(bench(InputStridesIgnored()), strided(DataType.INT8)).findings[0]
+    assert UNEXAMINED in dict(Faults(bench(InputStridesIgnored()), 0, 0).told(value).details), "the control"

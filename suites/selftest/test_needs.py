@@ -15,6 +15,7 @@ from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import Finding, judge_case
 from dmlcts.suites.judge import account, evidence
 from dmlcts.suites.judging.blaming import smallest
+from dmlcts.suites.judging.needs import confirmed
 from dmlcts.suites.judging.shrinking import Effort
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.mutants.layout import packed
@@ -283,3 +284,23 @@ def test_a_run_says_what_is_needed_wherever_it_tells_of_a_failure(tmp_path: Path
     for name in ("results.html", "junit.xml"):
         assert "input strides (right with a packed input)" in (folder / name).read_text(encoding="utf-8")
     assert "input strides (right with a packed input)" in dmlcts("report", "results", "--markdown", "-").out
+
+
+@pytest.mark.parametrize("value, seen", [(np.inf, True), (2.5, False)], ids=["infinite", "ordinary"])
+def test_a_need_is_confirmed_only_where_the_case_has_it(value: float, seen: bool) -> None:
+    """A known fault of infinite inputs is not that of a case that goes wrong without any."""
+
+    class Large(Reference):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            y = super().compute(operator, x)
+            return np.where(np.isinf(x) | (x == f32(2.5)), f32(1e38), y).astype(y.dtype)
+
+    tensor = TensorDesc(DataType.FLOAT32, (1,))
+    tensors = {"InputTensor": tensor, "OutputTensor": tensor}
+    operator = OperatorDesc("ELEMENT_WISE_ROUND", tensors, {"RoundingMode": "TOWARD_ZERO"})
+    on = bench(Large())
+    (finding,) = judge_case(on, Case(operator, Values.of([value], DataType.FLOAT32), "round.toward-zero")).findings
+    found = confirmed(on, finding, ("inputs",))
+    assert (found is not None) is seen
+    if found is not None:
+        assert found.told() == "infinite inputs (right with ordinary ones)"

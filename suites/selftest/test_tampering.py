@@ -123,8 +123,8 @@ def test_a_genuine_waiver_passes_and_is_told(parts: Parts) -> None:
     waived(parts)
     found = parts.verifier.verify(parts.packed())
     assert found.standing is Standing.PASS, "\n".join(found.text())
-    assert any("1 waivers cover 1 rows" in line.said for line in found.lines)
-    assert "1 waivers cover 1 rows" in found.markdown("s.zip")
+    assert any("1 waiver for 1 row" in line.said for line in found.lines)
+    assert "1 waiver for 1 row" in found.markdown("s.zip")
     words = f"PASS with 1 waived clause (1 of {rows_of(parts)} rows, 0.8 %)"
     assert list(found.text())[-1].startswith(f"{words}: Driver 1.2 is what it says")
     assert found.markdown("s.zip").startswith(f"# Submission s.zip: {words}")
@@ -182,7 +182,7 @@ def test_wrong_outputs_are_excused_only_where_the_run_found_them(parts: Parts) -
     a_wrong_output(parts)
     found = parts.verifier.verify(parts.packed())
     assert found.standing is Standing.PASS, "\n".join(found.text())
-    assert any("all right but 1 cases of waived clauses" in line.said for line in found.lines)
+    assert any("all right but 1 case of waived clauses" in line.said for line in found.lines)
     assert found.words == f"PASS with 1 waived clause (1 of {rows_of(parts)} rows, 0.8 %)"
     other = parts.copy()
     other.members[archive.OUTPUTS] = bytes(len(other.members[archive.OUTPUTS]))

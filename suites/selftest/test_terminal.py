@@ -13,6 +13,7 @@ from dmlcts.reports.outcomes import Outcome
 from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.results import RunInfo, build_results, describe_device
 from dmlcts.reports.terminal import summary
+from dmlcts.reports.wording import many
 from dmlcts.specs.models import (
     Clause,
     OperatorTable,
@@ -275,7 +276,8 @@ def test_gaps_are_told() -> None:
     assert cells(text, "INT8") == ["waived 1", "—"]
     told = "Did not run: 6 clause rows\n  nothing ran on: ROUND on FLOAT32, FLOAT16\n"
     assert told + "  clip.same: CLIP on all types but INT8\n" in text
-    said = "INCOMPLETE with 1 waived clause (1 of 12 rows, 8.3 %): 6 clause rows did not run, 5 hold (exit code 4)"
+    share = "1 waived clause (1 of 12 rows, 8.3 %)"
+    said = f"INCOMPLETE with {share}: 6 clause rows did not run, 5 other rows hold (exit code 4)"
     assert " ".join(text.split()).endswith(said)
 
 
@@ -343,7 +345,7 @@ def test_many_failing_clauses_are_cut_short() -> None:
     tallies = tuple(tally(f"o{number}.formula", "INT8", Outcome.FAIL) for number in range(12))
     text = shown(results_of(ItemRecord("t", Outcome.FAIL, 0, tallies), tables=tables), tables)
     assert text.count("FAIL  o") == 8
-    assert "… and 4 more clauses, in results.json" in text
+    assert "… and 4 more faults, in results.json" in text
 
 
 def test_a_clause_that_the_tables_lack_is_no_obstacle() -> None:
@@ -358,3 +360,20 @@ def test_empty_results_are_summarised(width: int) -> None:
         summary(results, TABLES, Console(file=stream, width=width))
     assert stream.getvalue().replace("\n", " ").count("nothing ran") == 2
     assert "INCOMPLETE" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "others, said",
+    [(0, "no other row holds"), (1, "1 other row holds"), (2, "2 other rows hold")],
+)
+def test_beside_waivers_the_rows_that_hold_are_counted_in_words(others: int, said: str) -> None:
+    held = tuple(tally("clip.formula", name) for name in ("INT8", "FLOAT32")[:others])
+    waived = tally("clip.same", "INT8", Outcome.WAIVED)
+    text = shown(results_of(ItemRecord("u", Outcome.WAIVED, 1, (*held, waived))))
+    share = f"1 of {many(others + 1, 'row')}, {100 / (others + 1):.1f} %"
+    assert " ".join(text.split()).endswith(f" CONFORMANT with 1 waived clause ({share}): {said} (exit code 0)")
+
+
+def test_counted_nouns_have_their_plural() -> None:
+    assert [many(count, "row") for count in (0, 1, 2, 1786)] == ["0 rows", "1 row", "2 rows", "1,786 rows"]
+    assert [many(count, "entry", "entries") for count in (1, 2)] == ["1 entry", "2 entries"]
