@@ -21,6 +21,7 @@ LENGTH = 1021  # a prime: a stream that repeats never falls in step with sizes a
 _FACTORS = (2.0, 3.0, 0.5, 1.5, 0.75, 5.0, 0.25, 1.25)
 _WHOLE_FACTORS = (2.0, 3.0, 5.0)
 _LEAST_TELLING = 13  # the integers below are in every stream
+_SPRINKLED = 16  # of so many elements one is special, whatever the level: what only such show needs no third factor
 Generator = np.random.Generator
 
 
@@ -67,6 +68,9 @@ def _ordinary(generator: Generator, data_type: DataType, power: int) -> Array:
 def stream(generator: Generator, data_type: DataType, level: str, power: int) -> Array:
     """The elements of an explicit stream of a level of ``input``, the first one typical of it.
 
+    A few are special at every level: a fault of infinite values that needs two other things, such as bounds and a
+    place, would else hide in three factors.
+
     Args:
         generator: draws them.
         data_type: the type.
@@ -75,7 +79,7 @@ def stream(generator: Generator, data_type: DataType, level: str, power: int) ->
     """
     x = _ordinary(generator, data_type, power)
     if level == "distinct":
-        return x
+        return _sprinkled(generator, x, data_type)
     if level == "lattice":
         chosen = lattice.inputs(data_type)
         if not data_type.is_floating:
@@ -96,7 +100,25 @@ def stream(generator: Generator, data_type: DataType, level: str, power: int) ->
         share = 2
     picked = chosen[generator.integers(0, chosen.size, LENGTH)]
     mine = np.arange(LENGTH) % share != share - 1  # three of four, or every second one, the first among them
-    return np.where(mine, picked, x)
+    return _sprinkled(generator, np.where(mine, picked, x), data_type)
+
+
+def _sprinkled(generator: Generator, x: Array, data_type: DataType) -> Array:
+    """The stream with one special value in sixteen: infinite, NaN, a zero, subnormal, or a limit of the type."""
+    if data_type.is_floating:
+        information = np.finfo(data_type.numpy)
+        small = information.smallest_subnormal
+        special = np.array(
+            [np.inf, -np.inf, np.nan, 0.0, -0.0, small, -small, information.max, information.min], data_type.numpy
+        )
+    else:
+        limits = np.iinfo(data_type.numpy)
+        special = np.array([limits.min, limits.max, limits.min + 1, limits.max - 1], data_type.numpy)
+    order = np.concatenate([generator.permutation(special) for _ in range(LENGTH // _SPRINKLED // special.size + 1)])
+    y = x.copy()
+    places = np.arange(_SPRINKLED - 3, LENGTH, _SPRINKLED)  # not the first of eight, where a short tensor begins
+    y[places] = order[: places.size]
+    return y
 
 
 def scale_bias(generator: Generator, data_type: DataType, level: str, power: int) -> ScaleBias | None:
