@@ -13,7 +13,7 @@ from dmlcts.suites.expectations import Finding, judge_case, plain, value_clauses
 from dmlcts.suites.judging.company import fewest_kernels
 from dmlcts.suites.judging.needs import Needs, needed, with_needs
 from dmlcts.suites.judging.shrinking import Effort, again, shrink
-from dmlcts.suites.judging.steadiness import after, history, unsteady
+from dmlcts.suites.judging.steadiness import after, dependent, history, unsteady
 from dmlcts.suites.judging.tracing import traced
 
 _MOST_PLAIN = 1 << 16
@@ -33,9 +33,14 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
     is left decides on the clause (:func:`blamed`).
     What goes wrong beside other kernels only is told with the fewest that suffice, a pair where one does.
     What does not go wrong every time is told as that first of all (:mod:`dmlcts.suites.judging.steadiness`).
-    What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``.
+    What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``, where
+    that decides it every time (:func:`dmlcts.suites.judging.steadiness.dependent`).
     """
-    effort = effort or Effort()
+    return dependent(bench, _examined(bench, finding, effort or Effort()), finding)
+
+
+def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
+    """The same, before it is made sure that what breaks ``execution.independent`` does so every time."""
     if finding.case.beside and not finding.settled:
         fewest = fewest_kernels(bench, finding)
         if fewest is not None:
