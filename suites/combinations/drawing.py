@@ -13,7 +13,7 @@ import numpy as np
 from dmlcts.specs import DataType, ScaleBias
 from dmlcts.suites import lattice
 from dmlcts.suites.combinations.classifying import kind_of
-from dmlcts.suites.combinations.magnitudes import magnitudes, needs_rounding
+from dmlcts.suites.combinations.magnitudes import in_exact_domain, magnitudes, needs_rounding
 from dmlcts.suites.values import Array
 
 _MANY = 64  # so many elements have their stream's level, wherever they begin
@@ -309,6 +309,22 @@ def with_limits(x: Array, data_type: DataType) -> Array:
     x = x.copy()
     x[1:3] = (limits.min, limits.max)
     return x
+
+
+def exactly_scaled(x: Array, given: ScaleBias, data_type: DataType) -> Array:
+    """The stream without what ScaleBias takes beyond the type or beyond exact sums: others of it stand there.
+
+    Args:
+        x: the stream.
+        given: a whole scale and bias.
+        data_type: an integer type.
+    """
+    exact = np.array([in_exact_domain(int(value), given, data_type) for value in x])
+    if not exact.any():
+        most = min(1 << 12, int(np.iinfo(data_type.numpy).max))
+        known = [value for value in range(most) if in_exact_domain(value, given, data_type)]
+        return np.resize(np.array(known, data_type.numpy), x.size)
+    return np.where(exact, x, np.resize(x[exact], x.size))
 
 
 def arranged(

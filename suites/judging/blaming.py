@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from dmlcts.specs import DataType, ScaleBias, TensorDesc
+from dmlcts.specs import ScaleBias, TensorDesc
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
+from dmlcts.suites.combinations.magnitudes import in_exact_domain
 from dmlcts.suites.expectations import Finding, judge_case, plain, value_clauses
 from dmlcts.suites.judging.company import fewest_kernels
 from dmlcts.suites.judging.needs import Needs, needed, with_needs
@@ -18,8 +17,10 @@ from dmlcts.suites.judging.tracing import traced
 
 _MOST_PLAIN = 1 << 16
 _MOST_ROUNDS = 3
-_COUNTED = 1 << 24  # as far as FLOAT32 has every integer
-_VALUES = ("oracle", "plain layout", "again", "beside others", "dispatched again", "after another", "beside another")
+_VALUES = (
+    "oracle", "one value", "plain layout", "again", "beside others", "dispatched again", "after another",
+    "beside another",
+)  # fmt: skip
 
 
 def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Finding:
@@ -83,7 +84,8 @@ def _anywhere(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     if finding.clause in ("tensor.position", "tensor.output.complete", "binding.offset"):
         return finding  # a packed tensor has a position, is written and stands at an offset as well
     packed = plain(bench, case, case.values, count)
-    found = again(bench, replace(packed, layout_clause="tensor.position", expectation="oracle"), "fail")
+    expectation = case.expectation if case.expectation == "one value" else "oracle"
+    found = again(bench, replace(packed, layout_clause="tensor.position", expectation=expectation), "fail")
     return finding if found is None or found.clause != "tensor.position" else shrink(bench, found, effort)
 
 
@@ -124,17 +126,6 @@ def of_its_value(bench: Bench, finding: Finding) -> Finding:
     value = int(finding.suspects[0] if finding.suspects else case.values.array(1)[0])
     clause = exact if in_exact_domain(value, given, case.data_type) else f"{exact}-inexact"
     return replace(finding, clause=clause, case=replace(case, clause=clause))
-
-
-def in_exact_domain(value: int, given: ScaleBias, data_type: DataType) -> bool:
-    """Whether x * scale + bias is the same in integers of the type and in FLOAT32, step by step."""
-    factors = (given.scale, given.bias)
-    if not all(np.isfinite(factor) and float(factor).is_integer() for factor in factors):
-        return False
-    limits = np.iinfo(data_type.numpy)
-    product = value * int(given.scale)
-    steps = (value, product, product + int(given.bias))
-    return all(max(int(limits.min), -_COUNTED) <= step <= min(int(limits.max), _COUNTED) for step in steps)
 
 
 def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
