@@ -153,6 +153,7 @@ class WideByteOffsetsIn27Bits(Displaced):
     """Byte offsets into strided 64-bit inputs are computed modulo 2^27."""
 
     clause = "tensor.strides.padded"
+    needs = "full"
 
     def lost_input(self, operator: OperatorDesc) -> bool:
         tensor = operator.input
