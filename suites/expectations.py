@@ -595,8 +595,9 @@ def judge_one_value(bench: Bench, case: Case) -> Judgement:
     """Bounds that no integer follows from act as one integer each, whichever it is.
 
     The case's values must hold the least and the greatest value of the type: what those become shows which
-    integers the implementation took. Where the page documents no cast (THRESHOLD's Min), the maximum may also be
-    taken in a wider type and stored wrapped or saturated.
+    integers the implementation took. Under a ScaleBias, whose sums must all be exact, the least and the greatest of
+    them show it: beyond them a bound may be anything. Where the page documents no cast (THRESHOLD's Min), the
+    maximum may also be taken in a wider type and stored wrapped or saturated.
     """
     run = _executed(bench, case)
     if isinstance(run, Judgement):
@@ -606,9 +607,32 @@ def judge_one_value(bench: Bench, case: Case) -> Judgement:
     if wrong.size and wider_maximum(bench, case, run) is not None:
         wrong = wrong[:0]
     taken = ", ".join(f"{name} = {value}" for name, value in casts.items())
-    return _relation(case, (run,), wrong, lambda i: (
-        f"input {text(run.x[i])} gives {text(run.output[i])}, though the limits of the type show {taken}"
+    judgement = _relation(case, (run,), wrong, lambda i: (
+        f"input {text(run.x[i])} gives {text(run.output[i])}, though {_telling_said(case)} show {taken}"
     ))  # fmt: skip
+    findings = tuple(replace(finding, clause=case.layout_clause or case.clause) for finding in judgement.findings)
+    return replace(judgement, findings=findings)
+
+
+def _telling_said(case: Case) -> str:
+    scaled = case.operator.attributes.get("ScaleBias") is not None
+    return "the least and the greatest scaled values" if scaled else "the limits of the type"
+
+
+def telling_places(operator: OperatorDesc, x: Array) -> tuple[int, int]:
+    """Where the elements stand that show what open bounds became: the type's limits, or the extremes after ScaleBias.
+
+    Args:
+        operator: what was dispatched. Under a ScaleBias all products and sums must be exact and within the type, so
+            that there is one value that meets the bounds.
+        x: the elements; without ScaleBias the type's limits are among them.
+    """
+    given = operator.attributes.get("ScaleBias")
+    if isinstance(given, ScaleBias):
+        scaled = x.astype(np.float64) * float(given.scale) + float(given.bias)
+        return int(np.argmin(scaled)), int(np.argmax(scaled))
+    limits = np.iinfo(x.dtype)
+    return int(np.flatnonzero(x == limits.min)[0]), int(np.flatnonzero(x == limits.max)[0])
 
 
 def wider_maximum(bench: Bench, case: Case, run: Execution) -> int | None:
@@ -651,11 +675,8 @@ def stored_beyond(bound: np.float32, data_type: DataType) -> frozenset[int]:
 
 def adopted_oracle(bench: Bench, case: Case, run: Execution) -> tuple[VectorOracle, dict[str, int]]:
     """The oracle with the integers that the implementation took for the bounds that the pages leave open."""
-    limits = np.iinfo(case.data_type.numpy)
-    seen = {
-        "Min": int(run.output[np.flatnonzero(run.x == limits.min)[0]]),
-        "Max": int(run.output[np.flatnonzero(run.x == limits.max)[0]]),
-    }
+    low, high = telling_places(case.operator, run.x)
+    seen = {"Min": int(run.output[low]), "Max": int(run.output[high])}
     table = bench.tables.operator(case.operator.name)
     casts: dict[str, int] = {}
     for name in table.float_attributes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -43,6 +44,7 @@ class Tally:
     elements: int = 0
     failures: int = 0
     unsupported: int = 0  # further cases that the backend could not express, for this clause's sake
+    beside: Counter[tuple[str, str]] = field(default_factory=Counter)  # failures of kernels of other subjects, by those
 
 
 @dataclass
@@ -81,12 +83,15 @@ class Ledger:
             for clause in (*judgement.clauses, *judgement.unreached):
                 self.tallies.setdefault((clause, *row), Tally()).unsupported += clause in judgement.clauses
             return
-        broken = {finding.clause for finding in judgement.findings}
+        broken = {finding.clause: finding.case for finding in judgement.findings[::-1]}
         for clause in dict.fromkeys((*judgement.clauses, *broken)):
             tally = self.tallies.setdefault((clause, *row), Tally())
             tally.cases += 1
             tally.elements += judgement.elements
-            tally.failures += clause in broken
+            if clause in broken:
+                tally.failures += 1
+                shown = (broken[clause].operator.name, broken[clause].data_type.name)
+                tally.beside[shown] += shown != row
 
 
 class Judge:

@@ -100,11 +100,15 @@ def _tallies(
     tallies = judge.ledger.tallies
     counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in tallies.items()}
     for origin, target in moved.items():
-        if origin not in counted:  # another operator's kernel beside the case, which alone was counted
-            counted.setdefault(target, [1, 0, 0])[2] += 1
+        for row, tally in tallies.items():  # another operator's kernel beside a case, which alone was counted
+            shown = tally.beside[origin[1:]]
+            if row[0] == origin[0] and shown and row in counted:
+                counted[row][2] -= shown
+                counted.setdefault(target, [shown, 0, 0])[2] += shown
+        failed = 0 if origin not in tallies else tallies[origin].failures - tallies[origin].beside.total()
+        if not failed:
             continue
-        failed = counted[origin][2]
-        counted[origin][2] = 0
+        counted[origin][2] -= failed
         if failed and failed == counted[origin][0] and not settings.selects_clause(target[0]):
             del counted[origin]  # not one case came right: nothing is known of the clause that was selected
         row = counted.setdefault(target, [failed, 0, 0])

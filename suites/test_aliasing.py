@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,8 +27,14 @@ def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> Non
     judge.all(
         subject.case(subject.values_clause(attributes), lattice.inputs(subject.data_type), attributes,
                      layout_clause=clause, placement=IN_PLACE)
-        for attributes in subject.typical()
+        for attributes in (*subject.typical(), *_infinite(subject))
     )  # fmt: skip
+
+
+def _infinite(subject: Subject) -> Iterator[dict[str, Any]]:
+    """Attributes with infinite bounds, which change no input but may be kept as the largest finite value."""
+    if subject.table.float_attributes and subject.data_type.is_floating:
+        yield from subject.attribute_sets([(np.float32(-np.inf), np.float32(np.inf))])
 
 
 @checks("{op}.in-place")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -56,6 +58,29 @@ def test_row_lengths_that_do_not_divide_well(subject: Subject, judge: Judge) -> 
             for source in (None, strides):
                 operator = subject.describe(sizes, attributes, source, None)
                 cases.append(Case(operator, values, clause, "tensor.position"))
+    judge.all(cases)
+
+
+@checks("tensor.position")
+def test_divided_positions_past_2_17(subject: Subject, judge: Judge) -> None:
+    """More than 2^17 elements in rows of 61, packed and padded, at every rank above one.
+
+    Of all short rows those of 61 are the ones whose FLOAT32 reciprocal gives most elements a wrong row; the 16-bit
+    multipliers that stand for a division fail from 2^16 elements on.
+    """
+    attributes = subject.revealing()
+    values = Values.of(subject.distinct(1021), subject.data_type)
+    clause = subject.values_clause(attributes)
+    cases = []
+    for rank in subject.ranks:
+        if rank == 1:
+            continue
+        sizes = (*([1] * (rank - 3)), 47, 47, 61) if rank > 2 else (2161, 61)
+        rows = math.prod(sizes[:-1])
+        padded = (*([62 * rows] * (rank - 3)), 62 * 47, 62, 1) if rank > 2 else (62, 1)
+        for source in (None, padded):
+            operator = subject.describe(sizes, attributes, source, None)
+            cases.append(Case(operator, values, clause, "tensor.position"))
     judge.all(cases)
 
 

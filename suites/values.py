@@ -140,7 +140,7 @@ def simplicity(values: Array) -> Array:
         with np.errstate(all="ignore"):  # signalling NaNs are values like any other here
             wide = values.astype(np.float64)
             mantissa, exponent = np.frexp(wide)
-        digits = np.where(np.isfinite(wide), np.abs(mantissa) * 2.0**53, 1).astype(np.int64)
+            digits = np.where(np.isfinite(wide), np.abs(mantissa) * 2.0**53, 1).astype(np.int64)
         trailing = np.log2(np.maximum(digits & -digits, 1))
         key = (60.0 - trailing) * 64 + np.minimum(np.abs(exponent), 63)
         return np.asarray(np.where(np.isfinite(wide), key, 1e6) + 0.5 * np.signbit(wide))

@@ -13,7 +13,7 @@ import numpy as np
 from dmlcts.specs import DataType, ScaleBias
 from dmlcts.suites import lattice
 from dmlcts.suites.combinations.classifying import kind_of
-from dmlcts.suites.combinations.magnitudes import magnitudes, needs_rounding
+from dmlcts.suites.combinations.magnitudes import in_exact_domain, magnitudes, needs_rounding
 from dmlcts.suites.values import Array
 
 _MANY = 64  # so many elements have their stream's level, wherever they begin
@@ -21,6 +21,7 @@ LENGTH = 1021  # a prime: a stream that repeats never falls in step with sizes a
 _FACTORS = (2.0, 3.0, 0.5, 1.5, 0.75, 5.0, 0.25, 1.25)
 _WHOLE_FACTORS = (2.0, 3.0, 5.0)
 _LEAST_TELLING = 13  # the integers below are in every stream
+_SPRINKLED = 16  # of so many elements one is special, whatever the level: what only such show needs no third factor
 Generator = np.random.Generator
 
 
@@ -67,6 +68,9 @@ def _ordinary(generator: Generator, data_type: DataType, power: int) -> Array:
 def stream(generator: Generator, data_type: DataType, level: str, power: int) -> Array:
     """The elements of an explicit stream of a level of ``input``, the first one typical of it.
 
+    A few are special at every level: a fault of infinite values that needs two other things, such as bounds and a
+    place, would else hide in three factors.
+
     Args:
         generator: draws them.
         data_type: the type.
@@ -75,7 +79,7 @@ def stream(generator: Generator, data_type: DataType, level: str, power: int) ->
     """
     x = _ordinary(generator, data_type, power)
     if level == "distinct":
-        return x
+        return _sprinkled(generator, x, data_type)
     if level == "lattice":
         chosen = lattice.inputs(data_type)
         if not data_type.is_floating:
@@ -96,7 +100,25 @@ def stream(generator: Generator, data_type: DataType, level: str, power: int) ->
         share = 2
     picked = chosen[generator.integers(0, chosen.size, LENGTH)]
     mine = np.arange(LENGTH) % share != share - 1  # three of four, or every second one, the first among them
-    return np.where(mine, picked, x)
+    return _sprinkled(generator, np.where(mine, picked, x), data_type)
+
+
+def _sprinkled(generator: Generator, x: Array, data_type: DataType) -> Array:
+    """The stream with one special value in sixteen: infinite, NaN, a zero, subnormal, or a limit of the type."""
+    if data_type.is_floating:
+        information = np.finfo(data_type.numpy)
+        small = information.smallest_subnormal
+        special = np.array(
+            [np.inf, -np.inf, np.nan, 0.0, -0.0, small, -small, information.max, information.min], data_type.numpy
+        )
+    else:
+        limits = np.iinfo(data_type.numpy)
+        special = np.array([limits.min, limits.max, limits.min + 1, limits.max - 1], data_type.numpy)
+    order = np.concatenate([generator.permutation(special) for _ in range(LENGTH // _SPRINKLED // special.size + 1)])
+    y = x.copy()
+    places = np.arange(_SPRINKLED - 3, LENGTH, _SPRINKLED)  # not the first of eight, where a short tensor begins
+    y[places] = order[: places.size]
+    return y
 
 
 def scale_bias(generator: Generator, data_type: DataType, level: str, power: int) -> ScaleBias | None:
@@ -287,6 +309,22 @@ def with_limits(x: Array, data_type: DataType) -> Array:
     x = x.copy()
     x[1:3] = (limits.min, limits.max)
     return x
+
+
+def exactly_scaled(x: Array, given: ScaleBias, data_type: DataType) -> Array:
+    """The stream without what ScaleBias takes beyond the type or beyond exact sums: others of it stand there.
+
+    Args:
+        x: the stream.
+        given: a whole scale and bias.
+        data_type: an integer type.
+    """
+    exact = np.array([in_exact_domain(int(value), given, data_type) for value in x])
+    if not exact.any():
+        most = min(1 << 12, int(np.iinfo(data_type.numpy).max))
+        known = [value for value in range(most) if in_exact_domain(value, given, data_type)]
+        return np.resize(np.array(known, data_type.numpy), x.size)
+    return np.where(exact, x, np.resize(x[exact], x.size))
 
 
 def arranged(

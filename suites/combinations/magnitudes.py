@@ -1,4 +1,4 @@
-"""What counts as large, tiny and overflowing for a scale or a bias, and as a value of the type for a bound."""
+"""What counts as large, tiny and overflowing for a scale or a bias, as exact after both, and as a type's value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from dmlcts.specs import DataType
+from dmlcts.specs import DataType, ScaleBias
+
+_COUNTED = 1 << 24  # as far as FLOAT32 has every integer
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,14 @@ def needs_rounding(value: float | np.float32, data_type: DataType) -> bool:
         mantissa, _ = np.frexp(np.float64(value))
         return not float(mantissa * 4096).is_integer()
     return not (holds(value, data_type) if data_type.is_floating else float(value).is_integer())
+
+
+def in_exact_domain(value: int, given: ScaleBias, data_type: DataType) -> bool:
+    """Whether x * scale + bias is the same in integers of the type and in FLOAT32, step by step."""
+    factors = (given.scale, given.bias)
+    if not all(np.isfinite(factor) and float(factor).is_integer() for factor in factors):
+        return False
+    limits = np.iinfo(data_type.numpy)
+    product = value * int(given.scale)
+    steps = (value, product, product + int(given.bias))
+    return all(max(int(limits.min), -_COUNTED) <= step <= min(int(limits.max), _COUNTED) for step in steps)

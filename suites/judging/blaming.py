@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
-from dmlcts.specs import DataType, ScaleBias, TensorDesc
+from dmlcts.specs import ScaleBias, TensorDesc
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case
+from dmlcts.suites.combinations.magnitudes import in_exact_domain
 from dmlcts.suites.expectations import Finding, judge_case, plain, value_clauses
 from dmlcts.suites.judging.company import fewest_kernels
 from dmlcts.suites.judging.needs import Needs, needed, with_needs
 from dmlcts.suites.judging.shrinking import Effort, again, shrink
-from dmlcts.suites.judging.steadiness import after, history, unsteady
+from dmlcts.suites.judging.steadiness import after, dependent, history, unsteady
 from dmlcts.suites.judging.tracing import traced
 
 _MOST_PLAIN = 1 << 16
 _MOST_ROUNDS = 3
-_COUNTED = 1 << 24  # as far as FLOAT32 has every integer
-_VALUES = ("oracle", "plain layout", "again", "beside others", "dispatched again", "after another", "beside another")
+_VALUES = (
+    "oracle", "one value", "plain layout", "again", "beside others", "dispatched again", "after another",
+    "beside another",
+)  # fmt: skip
 
 
 def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Finding:
@@ -33,9 +34,14 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
     is left decides on the clause (:func:`blamed`).
     What goes wrong beside other kernels only is told with the fewest that suffice, a pair where one does.
     What does not go wrong every time is told as that first of all (:mod:`dmlcts.suites.judging.steadiness`).
-    What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``.
+    What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``, where
+    that decides it every time (:func:`dmlcts.suites.judging.steadiness.dependent`).
     """
-    effort = effort or Effort()
+    return dependent(bench, _examined(bench, finding, effort or Effort()), finding)
+
+
+def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
+    """The same, before it is made sure that what breaks ``execution.independent`` does so every time."""
     if finding.case.beside and not finding.settled:
         fewest = fewest_kernels(bench, finding)
         if fewest is not None:
@@ -45,6 +51,8 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
     if told is not None:
         return told
     least = _needing(bench, _anywhere(bench, shrink(bench, finding, effort), effort), effort)
+    if finding.case.recipe is not None:
+        least = _of_its_tensor(least)
     if least.outcome != "fail" or least.clause.startswith("execution."):
         return least
     fresh = bench.fresh()
@@ -64,7 +72,8 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
             count = least.case.operator.input.element_count
             packed = replace(plain(fresh, least.case, least.case.values, count), expectation="oracle")
             if packed.operator != least.case.operator and not judge_case(fresh, packed).findings:
-                return replace(least, clause=least.case.layout_clause)  # in a packed tensor all are written
+                least = replace(least, clause=least.case.layout_clause)  # in a packed tensor all are written
+                return _of_its_tensor(least) if finding.case.recipe is not None else least
     finally:
         fresh.close()
     return traced(bench, least)
@@ -78,7 +87,8 @@ def _anywhere(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     if finding.clause in ("tensor.position", "tensor.output.complete", "binding.offset"):
         return finding  # a packed tensor has a position, is written and stands at an offset as well
     packed = plain(bench, case, case.values, count)
-    found = again(bench, replace(packed, layout_clause="tensor.position", expectation="oracle"), "fail")
+    expectation = case.expectation if case.expectation == "one value" else "oracle"
+    found = again(bench, replace(packed, layout_clause="tensor.position", expectation=expectation), "fail")
     return finding if found is None or found.clause != "tensor.position" else shrink(bench, found, effort)
 
 
@@ -119,17 +129,6 @@ def of_its_value(bench: Bench, finding: Finding) -> Finding:
     value = int(finding.suspects[0] if finding.suspects else case.values.array(1)[0])
     clause = exact if in_exact_domain(value, given, case.data_type) else f"{exact}-inexact"
     return replace(finding, clause=clause, case=replace(case, clause=clause))
-
-
-def in_exact_domain(value: int, given: ScaleBias, data_type: DataType) -> bool:
-    """Whether x * scale + bias is the same in integers of the type and in FLOAT32, step by step."""
-    factors = (given.scale, given.bias)
-    if not all(np.isfinite(factor) and float(factor).is_integer() for factor in factors):
-        return False
-    limits = np.iinfo(data_type.numpy)
-    product = value * int(given.scale)
-    steps = (value, product, product + int(given.bias))
-    return all(max(int(limits.min), -_COUNTED) <= step <= min(int(limits.max), _COUNTED) for step in steps)
 
 
 def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
@@ -193,6 +192,18 @@ def _strides(case: Case, factors: frozenset[str]) -> str:
     if made_for.startswith("tensor.strides.") and made_for != "tensor.strides.output" and kind != "broadcast":
         return made_for
     return f"tensor.strides.{kind}"
+
+
+def _of_its_tensor(finding: Finding) -> Finding:
+    """What a combination showed of the output's strides alone, under the clause on those.
+
+    A combination was made for no tensor of the two: whether it gave both the same strides hangs on the seed.
+    """
+    told = {"input strides", "output strides"} & set(finding.needs)
+    if told != {"output strides"} or not finding.clause.startswith("tensor.strides."):
+        return finding
+    clause = "tensor.strides.output"
+    return replace(finding, clause=clause, case=replace(finding.case, layout_clause=clause))
 
 
 def _kind(tensor: TensorDesc) -> str:

@@ -20,7 +20,7 @@ from dmlcts.specs.descriptions import Attribute
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import WITHOUT_DISPATCH, Finding
-from dmlcts.suites.judging.shrinking import Effort, again, resizable, resized
+from dmlcts.suites.judging.shrinking import TELLING, Effort, again, alike, resizable, resized, telling_values
 from dmlcts.suites.subjects import Subject
 from dmlcts.suites.values import Values, text
 
@@ -186,12 +186,16 @@ def _not_implied(case: Case, needs: list[Need]) -> tuple[Need, ...]:
 
 def _applicable(finding: Finding) -> Iterator[_Factor]:
     case = finding.case
-    if case.expectation in (*WITHOUT_DISPATCH, "one value"):
+    if case.expectation in WITHOUT_DISPATCH:
         return
+    open_bounds = case.expectation == "one value"
+    sizeable = alike(case) if open_bounds else resizable(case)
     for factor in _FACTORS:
+        if open_bounds and factor.name in ("inputs", "bounds", "enumerator", "ScaleBias"):
+            continue  # its values and attributes belong together: other ones are another case
         if case.expectation in _RELATIONS and factor.name in ("shape", "rank", "count", "inputs"):
             continue  # a relation is one between elements, of whatever kind
-        if factor.name in ("input strides", "output strides", "shape", "rank", "count") and not resizable(case):
+        if factor.name in ("input strides", "output strides", "shape", "rank", "count") and not sizeable:
             continue
         yield factor
 
@@ -258,6 +262,8 @@ def _one_long_axis(bench: Bench, finding: Finding) -> Iterator[Case]:
     rank = source.rank
     if source.strides is None and target.strides is None:
         yield resized(case, (*([1] * (rank - 1)), source.element_count), None, None)
+    if case.expectation == "one value":
+        return  # fewer elements may lack those that show what its bounds became
     for kept in axes:
         sizes = tuple(size if axis == kept else 1 for axis, size in enumerate(source.sizes))
         yield resized(case, sizes, source.strides, target.strides)
@@ -298,6 +304,12 @@ def _one_element(bench: Bench, finding: Finding) -> Iterator[Case]:
     source, target = case.operator.input, case.operator.output
     if source.element_count < 2:
         return
+    if case.expectation == "one value":
+        if source.strides is None and target.strides is None and source.element_count > TELLING:
+            fewest = resized(case, (*([1] * (source.rank - 1)), TELLING), None, None)
+            for value in finding.suspects:
+                yield replace(fewest, values=telling_values(case, value))
+        return
     alone = resized(case, (1,) * source.rank, source.strides, target.strides)
     suspects = finding.suspects or tuple(case.values.array(1))
     for value in suspects:
@@ -310,7 +322,8 @@ def _one_fewer(bench: Bench, case: Case) -> str:
     axis = int(np.argmax(source.sizes))
     sizes = (*source.sizes[:axis], source.sizes[axis] - 1, *source.sizes[axis + 1 :])
     fewer = resized(case, sizes, source.strides, target.strides)
-    return f"with {math.prod(sizes) if again(bench, fewer, 'fail') is None else 1}"
+    least = TELLING if case.expectation == "one value" else 1
+    return f"with {math.prod(sizes) if again(bench, fewer, 'fail') is None else least}"
 
 
 # ------------------------------------------------------------------------------- inputs and attributes

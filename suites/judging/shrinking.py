@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-
-import numpy as np
+from typing import Any
 
 from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.specs.descriptions import documented_total_size
 from dmlcts.suites.bench import Bench
 from dmlcts.suites.cases import Case, Placement
-from dmlcts.suites.expectations import Finding, judge_case, plain, value_clauses
+from dmlcts.suites.expectations import Finding, judge_case, plain, telling_places, value_clauses
 from dmlcts.suites.values import Values
 
 _MOST_STEPWISE = 64
+TELLING = 3
 _SHRINKS_WITH_LOSS = {"timeout": 1, "crash": 6, "device_lost": 6, "resource_error": 2}
 
 Strides = tuple[int, ...] | None
@@ -85,9 +85,8 @@ def single_elements(bench: Bench, finding: Finding) -> Iterator[Case]:
     if finding.clause not in value_clauses(case):
         return
     if case.expectation == "one value":
-        limits = np.iinfo(case.data_type.numpy)  # the limits show which integers the bounds became
         for value in finding.suspects:
-            yield plain(bench, case, Values.of([limits.min, limits.max, value], case.data_type), 3)
+            yield plain(bench, case, telling_values(case, value), TELLING)
     if case.expectation not in ("oracle", "idempotent", "odd", "contained"):
         return
     for value in finding.suspects:
@@ -144,8 +143,20 @@ def later(case: Case) -> Iterator[Case]:
 
 def resizable(case: Case) -> bool:
     """Whether a case means the same with other sizes: tensors alike, and values that do not belong together."""
+    return alike(case) and case.expectation != "one value"
+
+
+def alike(case: Case) -> bool:
+    """Whether both tensors have the same sizes and type, so that another layout of as many elements means the same."""
     source, target = case.operator.input, case.operator.output
-    return source.sizes == target.sizes and source.data_type == target.data_type and case.expectation != "one value"
+    return source.sizes == target.sizes and source.data_type == target.data_type
+
+
+def telling_values(case: Case, value: Any) -> Values:
+    """The two values that show which integers open bounds became, and a third one: as few as "one value" takes."""
+    x = case.values.array(case.operator.input.element_count)
+    low, high = telling_places(case.operator, x)
+    return Values.of([x[low], x[high], value], case.data_type)
 
 
 def _excess(tensor: TensorDesc) -> int:

@@ -16,6 +16,9 @@ _FEW_TRIES = 2
 _MOST_TRIED = 1 << 20
 _SUFFIXES = (1, 4, 16, 64, 256)
 _MOST_DEVICES = 40
+_COMPANY_TRIES = 8
+_MANY_ELEMENTS = 1 << 16
+_COMPANY = ("beside others", "after another", "beside another")
 REPEAT = 100
 
 
@@ -54,6 +57,51 @@ def unsteady(bench: Bench, finding: Finding) -> Finding | None:
         seen += more
     earlier = () if wrong else history(bench, finding)
     return after(finding, earlier) if earlier else by_chance(finding, wrong + 1, len(seen) + 1)
+
+
+def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:
+    """A finding under ``execution.independent``, if company decides it every time; else as one that chance decides.
+
+    With what it is said to need it has to go wrong in every try, in the same way, and alone in none of at least as
+    many dispatches: a device that errs now and then errs more often where more is dispatched, and so more often in
+    company. Each try has a device that has run nothing yet.
+
+    Args:
+        bench: what the finding was made on.
+        finding: what is wrong; where its case does not hold the company, that is what ran on ``bench``.
+        first: the same as it was found, which is told where chance decides.
+    """
+    case = finding.case
+    if finding.clause != "execution.independent" or finding.outcome != "fail":
+        return finding
+    expectation = "oracle" if case.expectation in _COMPANY else case.expectation
+    alone = replace(case, beside=(), earlier=(), expectation=expectation)
+    holds_company = alone != case
+    large = case.operator.input.element_count > _MANY_ELEMENTS
+    dispatches = 1 if large else 3 + len(case.earlier) + 2 * len(case.beside)
+    company: list[Judgement] = []
+    single: list[Judgement] = []
+    for _ in range(_FEW_TRIES if large else _COMPANY_TRIES):
+        fresh = bench.fresh()
+        try:
+            single += [judge_case(fresh, alone) for _ in range(dispatches)]
+        finally:
+            fresh.close()
+        company.append(_in_company(bench, case) if holds_company else judge_case(bench, case))
+    apart = sum(_wrong(one, "fail") for one in single)
+    together = sum(_wrong(one, "fail") for one in company)
+    if not apart and together == len(company) and len(set(map(_digest, company))) == 1:
+        return finding
+    return by_chance(first, apart + together + 1, len(single) + len(company) + 1)
+
+
+def _in_company(bench: Bench, case: Case) -> Judgement:
+    """The case, with all that it holds besides, on a device that has run nothing yet."""
+    fresh = bench.fresh()
+    try:
+        return judge_case(fresh, case)
+    finally:
+        fresh.close()
 
 
 def by_chance(finding: Finding, wrong: int, tries: int) -> Finding:

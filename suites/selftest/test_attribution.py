@@ -10,8 +10,9 @@ import pytest
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases import Case, Placement
+from dmlcts.suites.combinations.magnitudes import in_exact_domain
 from dmlcts.suites.expectations import judge_case
-from dmlcts.suites.judging.blaming import in_exact_domain, smallest
+from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.test_judging import bench, case, clip, f32
 from dmlcts.suites.subjects import Subject

@@ -441,7 +441,9 @@ def test_a_case_whose_values_belong_together_is_not_shrunk() -> None:
 
     planted = bench(WrongFromTheFourthOn())
     first = judge_case(planted, unconstrained([-128, 127, 0, 3, 2])).findings[0]
-    assert smallest(planted, first) is first
+    found = smallest(planted, first)
+    assert (found.case, found.clause, found.needs) == (first.case, "tensor.position", ("count",))
+    assert dict(found.details)["needs"] == "5 elements (right with 3)"
     two_shapes = clip(tensor((5,)), tensor((1, 5)))
     assert list(smaller_cases(case(two_shapes))) == []
     assert list(smaller_cases(case(clip(tensor((5,)), tensor((5,), DataType.INT16))))) == []

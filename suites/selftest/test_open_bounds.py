@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.bench import Bench
-from dmlcts.suites.cases import Case
+from dmlcts.suites.cases import Case, Placement
 from dmlcts.suites.expectations import judge_case, stored_beyond
+from dmlcts.suites.judging.blaming import smallest
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.values import Values
 
@@ -137,3 +140,70 @@ def test_only_a_maximum_can_carry_an_overflow_into_the_store(
     assert exact.admits(wide, data_type) is (name == "ELEMENT_WISE_THRESHOLD")
     assert exact.admits(int(limits.max), data_type)  # saturated
     assert not exact.admits((wide + 1) % (1 << limits.bits), data_type)
+
+
+class StridedReadAsPacked(Reference):
+    """Strided inputs are read as packed ones."""
+
+    def view(self, memory: Array, region: Region, tensor: TensorDesc) -> Array:
+        return super().view(memory, region, TensorDesc(tensor.data_type, tensor.sizes))
+
+
+class WrongPast1000Elements(Reference):
+    """What stands after a thousand elements is zero."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        y = super().compute(operator, x).copy()
+        y.reshape(-1)[1000:] = 0
+        return y
+
+
+class OddValuesAreOneMore(Reference):
+    """Whatever the layout."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        y = super().compute(operator, x)
+        return np.where((x % 2 == 1) & (x < 100), y + 1, y).astype(y.dtype)
+
+
+def open_case(scale_bias: ScaleBias | None, max_: float, *, in_place: bool = False) -> Case:
+    values = np.arange(-50, 50, dtype=np.int8) if scale_bias else np.arange(-128, 128).astype(np.int8)
+    sizes, strides = (41, 61), (63, 1)
+    source = TensorDesc(DataType.INT8, sizes, strides)
+    target = source if in_place else TensorDesc(DataType.INT8, sizes)
+    attributes = {"ScaleBias": scale_bias, "Min": np.float32(-90), "Max": np.float32(max_)}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": source, "OutputTensor": target}, attributes)
+    clause = "clip.scale-bias.integer" if scale_bias else "clip.cast.out-of-range"
+    made_for = "clip.in-place" if in_place else "tensor.strides.padded"
+    return Case(operator, Values.of(np.roll(values, 20), DataType.INT8), clause, made_for, "one value",
+                Placement(in_place=in_place))  # fmt: skip
+
+
+@pytest.mark.parametrize("max_", [300.0, np.nan])
+@pytest.mark.parametrize("scale_bias", [None, ScaleBias(2, 5), ScaleBias(-1, 7)])
+def test_what_layout_count_and_value_have_wrong_under_an_open_bound(
+    scale_bias: ScaleBias | None, max_: float
+) -> None:
+    one = open_case(scale_bias, max_)
+    assert not judge_case(Bench("x", Reference(), {}, load_tables()), one).findings, "the control"
+
+    def blamed(implementation: type[Reference]) -> str:
+        bench = Bench("x", implementation(), {}, load_tables())
+        return smallest(bench, judge_case(bench, one).findings[0]).clause
+
+    assert blamed(StridedReadAsPacked) == "tensor.strides.padded"
+    assert blamed(WrongPast1000Elements) == "tensor.position"
+    assert blamed(OddValuesAreOneMore) == one.clause
+
+
+def test_what_is_wrong_in_place_alone_under_an_open_bound() -> None:
+    class WrongInPlace(Reference):
+        def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+            super().dispatch(operator, memory, bindings)
+            if bindings["InputTensor"] == bindings["OutputTensor"]:
+                self.view(memory, bindings["OutputTensor"], operator.output)[1:] = 3
+
+    bench = Bench("x", WrongInPlace(), {}, load_tables())
+    assert not judge_case(bench, open_case(None, 300.0)).findings, "the control"
+    found = smallest(bench, judge_case(bench, open_case(None, 300.0, in_place=True)).findings[0])
+    assert (found.clause, "in place" in found.needs) == ("clip.in-place", True)

@@ -122,7 +122,11 @@ class NanGivesInfinity(_Clamped):
 
 
 class NanPoisonsNeighbour(_Clamped):
-    """The element after a NaN becomes NaN."""
+    """The element after a NaN becomes NaN.
+
+    It is the neighbour that is wrong, an ordinary number, and ``clip.nan.input`` leaves open what a NaN itself gives:
+    the clause that says what an author has to mend is that on neighbours.
+    """
 
     clause = "tensor.position"
 
@@ -131,7 +135,7 @@ class NanPoisonsNeighbour(_Clamped):
 
 
 class NanPoisonsTensor(_Clamped):
-    """One NaN makes every element NaN."""
+    """One NaN makes every element NaN: wrong are the others, which do not depend on their neighbours."""
 
     clause = "tensor.position"
 
@@ -160,7 +164,7 @@ class RoundedSignallingNanIsInfinity(_Rounded):
 
 
 class RoundedNanPoisonsNeighbour(_Rounded):
-    """ROUND makes the element after a NaN NaN."""
+    """ROUND makes the element after a NaN NaN: the NaN itself is right, its neighbour is not."""
 
     clause = "tensor.position"
 
