@@ -7,9 +7,9 @@ from typing import Any
 
 from dmlcts.reports.certification.identity import unreleased
 from dmlcts.reports.certification.submission import Submission
-from dmlcts.reports.outcomes import Outcome, Verdict
-from dmlcts.reports.results import verdict_of
-from dmlcts.reports.waivers import Waivers
+from dmlcts.reports.documents.outcomes import Outcome, Verdict
+from dmlcts.reports.documents.results import verdict_of
+from dmlcts.reports.documents.waivers import Waivers
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.tables import Tables
 

@@ -17,9 +17,9 @@ from dmlcts.reports.certification.drafts import ISOLATED, PROFILE, draft_reasons
 from dmlcts.reports.certification.identity import Reference, unreleased
 from dmlcts.reports.certification.submission import Submission, digest
 from dmlcts.reports.certification.verdict import Said, Status
-from dmlcts.reports.outcomes import Outcome, Verdict
-from dmlcts.reports.waivers import WaiverError
-from dmlcts.reports.wording import many
+from dmlcts.reports.documents.outcomes import Outcome, Verdict
+from dmlcts.reports.documents.waivers import WaiverError
+from dmlcts.reports.documents.wording import many
 from dmlcts.specs import FeatureLevel
 
 _EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)

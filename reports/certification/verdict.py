@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dmlcts.reports.characters import escaped, one_line
-from dmlcts.reports.waivers import with_waived
-from dmlcts.reports.wording import many
+from dmlcts.reports.documents.waivers import with_waived
+from dmlcts.reports.documents.wording import many
+from dmlcts.reports.summaries.characters import escaped, one_line
 
 
 class Status(enum.StrEnum):

@@ -11,14 +11,14 @@ import numpy as np
 
 from dmlcts.specs import ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.models import FactorsTable
-from dmlcts.suites.bench import Bench
-from dmlcts.suites.cases import Case, Placement
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.recipe import Recipe
+from dmlcts.suites.cases.values import Array, Values
 from dmlcts.suites.combinations import drawing, sizes
 from dmlcts.suites.combinations.classifying import stored_count
 from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of
-from dmlcts.suites.combinations.recipe import Recipe
-from dmlcts.suites.subjects import Subject
-from dmlcts.suites.values import Array, Values
+from dmlcts.suites.generation.subject import Subject
 
 _PLACEMENTS = {
     "apart": Placement(),

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dmlcts.specs import DataType, ScaleBias
-from dmlcts.suites import lattice
+from dmlcts.suites.cases.values import Array
 from dmlcts.suites.combinations.classifying import kind_of
 from dmlcts.suites.combinations.magnitudes import in_exact_domain, magnitudes, needs_rounding
-from dmlcts.suites.values import Array
+from dmlcts.suites.generation import edge_values
 
 _MANY = 64  # so many elements have their stream's level, wherever they begin
 LENGTH = 1021  # a prime: a stream that repeats never falls in step with sizes and strides
@@ -81,7 +81,7 @@ def stream(generator: Generator, data_type: DataType, level: str, power: int) ->
     if level == "distinct":
         return _sprinkled(generator, x, data_type)
     if level == "lattice":
-        chosen = lattice.inputs(data_type)
+        chosen = edge_values.inputs(data_type)
         if not data_type.is_floating:
             wide = chosen.astype(np.float64)
             chosen = chosen[np.abs(wide) >= _LEAST_TELLING]
@@ -91,12 +91,12 @@ def stream(generator: Generator, data_type: DataType, level: str, power: int) ->
         chosen = (generator.integers(-(1 << low), 1 << low, LENGTH) + 0.5).astype(data_type.numpy)
         share = 2
     elif level == "subnormals":
-        chosen = lattice.subnormals(data_type)
+        chosen = edge_values.subnormals(data_type)
         chosen = chosen[np.abs(chosen) < np.finfo(data_type.numpy).smallest_normal]
         share = 2
     else:
         infinite = np.array([np.inf, -np.inf, 0.0, -0.0], data_type.numpy)
-        chosen = np.concatenate([lattice.nans(data_type), infinite, infinite])
+        chosen = np.concatenate([edge_values.nans(data_type), infinite, infinite])
         share = 2
     picked = chosen[generator.integers(0, chosen.size, LENGTH)]
     mine = np.arange(LENGTH) % share != share - 1  # three of four, or every second one, the first among them
@@ -175,7 +175,7 @@ def scaled(x: Array, given: ScaleBias | None, data_type: DataType) -> Array:
     if data_type.is_floating:
         low, high = -float(np.finfo(data_type.numpy).max), float(np.finfo(data_type.numpy).max)
     else:
-        least, most = lattice.limits_as_float(data_type)
+        least, most = edge_values.limits_as_float(data_type)
         low, high = float(least), float(most)
     kept = wide[(wide >= low) & (wide <= high)]
     return kept if kept.size else np.array([0.0 if low < 0 else 1.0])
@@ -199,7 +199,7 @@ def bounds(
     found = {name: pair.get(name, high if generator.integers(2) else low) for name in names}
     one = names[int(generator.integers(len(names)))]
     upper = one == "Max"
-    edges = lattice.limits_as_float(data_type) if not data_type.is_floating else (
+    edges = edge_values.limits_as_float(data_type) if not data_type.is_floating else (
         np.float32(-np.finfo(data_type.numpy).max), np.float32(np.finfo(data_type.numpy).max)
     )  # fmt: skip
     if level == "equal":
@@ -240,7 +240,7 @@ def _of_type(value: float, data_type: DataType) -> np.float32:
     """The nearest value of the type that is a FLOAT too; never -0."""
     if data_type.is_floating:
         return np.float32(data_type.numpy.type(value)) + np.float32(0)
-    low, high = lattice.limits_as_float(data_type)
+    low, high = edge_values.limits_as_float(data_type)
     return np.float32(np.clip(np.float32(np.rint(value)), low, high)) + np.float32(0)
 
 
@@ -253,7 +253,7 @@ def _ordered(low: np.float32, high: np.float32, data_type: DataType) -> tuple[np
             return low, high
         step = max(abs(float(low)) / 4, 2.0**-10)
         return _of_type(float(low) - step, data_type), _of_type(float(high) + step, data_type)
-    least, greatest = (float(value) for value in lattice.limits_as_float(data_type))
+    least, greatest = (float(value) for value in edge_values.limits_as_float(data_type))
     inner = _below(greatest)
     bottom = least if least == 0 else -_below(-least)
     low, high = np.float32(np.clip(low, bottom, inner)), np.float32(np.clip(high, bottom, inner))
@@ -348,4 +348,3 @@ def arranged(
             if inside(float(x[start])):
                 break
     return np.roll(x, -best)
-

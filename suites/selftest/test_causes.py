@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dmlcts.reports.causes import Cause, causes, examined
-from dmlcts.reports.once import UNEXAMINED
+from dmlcts.reports.summaries.causes import Cause, causes, examined
+from dmlcts.reports.summaries.once import UNEXAMINED
 from dmlcts.suites.selftest.conftest import Ran
 
 CLIP, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_THRESHOLD"

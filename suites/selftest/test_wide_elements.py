@@ -6,13 +6,13 @@ import pytest
 
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.judge import Judge
+from dmlcts.suites.conformance.tensors.test_strides import test_wide_elements_far_apart as judge_wide_elements
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.selftest.judging.test_judging import bench
 from dmlcts.suites.selftest.mutants.combined.positions import WideByteOffsetsIn26Bits
 from dmlcts.suites.selftest.mutants.combined.shortcuts import WideByteOffsetsIn27Bits
 from dmlcts.suites.selftest.mutants.reference import Reference
-from dmlcts.suites.selftest.test_judging import bench
-from dmlcts.suites.subjects import Subject
-from dmlcts.suites.test_strides import test_wide_elements_far_apart as judge_wide_elements
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,386 @@
+"""Everything that may be wrong with a table is refused at its place, with cause and mend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dmlcts.specs import TableError
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.selftest.tables.sample_tables import GOOD, OPERATOR, marked, written
+
+CLAUSE_END = "    permitted: [so, otherwise]"
+FORMULA = "formula: max(Low, ceil(x) if Mode == UP else floor(x))"
+AND_MODE = "Low, type: FLOAT, cast: documented}\n  - {name: Mode"
+EXAMPLES = OPERATOR[OPERATOR.index("examples:") :]
+ROW_3 = "dimension_counts: [1, 8], data_types: [FLOAT32, INT8]"
+
+BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
+    # the shape
+    "not a mapping": ("operator", {OPERATOR: "§- a\n"}, "a table is a mapping"),
+    "no format": ("operator", {"format: dmlcts/operator/1\n": "§"}, "`format` is missing"),
+    "unknown format": (
+        "operator",
+        {"dmlcts/operator/1": "§dmlcts/operatr/1"},
+        "did you mean dmlcts/operator/1?",
+    ),
+    "format is no text": ("operator", {"dmlcts/operator/1": "§1"}, "no table format 1"),
+    "unknown key": (
+        "operator",
+        {"    obligation: required": "    §obligations: required\n    obligation: required"},
+        "did you mean obligation?",
+    ),
+    "unknown key at the root": ("rules", {"title: M": "§titel: M\ntitle: M"}, "did you mean title?"),
+    "unknown key of several lines": (
+        "operator",
+        {"obligation: required": 'obligation: required\n    §"a\\nb": 1'},
+        r"unknown key 'a\nb'",
+    ),
+    "more dimensions than there are": (
+        "operator",
+        {ROW_3: ROW_3.replace("dimension_counts: [1, 8]", "dimension_counts: §[1, 800000000000]")},
+        "the highest rank is 800000000000; DirectML has no tensor of more than 8 dimensions",
+    ),
+    "one dimension more than there are": (
+        "operator",
+        {ROW_3: ROW_3.replace("dimension_counts: [1, 8]", "dimension_counts: §[1, 9]")},
+        "the highest rank is 9",
+    ),
+    "missing key": (
+        "operator",
+        {"  - id: sample.first": "  - §id: sample.first", "    text: It is so.\n": ""},
+        "`text` is missing in clauses[0]",
+    ),
+    "missing key at the root": (
+        "operator",
+        {"format: dm": "§format: dm", "code: 900\n": ""},
+        "`code` is missing",
+    ),
+    "text for a number": ("operator", {"code: 900": 'code: §"900"'}, "without quotes"),
+    "fraction for an integer": ("operator", {"code: 900": "code: §900.0"}, "is not an integer"),
+    "boolean for an integer": ("operator", {"code: 900": "code: §true"}, "true is not an integer"),
+    "number for a text": ("operator", {"summary: A sample.": "summary: §12"}, "put it in quotes"),
+    "number for a level": ("operator", {'introduced: "2.0"': "introduced: §2.0"}, 'put it in quotes: "2.0"'),
+    "text for a boolean": ("operator", {"in_place: true": 'in_place: §"true"'}, "is not true or false"),
+    "null for a text": ("operator", {"summary: A sample.": "summary: §null"}, "null is not a text"),
+    "mapping for a list": (
+        "operator",
+        {"constraints: [DataType]": "constraints: §{DataType: 1}"},
+        "is not a list",
+    ),
+    "text for a mapping": (
+        "operator",
+        {'{source: page, words: "so it is"}': "§so it is"},
+        "is not a mapping",
+    ),
+    "list for a text": ("operator", {"summary: A sample.": "summary: §[A sample.]"}, "a list is not a text"),
+    "boolean for a number": ("operator", {"outputs: [2, 3]": "outputs: [2, §true]"}, "true is not a number"),
+    "literal": ("operator", {"obligation: required": "obligation: §requird"}, "did you mean required?"),
+    "literal in a list": (
+        "operator",
+        {"constraints: [DataType]": "constraints: [§DataTypes]"},
+        "did you mean DataType?",
+    ),
+    "literal in a choice": ("operator", {"data_types: [INT8]": "data_types: [§INT9]"}, "did you mean INT8?"),
+    "neither of a choice": ("operator", {"data_types: [INT8]": "data_types: §3"}, "or write a list"),
+    "value of an example's attribute": (
+        "operator",
+        {"Low: -1.0": "Low: §true"},
+        "in quotes, or write a number",
+    ),
+    "name of an example's attribute": (
+        "operator",
+        {"Low: -1.0": '§"L w": -1.0, Low: 1.0'},
+        "not of the form",
+    ),
+    "empty text": ("operator", {"summary: A sample.": 'summary: §""'}, "the text is empty"),
+    "empty list": (
+        "operator",
+        {"enumerators: [UP, DOWN]": "enumerators: §[]", FORMULA: "formula: x", EXAMPLES: ""},
+        "has no enumerators",
+    ),
+    "too short": ("latitude", {"permitted: [one, another]": "permitted: §[]"}, "at least 1"),
+    "too few ranks": (
+        "operator",
+        {"dimension_counts: [1, 8]": "dimension_counts: §[1]"},
+        "item 2 is missing",
+    ),
+    "too many ranks": (
+        "operator",
+        {"dimension_counts: [1, 8]": "dimension_counts: §[1, 8, 9]"},
+        "2 are allowed",
+    ),
+    "less than allowed": ("operator", {"code: 900": "code: §0"}, "write 1 or more"),
+    "greater than allowed": ("data-types", {"size_in_bytes: 1": "size_in_bytes: §16"}, "write 8 or less"),
+    "clause id form": ("operator", {"id: sample.second": "id: §Sample.second"}, "not of the form"),
+    "item of a list": (
+        "operator",
+        {"  - {name: InputTensor, type: const DML_TENSOR_DESC*}": "  - §3"},
+        "is not a mapping",
+    ),
+    # the formulas
+    "undefined name": ("operator", {FORMULA: "formula: max(§Lo, x)"}, "undefined name 'Lo'"),
+    "undefined name after spaces": (
+        "operator",
+        {FORMULA: "formula: max(  Low,   §y )"},
+        "undefined name 'y'",
+    ),
+    "undefined name in a block": ("operator", {FORMULA: "formula: §>-\n  max(Low, y)"}, "undefined name 'y'"),
+    "undefined name in quotes": ("operator", {FORMULA: 'formula: §"max(Low, y)"'}, "undefined name 'y'"),
+    "undefined function": ("operator", {FORMULA: "formula: max(Low, §sqrt(x))"}, "undefined function 'sqrt'"),
+    "undefined enumerator": ("operator", {"Mode == UP else": "§Mode == LEFT else"}, "no enumerator 'LEFT'"),
+    "wrong count of arguments": ("operator", {FORMULA: "formula: §max(x)"}, "give it 2"),
+    "formula that is none": ("operator", {FORMULA: "formula: §import os"}, "cannot be parsed"),
+    "formula outside the language": (
+        "operator",
+        {FORMULA: "formula: §x ** 2"},
+        "not part of the formula language",
+    ),
+    "formula too deep": ("operator", {FORMULA: "formula: §x" + ".x" * 990}, ""),
+    "attribute in scale and bias": (
+        "operator",
+        {"x * scale + bias": "x * scale + §Low"},
+        "undefined name 'Low'",
+    ),
+    "scale and bias without formula": (
+        "operator",
+        {
+            "{name: ScaleBias, type: DML_SCALE_BIAS,": "§{name: ScaleBias, type: DML_SCALE_BIAS,",
+            ", formula: x * scale + bias": "",
+        },
+        "has no formula",
+    ),
+    "cast missing": (
+        "operator",
+        {"{name: Low, type: FLOAT, cast: documented}": "§{name: Low, type: FLOAT}"},
+        "has no cast",
+    ),
+    "cast of an enumeration": (
+        "operator",
+        {"[UP, DOWN]": "[UP, DOWN], §cast: documented"},
+        "it belongs to FLOAT",
+    ),
+    "enumeration without enumerators": (
+        "operator",
+        {
+            ", enumerators: [UP, DOWN]": "",
+            "{name: Mode, type: ENUM": "§{name: Mode, type: ENUM",
+            FORMULA: "formula: x",
+            EXAMPLES: "",
+        },
+        "has no enumerators",
+    ),
+    "enumerator twice": ("operator", {"[UP, DOWN]": "[UP, DOWN, §UP]"}, "'UP' stands twice"),
+    "attribute that is no field": (
+        "operator",
+        {
+            "  - {name: Low, type: FLOAT}\n": "",
+            "{name: Low, type: FLOAT, cast": "{name: §Low, type: FLOAT, cast",
+        },
+        "not a field of the struct",
+    ),
+    "attribute twice": (
+        "operator",
+        {
+            "attributes:\n": "attributes:\n  - {name: Low, type: FLOAT, cast: documented}\n",
+            AND_MODE: f"§{AND_MODE}",
+        },
+        "'Low' stands twice",
+    ),
+    "field twice": (
+        "operator",
+        {"  - {name: Mode, type: DML": "  - {name: §Low, type: FLOAT}\n  - {name: Mode, type: DML"},
+        "'Low' stands twice",
+    ),
+    # the support tables
+    "level twice": ("operator", {'  - level: "2.0"': '  - level: §"3.0"'}, "overlapping feature levels"),
+    "levels ascending": (
+        "operator",
+        {'- level: "3.0"': '- level: "2.1"', '- level: "2.0"': '- level: §"3.0"'},
+        "overlapping feature levels",
+    ),
+    "level before the introduction": (
+        "operator",
+        {'  - level: "2.0"': '  - level: §"1.0"'},
+        "which introduced",
+    ),
+    "tensor that is no field": (
+        "operator",
+        {f"InputTensor, kind: Input, {ROW_3}": f"§InputTenso, kind: Input, {ROW_3}"},
+        "did you mean InputTensor?",
+    ),
+    "tensor twice": (
+        "operator",
+        {ROW_3 + "}": ROW_3 + "}\n      - {tensor: §InputTensor, kind: Input, " + ROW_3 + "}"},
+        "'InputTensor' stands twice",
+    ),
+    "data type twice": (
+        "operator",
+        {"[FLOAT32, INT8]": "[FLOAT32, INT8, §FLOAT32]"},
+        "'FLOAT32' stands twice",
+    ),
+    "ranks reversed": ("operator", {"[1, 8]": "§[8, 1]"}, "write [1, 8]"),
+    "rank zero": ("operator", {"[1, 8]": "§[0, 8]"}, "write 1 or more"),
+    # the clauses
+    "clause twice": ("operator", {"id: sample.second": "id: §sample.first"}, "sample.first stands twice"),
+    "clause of another table": (
+        "rules",
+        {"id: more.first": "id: §clip.formula"},
+        "specs/operators/clip.yaml:",
+    ),
+    "clause of another prefix": (
+        "operator",
+        {"id: sample.second": "id: §simple.second"},
+        "write sample.second",
+    ),
+    "unknown quotation": (
+        "operator",
+        {"quotation: {source: page": "quotation: {source: §pag"},
+        "'pag'; use page",
+    ),
+    "unknown source": (
+        "operator",
+        {"sources: [page]": "sources: [page, §pages]"},
+        "no source has the id 'pages'",
+    ),
+    "unknown source of a disagreement": (
+        "operator",
+        {"- {source: page, says": "- {source: §pages, says"},
+        "'pages'",
+    ),
+    "unknown source of an example": (
+        "operator",
+        {"    source: page\n    attr": "    source: §pages\n    attr"},
+        "'pages'",
+    ),
+    "unknown source of a shared rule": ("rules", {"sources: [page]": "sources: [§pages]"}, "'pages'"),
+    "unknown source of a latitude": ("latitude", {"source: page": "source: §pages"}, "'pages'"),
+    "unknown source of a cast": (
+        "casts",
+        {"source: page}\n  - {target: FLOAT32": "source: §pages}\n  - {target: FLOAT32"},
+        "'pages'",
+    ),
+    "source twice": (
+        "operator",
+        {"struct:": "  - {id: §page, title: A page, revision: today}\nstruct:"},
+        "stands twice",
+    ),
+    "unknown latitude": ("operator", {"[zero-sign]": "[§zero-sing]"}, "did you mean zero-sign?"),
+    "unknown latitude of a shared rule": (
+        "rules",
+        {"[subnormals]": "[§subnormal]"},
+        "did you mean subnormals?",
+    ),
+    "nothing permitted": (
+        "operator",
+        {"  - id: sample.second": "  - §id: sample.second", CLAUSE_END: ""},
+        "add `permitted:`",
+    ),
+    "permitted where required": (
+        "operator",
+        {"    latitude: [zero-sign]": "    §permitted: [so]"},
+        "has `permitted`",
+    ),
+    "no evidence": (
+        "operator",
+        {
+            "  - id: sample.first": "  - §id: sample.first",
+            '    quotation: {source: page, words: "so it is"}\n': "",
+        },
+        "neither quotation nor sources",
+    ),
+    "no evidence of a shared rule": (
+        "rules",
+        {"  - id: more": "  - §id: more", "    sources: [page]\n": ""},
+        "neither quotation",
+    ),
+    "level without support table": (
+        "operator",
+        {'    level: "3.0"': '    level: §"2.1"'},
+        "no support table for level 2.1",
+    ),
+    "level of a shared rule": ("rules", {"    subject": '    §level: "3.0"\n    subject'}, "only operators"),
+    "type without support": (
+        "operator",
+        {"data_types: [INT8]": "data_types: [INT8, §INT16]"},
+        "no support table lists INT16",
+    ),
+    "no type": ("operator", {"data_types: [INT8]": "data_types: §[]"}, "about no data type"),
+    # the examples
+    "example of no clause": (
+        "operator",
+        {"clause: sample.first": "clause: §sample.frist"},
+        "did you mean sample.first?",
+    ),
+    "example of no attribute": (
+        "operator",
+        {"{Low: -1.0, M": "{Low: -1.0, §High: 1.0, M"},
+        "attribute 'High'",
+    ),
+    "example of scale and bias": (
+        "operator",
+        {"{Low: -1.0, M": "{Low: -1.0, §ScaleBias: 1.0, M"},
+        "cannot set",
+    ),
+    "example of no enumerator": ("operator", {"Mode: UP}": "Mode: §LEFT}"}, "no enumerator 'LEFT'"),
+    "example with text": ("operator", {"Low: -1.0": "Low: §UP"}, "write a number"),
+    "example without attribute": ("operator", {"{Low: -1.0, Mode: UP}": "§{Low: -1.0}"}, "does not set Mode"),
+    "unequal lengths": ("operator", {"outputs: [2, 3]": "outputs: §[2]"}, "1 outputs for 2 inputs"),
+    "no inputs": (
+        "operator",
+        {"inputs: [1.5, 2.5]": "inputs: §[]", "outputs: [2, 3]": "outputs: []"},
+        "no inputs",
+    ),
+    # the others, and all together
+    "operator of another table": (
+        "operator",
+        {"ELEMENT_WISE_SAMPLE": "§ELEMENT_WISE_CLIP", "sample.": "clip."},
+        "the operator ELEMENT_WISE_CLIP stands twice",
+    ),
+    "code of another table": ("operator", {"code: 900": "code: §8"}, "the operator code 8 stands twice"),
+    "limit of another table": ("rules", {"sample_max": "§rank_max"}, "the limit rank_max stands twice"),
+    "latitude of another table": (
+        "latitude",
+        {"sample-latitude": "§zero-sign"},
+        "the latitude zero-sign stands twice",
+    ),
+    "cast twice": ("casts", {"target: FLOAT32": "target: §FLOAT16"}, "'FLOAT16' stands twice"),
+    "wrong enumerator of a type": ("data-types", {"value: 8": "value: §9"}, "write 8"),
+    "wrong size of a type": ("data-types", {"size_in_bytes: 1": "size_in_bytes: §2"}, "write 1"),
+    "wrong kind of a type": ("data-types", {"kind: signed": "kind: §unsigned"}, "write signed"),
+    "type twice": (
+        "data-types",
+        {
+            "name: INT8, value: 8": "name: §FLOAT32, value: 1",
+            "size_in_bytes: 1, kind: signed": "size_in_bytes: 4, kind: floating",
+        },
+        "'FLOAT32' stands twice",
+    ),
+    "wrong enumerator of a level": ("feature-levels", {"value: 0x2000": "value: §0x2100"}, "write 8192"),
+    "feature level twice": (
+        "feature-levels",
+        {'"2.0", value: 0x2000': '§"1.0", value: 0x1000'},
+        "stands twice",
+    ),
+    "a trap of YAML": ("operator", {"so, otherwise": "so, §nan"}, ".nan"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_table_is_refused_at_its_place(name: str, tmp_path: Path) -> None:
+    kind, changes, words = BROKEN[name]
+    text = GOOD[kind]
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    text, line, column = marked(text)
+    path = written(tmp_path, text)
+    with pytest.raises(TableError) as caught:
+        load_tables(path)
+    (fault,) = caught.value.faults
+    assert (fault.file, fault.line, fault.column) == (str(path), line, column)
+    assert words in str(fault)
+    assert fault.cause
+    assert fault.mend
+    assert str(caught.value) == str(fault) == f"{path}:{line}:{column}: {fault.cause}; {fault.mend}"
