@@ -20,7 +20,7 @@ from dmlcts.reports.documents.wording import many
 from dmlcts.reports.documents.writing import write_text
 from dmlcts.specs import UsageError
 
-EXAMPLES = Path(__file__).resolve().parent / "examples"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 _UNABLE = (Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value)
 
 

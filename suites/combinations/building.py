@@ -161,7 +161,7 @@ def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str,
 
     x = drawing.arranged(x, data_type, levels["input"], count, inside, _generator(recipe, "start"))
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
-        x = drawing.with_limits(x, data_type) if given is None else drawing.exactly_scaled(x, given, data_type)
+        x = drawing.with_limits(x, data_type) if given is None else drawing.kept_exact(x, given, data_type)
     return attributes, Values.of(x, data_type)
 
 

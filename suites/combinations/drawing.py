@@ -13,7 +13,7 @@ import numpy as np
 from dmlcts.specs import DataType, ScaleBias
 from dmlcts.suites.cases.values import Array
 from dmlcts.suites.combinations.classifying import kind_of
-from dmlcts.suites.combinations.magnitudes import in_exact_domain, magnitudes, needs_rounding
+from dmlcts.suites.combinations.magnitudes import exactly_scaled, magnitudes, needs_rounding
 from dmlcts.suites.generation import edge_values
 
 _MANY = 64  # so many elements have their stream's level, wherever they begin
@@ -311,7 +311,7 @@ def with_limits(x: Array, data_type: DataType) -> Array:
     return x
 
 
-def exactly_scaled(x: Array, given: ScaleBias, data_type: DataType) -> Array:
+def kept_exact(x: Array, given: ScaleBias, data_type: DataType) -> Array:
     """The stream without what ScaleBias takes beyond the type or beyond exact sums: others of it stand there.
 
     Args:
@@ -319,12 +319,11 @@ def exactly_scaled(x: Array, given: ScaleBias, data_type: DataType) -> Array:
         given: a whole scale and bias.
         data_type: an integer type.
     """
-    exact = np.array([in_exact_domain(int(value), given, data_type) for value in x])
-    if not exact.any():
-        most = min(1 << 12, int(np.iinfo(data_type.numpy).max))
-        known = [value for value in range(most) if in_exact_domain(value, given, data_type)]
-        return np.resize(np.array(known, data_type.numpy), x.size)
-    return np.where(exact, x, np.resize(x[exact], x.size))
+    exact = exactly_scaled(x, given, data_type)
+    if exact.any():
+        return np.where(exact, x, np.resize(x[exact], x.size))
+    small = np.arange(min(1 << 12, int(np.iinfo(data_type.numpy).max))).astype(data_type.numpy)
+    return np.resize(small[exactly_scaled(small, given, data_type)], x.size)
 
 
 def arranged(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, ScaleBias
 
@@ -70,10 +72,17 @@ def needs_rounding(value: float | np.float32, data_type: DataType) -> bool:
 
 def in_exact_domain(value: int, given: ScaleBias, data_type: DataType) -> bool:
     """Whether x * scale + bias is the same in integers of the type and in FLOAT32, step by step."""
-    factors = (given.scale, given.bias)
-    if not all(np.isfinite(factor) and float(factor).is_integer() for factor in factors):
-        return False
+    return bool(exactly_scaled(np.array([value], np.float64), given, data_type)[0])
+
+
+def exactly_scaled(x: NDArray[Any], given: ScaleBias, data_type: DataType) -> NDArray[np.bool_]:
+    """For which elements of an integer type that is so; FLOAT64 tells, since it has every integer that counts."""
+    factors = (float(given.scale), float(given.bias))
+    if not all(np.isfinite(factor) and factor.is_integer() for factor in factors):
+        return np.zeros(x.shape, bool)
     limits = np.iinfo(data_type.numpy)
-    product = value * int(given.scale)
-    steps = (value, product, product + int(given.bias))
-    return all(max(int(limits.min), -_COUNTED) <= step <= min(int(limits.max), _COUNTED) for step in steps)
+    low, high = max(int(limits.min), -_COUNTED), min(int(limits.max), _COUNTED)
+    wide = x.astype(np.float64)
+    product = wide * factors[0]
+    steps = (wide, product, product + factors[1])
+    return np.logical_and.reduce([(low <= step) & (step <= high) for step in steps])

@@ -18,8 +18,7 @@ from dmlcts.suites.console.saying import say
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import Run
 
-HERE = Path(__file__).resolve().parent
-CONFORMANCE = HERE.parent / "conformance"
+CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance"
 
 
 class RunStopped(DmlctsError):  # noqa: N818  # it says what happened; nothing here is broken
@@ -33,7 +32,7 @@ def pytest_arguments(
 
     Failures are told in the summary, in the order of causes; with ``verbose`` each is told whole where it happens.
     """
-    found = ["-p", "dmlcts.suites.plugin", "-c", str(HERE / "run.ini"), "-p", "no:cacheprovider"]
+    found = ["-p", "dmlcts.suites.plugin", "-c", str(CONFORMANCE / "run.ini"), "-p", "no:cacheprovider"]
     found += ["-v"] if verbose else ["-q"]
     found += ["--no-header", "--disable-warnings", "-r", "N", "--tb", "no"]
     if most_failures:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dmlcts.specs import ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation import edge_values, strategies
@@ -33,6 +34,11 @@ def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
     counts = [(1 << bit) + step for bit in range(2, most) for step in (-1, 0, 1)]
     counts += [base + tail for base in (60, 1020, 4096 - 4, 65280) for tail in (1, 2, 3)]
     judge.all(_bulk(subject, count) for count in counts)
+    if subject.table.has_scale_bias:  # the one beyond full groups, past 2^15: no seed may leave it out
+        attributes = {**subject.revealing(), "ScaleBias": ScaleBias(1.0, 1.0)}
+        count = (1 << 15) + 1
+        judge(Case(subject.describe(subject.flat(count), attributes), Values.bulk(subject.data_type, subject.seed),
+                   subject.scaled_values_clause(attributes), "tensor.position"))  # fmt: skip
 
 
 @checks("tensor.position", "tensor.output.complete")
