@@ -13,7 +13,8 @@ from dmlcts.suites.attribution.tracing import traced
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.combinations.magnitudes import in_exact_domain
-from dmlcts.suites.judging.expectations import Finding, judge_case, plain, value_clauses
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding, plain, value_clauses
 
 _MOST_PLAIN = 1 << 16
 _MOST_ROUNDS = 3

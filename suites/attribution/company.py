@@ -8,7 +8,8 @@ from dmlcts.specs import OperatorDesc
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.judging.expectations import Finding, judge_case, plain
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding, plain
 
 _MOST_DEVICES = 48
 _CONFIRMED = 2

@@ -18,7 +18,7 @@ from dmlcts.suites.attribution.needs import confirmed, with_needs
 from dmlcts.suites.attribution.shrink import again, resizable, single_elements
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.judging.expectations import Finding
+from dmlcts.suites.judging.findings import Finding
 
 MOST_OF_A_CLAUSE = 3
 MOST_IN_ALL = 30

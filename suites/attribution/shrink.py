@@ -12,7 +12,9 @@ from dmlcts.specs.descriptions import documented_total_size
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case, Placement
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.judging.expectations import Finding, judge_case, plain, telling_places, value_clauses
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding, plain, value_clauses
+from dmlcts.suites.judging.one_value import telling_places
 
 _MOST_STEPWISE = 64
 TELLING = 3

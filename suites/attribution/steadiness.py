@@ -9,7 +9,8 @@ from dataclasses import replace
 from dmlcts.reports.documents.wording import many
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.judging.expectations import Finding, Judgement, judge_case
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding, Judgement
 
 _TRIES = 8
 _FEW_TRIES = 2

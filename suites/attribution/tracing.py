@@ -16,7 +16,8 @@ from dmlcts.specs import DataType, Region, TensorDesc
 from dmlcts.suites.cases.bench import Bench, Mishap, Refusal
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, elements
-from dmlcts.suites.judging.expectations import Finding, index_text, marks
+from dmlcts.suites.judging.findings import Finding, index_text
+from dmlcts.suites.judging.outputs import marks
 
 _MOST_TRACED = 1 << 16
 _EXPECTATIONS = ("oracle", "plain layout")

@@ -14,7 +14,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.certification import evidence
-from dmlcts.suites.judging.expectations import Finding
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.losses import judge_surviving
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings

@@ -16,7 +16,7 @@ from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import text_with_bits
-from dmlcts.suites.judging.expectations import adopted_oracle
+from dmlcts.suites.judging.one_value import adopted_oracle
 
 ROWS_SHOWN = 20
 """Rows of a table; the dump has them all."""

@@ -18,7 +18,7 @@ from dmlcts.suites.cases.bench import Bench, Mishap
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.judging.expectations import WITHOUT_DISPATCH, value_clauses
+from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, value_clauses
 
 _SIZE = 2
 

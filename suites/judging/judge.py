@@ -17,7 +17,7 @@ from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import text, text_with_bits
 from dmlcts.suites.combinations.coverage import Seen
-from dmlcts.suites.judging.expectations import Finding, Judgement
+from dmlcts.suites.judging.findings import Finding, Judgement
 from dmlcts.suites.judging.hazards import hazards_of, is_wanted
 from dmlcts.suites.judging.losses import judge_hazard, judge_surviving, unexplained
 

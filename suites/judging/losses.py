@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.judging.expectations import Finding, Judgement, judge_case
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding, Judgement
 
 LOSSES = ("crash", "timeout", "device_lost", "resource_error")
 """The outcomes after which the implementation runs in a fresh process."""

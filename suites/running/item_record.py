@@ -19,7 +19,7 @@ from dmlcts.reports.views.terminal import summary
 from dmlcts.suites.attribution.faults import faults_of
 from dmlcts.suites.cases.bench import DeviceGone
 from dmlcts.suites.console.plain import PlainConsole
-from dmlcts.suites.judging.expectations import Finding
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 from dmlcts.suites.running.combinations_covered import combinations_told
 from dmlcts.suites.running.failure_record import failure_of

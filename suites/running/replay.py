@@ -15,7 +15,8 @@ from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.judging.element_tables import Dispatch, dispatches, dump, table
-from dmlcts.suites.judging.expectations import EXPECTATIONS, WITHOUT_DISPATCH
+from dmlcts.suites.judging.expectations import EXPECTATIONS
+from dmlcts.suites.judging.findings import WITHOUT_DISPATCH
 from dmlcts.suites.judging.judge import account
 from dmlcts.suites.judging.losses import judge_surviving
 from dmlcts.suites.running.failure_record import replay_command

@@ -12,8 +12,8 @@ from dmlcts.specs import DataType
 from dmlcts.suites.cases.values import text
 from dmlcts.suites.generation import edge_values, strategies
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.judging.expectations import adopted_oracle
 from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.judging.one_value import adopted_oracle
 from dmlcts.suites.running.markers import checks
 
 FRACTIONS = (0.0, 0.25, 0.5, 0.75, 0.99)

@@ -15,7 +15,8 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.judging.expectations import Finding, judge_case
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import evidence
 from dmlcts.suites.selftest.attribution.test_steadiness import transient
 from dmlcts.suites.selftest.judging.test_judging import bench

@@ -16,7 +16,8 @@ from dmlcts.suites.attribution.needs import confirmed
 from dmlcts.suites.attribution.shrink import Effort
 from dmlcts.suites.cases.case import Case, Placement
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.judging.expectations import Finding, judge_case
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import account, evidence
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.judging.test_judging import bench, f32

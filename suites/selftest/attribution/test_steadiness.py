@@ -20,7 +20,8 @@ from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.judging.expectations import Finding, Judgement, judge_case
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding, Judgement
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.item_record import _tallies
 from dmlcts.suites.running.replay import replay

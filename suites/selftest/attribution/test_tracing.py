@@ -13,7 +13,8 @@ from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.case import Case, Placement
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.judging.expectations import Finding, judge_case
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import evidence
 from dmlcts.suites.selftest.judging.test_judging import OneWrong, bench, f32
 from dmlcts.suites.selftest.mutants.layout import InputStridesIgnored

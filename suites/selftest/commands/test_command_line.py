@@ -148,7 +148,9 @@ def test_an_exception_of_a_backend_is_told_with_its_own_lines(
     at = [replayed.out.index(frame) for frame in frames]
     assert at == sorted(at), replayed.out
     block = replayed.out[at[0] : replayed.out.index("clause", at[0])]
-    assert not re.search(r"(bench|worker|proxy|expectations)\.py:", block), "no line of the suite's own among them"
+    assert not re.search(r"(bench|worker|proxy|outputs|expectations)\.py:", block), (
+        "no line of the suite's own among them"
+    )
     assert frames[-1] in ran.results["failures"][0]["details"]["said"]
     opened = dmlcts("run", "--backend", "third.py:FailsToOpen", "--isolation", isolation)
     assert (opened.code, opened.err.count("\n")) == (2, 1), opened.err

@@ -61,17 +61,19 @@ class Target:
 
 
 _JUDGING = (
-    f"{_SELFTEST}/test_judging.py",
-    f"{_SELFTEST}/test_judging_closely.py",
-    f"{_SELFTEST}/test_expecting_closely.py",
+    f"{_SELFTEST}/judging/test_judging.py",
+    f"{_SELFTEST}/judging/test_judging_closely.py",
+    f"{_SELFTEST}/judging/test_expecting_closely.py",
     "-k",
     "not strangers",
 )
 TARGETS = (
-    Target("specs/oracle/vector*", (f"{_SELFTEST}/test_vectorised_oracle.py", f"{_SELFTEST}/test_oracle_quickly.py")),
-    Target("suites/arena*", _JUDGING),
-    Target("suites/judge*", _JUDGING),
-    Target("suites/expectations*", _JUDGING),
+    Target(
+        "specs/oracle/vector*",
+        (f"{_SELFTEST}/oracles/test_vectorised_oracle.py", f"{_SELFTEST}/oracles/test_oracle_quickly.py"),
+    ),
+    Target("suites/cases/memory*", _JUDGING),
+    Target("suites/judging/*", _JUDGING),
 )
 
 # ------------------------------------------------------------------------------------------ the changes

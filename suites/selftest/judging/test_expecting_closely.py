@@ -16,17 +16,11 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case, Placement
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.judging.expectations import (
-    EXPECTATIONS,
-    MEMORY_CLAUSES,
-    Finding,
-    Judgement,
-    adopted_oracle,
-    judge_case,
-    plain,
-    same_values,
-    support_clause,
-)
+from dmlcts.suites.judging.expectations import EXPECTATIONS, judge_case
+from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement, plain
+from dmlcts.suites.judging.one_value import adopted_oracle
+from dmlcts.suites.judging.refusals import support_clause
+from dmlcts.suites.judging.relations import same_values
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 f32 = np.float32

@@ -19,8 +19,9 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case, Placement
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.values import Values, text, text_with_bits
-from dmlcts.suites.judging.expectations import complement, judge_case
+from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.judge import account
+from dmlcts.suites.judging.outputs import complement
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 f32 = np.float32

@@ -19,7 +19,8 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case, Placement
 from dmlcts.suites.cases.memory import Arena, aligned_memory
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.judging.expectations import Finding, Judgement, judge_case
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding, Judgement
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Ledger, Tally, account, attribute_text
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 

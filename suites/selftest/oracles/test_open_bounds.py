@@ -15,7 +15,8 @@ from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case, Placement
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.judging.expectations import judge_case, stored_beyond
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.one_value import stored_beyond
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 

@@ -14,7 +14,8 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values, text, text_with_bits
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
-from dmlcts.suites.judging.expectations import Finding, judge_case
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.targets import Target, described, sample
