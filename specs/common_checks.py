@@ -49,6 +49,12 @@ def clause_faults(document: Document, path: KeyPath, clause: Clause) -> Iterator
         cause = f"the {clause.obligation} clause {clause.id} has `permitted` outcomes"
         mend = "remove them, or make it `obligation: unspecified`"
         yield document.fault((*path, "permitted"), cause, mend, at_key=True)
+    if (clause.level is None) == (clause.check == "support.level"):
+        if clause.level is None:
+            yield document.fault((*path, "check"), f"the clause {clause.id} states no level", "add `level:`")
+        else:
+            cause = f"the clause {clause.id} has a level, which {clause.check!r} does not look at"
+            yield document.fault((*path, "level"), cause, "remove it, or write `check: support.level`", at_key=True)
     if clause.data_types == ():
         cause = f"the clause {clause.id} is about no data type"
         yield document.fault((*path, "data_types"), cause, "list some, or remove the key")

@@ -1,11 +1,13 @@
 """The expression language of the tables' formulas: parsed with ``ast``, whitelisted, never evaluated by Python.
 
-An expression is built from ``x``, the operator's FLOAT attributes, numbers, ``+ - *``, unary minus, the
-functions in :data:`FUNCTIONS`, and a choice on an enumeration::
+An expression is built from the names of the inputs and attributes, numbers, ``+ - * /``, unary minus, comparisons,
+``and or not``, the functions of :mod:`dmlcts.specs.functions`, ``cast(T, a)`` to a type variable, ``lowest(T)`` and
+``highest(T)``, a choice of values, and a choice on an enumeration::
 
     trunc(x) if RoundingMode == TOWARD_ZERO else round_half_even(x)
 
-Both oracles walk the same small tree: :class:`Name`, :class:`Number`, :class:`Call` and :class:`Choice`.
+Both oracles walk the same small tree: :class:`Name`, :class:`Number`, :class:`Call`, :class:`Choice`, :class:`Cast`
+and :class:`Limit`.
 """
 
 from __future__ import annotations
@@ -16,24 +18,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from dmlcts.specs.errors import FormulaError
+from dmlcts.specs.functions import FUNCTIONS, SYMBOLS
+from dmlcts.specs.functions.table import Kind
 
-FUNCTIONS: Mapping[str, int] = {
-    "min": 2,
-    "max": 2,
-    "abs": 1,
-    "neg": 1,
-    "floor": 1,
-    "ceil": 1,
-    "trunc": 1,
-    "round_half_even": 1,
-    "round_half_away": 1,
-    "add": 2,
-    "subtract": 2,
-    "multiply": 2,
-}
-"""Every function an oracle knows, with its number of arguments; ``+ - *`` become add, subtract, multiply."""
+ARITIES: Mapping[str, int] = {**{name: len(function.takes) for name, function in FUNCTIONS.items()}, "select": 3}
+"""How many arguments each function of values takes; ``select(condition, a, b)`` gives one of two."""
 
-_OPERATORS: Mapping[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}
+_OPERATORS: Mapping[type[ast.AST], str] = {
+    ast.Add: SYMBOLS["+"], ast.Sub: SYMBOLS["-"], ast.Mult: SYMBOLS["*"], ast.Div: SYMBOLS["/"],
+    ast.Eq: SYMBOLS["=="], ast.NotEq: SYMBOLS["!="], ast.Lt: SYMBOLS["<"], ast.LtE: SYMBOLS["<="],
+    ast.Gt: SYMBOLS[">"], ast.GtE: SYMBOLS[">="], ast.And: "logical_and", ast.Or: "logical_or",
+    ast.Not: "logical_not", ast.USub: "neg",
+}  # fmt: skip
 _DEPTH = 32
 _LONGEST = 2000
 _SHOWN = 40
@@ -41,7 +37,7 @@ _SHOWN = 40
 
 @dataclass(frozen=True)
 class Name:
-    """The input ``x``, ``scale``, ``bias`` or a FLOAT attribute."""
+    """An input, ``scale``, ``bias`` or an attribute that is a number."""
 
     name: str
 
@@ -55,7 +51,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of :data:`FUNCTIONS` applied to its arguments."""
+    """A function of :data:`ARITIES` applied to its arguments."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -71,12 +67,51 @@ class Choice:
     otherwise: Expression
 
 
-Expression = Name | Number | Call | Choice
+@dataclass(frozen=True)
+class Cast:
+    """A value brought into the type that the type variable ``target`` stands for."""
+
+    target: str
+    argument: Expression
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The least or the greatest finite value of the type that ``target`` stands for; ``name``: "lowest", "highest"."""
+
+    name: str
+    target: str
+
+
+Expression = Name | Number | Call | Choice | Cast | Limit
+
+
+@dataclass(frozen=True)
+class MultiplyAdd:
+    """What a ScaleBias does: the product of two of ``x``, ``scale`` and ``bias``, plus the third."""
+
+    factors: tuple[str, str]
+    addend: str
+
+
+def kind_of(expression: Expression) -> Kind:
+    """Whether an expression is a number (``T``) or a truth value."""
+    match expression:
+        case Call("select", (_, one, _)):
+            return kind_of(one)
+        case Call(function, _):
+            return FUNCTIONS[function].gives
+        case Choice(_, _, then, _):
+            return kind_of(then)
+    return "T"
 
 
 class _Parser:
-    def __init__(self, text: str, names: Collection[str], enumerations: Mapping[str, Collection[str]]) -> None:
+    def __init__(
+        self, text: str, names: Collection[str], enumerations: Mapping[str, Collection[str]], types: Collection[str]
+    ) -> None:
         self.text = text
+        self.types = types
         self.source = _joined(text).encode()
         self.names = names
         self.enumerations = enumerations
@@ -102,11 +137,21 @@ class _Parser:
                     return Number(float(value))
                 except OverflowError:
                     raise self.fail(node, "the number is too large", "use a number within FLOAT64") from None
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return Call("neg", (self.expression(operand, depth + 1),))
+            case ast.UnaryOp(op=ast.USub() | ast.Not() as operator, operand=operand):
+                return self.applied(_OPERATORS[type(operator)], [operand], depth)
             case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
-                both = self.expression(left, depth + 1), self.expression(right, depth + 1)
-                return Call(_OPERATORS[type(operator)], both)
+                return self.applied(_OPERATORS[type(operator)], [left, right], depth)
+            case ast.Compare(left=left, ops=[operator], comparators=[right]) if type(operator) in _OPERATORS:
+                return self.applied(_OPERATORS[type(operator)], [left, right], depth)
+            case ast.BoolOp(op=operator, values=[first, *others]):
+                joined = self.argument(first, depth, "truth")
+                for other in others:
+                    joined = Call(_OPERATORS[type(operator)], (joined, self.argument(other, depth, "truth")))
+                return joined
+            case ast.Call(func=ast.Name(id="cast"), args=[ast.Name(id=target), argument], keywords=[]):
+                return Cast(self.type(node, target), self.expression(argument, depth + 1))
+            case ast.Call(func=ast.Name(id="lowest" | "highest" as name), args=[ast.Name(id=target)], keywords=[]):
+                return Limit(name, self.type(node, target))
             case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
                 return self.call(node, function, arguments, depth)
             case ast.IfExp():
@@ -114,8 +159,14 @@ class _Parser:
         raise self.fail(
             node,
             f"{self.written(node)} is not part of the formula language",
-            f"use x, attributes, numbers, + - *, a choice on an enumeration, and {', '.join(FUNCTIONS)}",
+            f"use inputs, attributes, numbers, + - * /, comparisons, choices, and {', '.join(ARITIES)}",
         )
+
+    def type(self, node: ast.expr, name: str) -> str:
+        if name not in self.types:
+            known = ", ".join(self.types) or "none: the formula has no types"
+            raise self.fail(node, f"undefined type {name!r} in the formula", f"use one of {known}")
+        return name
 
     def name(self, node: ast.expr, name: str) -> Name:
         if name not in self.names:
@@ -123,21 +174,43 @@ class _Parser:
         return Name(name)
 
     def call(self, node: ast.expr, function: str, arguments: list[ast.expr], depth: int) -> Call:
-        if function not in FUNCTIONS:
+        if function not in ARITIES:
             raise self.fail(node, f"undefined function {function!r} in the formula",
-                            f"use one of {', '.join(FUNCTIONS)}")  # fmt: skip
-        if len(arguments) != FUNCTIONS[function]:
+                            f"use one of {', '.join((*ARITIES, 'cast', 'lowest', 'highest'))}")  # fmt: skip
+        if len(arguments) != ARITIES[function]:
             raise self.fail(node, f"{function} is given {len(arguments)} arguments",
-                            f"give it {FUNCTIONS[function]}")  # fmt: skip
-        return Call(function, tuple(self.expression(argument, depth + 1) for argument in arguments))
+                            f"give it {ARITIES[function]}")  # fmt: skip
+        return self.applied(function, arguments, depth)
 
-    def choice(self, node: ast.IfExp, depth: int) -> Choice:
+    def applied(self, function: str, arguments: list[ast.expr], depth: int) -> Call:
+        if function == "select":
+            condition, one, other = arguments
+            given = self.argument(condition, depth, "truth")
+            chosen = self.expression(one, depth + 1)
+            return Call(function, (given, chosen, self.argument(other, depth, kind_of(chosen))))
+        takes = FUNCTIONS[function].takes
+        return Call(function, tuple(self.argument(one, depth, kind)
+                                    for one, kind in zip(arguments, takes, strict=True)))  # fmt: skip
+
+    def argument(self, node: ast.expr, depth: int, wanted: Kind) -> Expression:
+        """An argument, which must be a number, or a truth value, as ``wanted`` says."""
+        found = self.expression(node, depth + 1)
+        if kind_of(found) == wanted:
+            return found
+        if wanted == "truth":
+            raise self.fail(node, f"{self.written(node)} is a number where a truth value belongs",
+                            "compare it, as in x != 0")  # fmt: skip
+        raise self.fail(node, f"{self.written(node)} is a truth value where a number belongs",
+                        "cast it to a type, or choose by it, as in 1 if x > 0 else 0")  # fmt: skip
+
+    def choice(self, node: ast.IfExp, depth: int) -> Expression:
         match node.test:
-            case ast.Compare(left=ast.Name(id=attribute), ops=[ast.Eq()], comparators=[ast.Name(id=enumerator)]):
+            case ast.Compare(left=ast.Name(id=attribute), ops=[ast.Eq()], comparators=[ast.Name(id=enumerator)]) if (
+                attribute not in self.names
+            ):
                 pass
             case _:
-                raise self.fail(node.test, "a choice must compare an enumeration with an enumerator",
-                                "write it as in `RoundingMode == TOWARD_ZERO`")  # fmt: skip
+                return self.applied("select", [node.test, node.body, node.orelse], depth)
         if attribute not in self.enumerations:
             known = ", ".join(self.enumerations) or "none: the operator has no enumeration"
             raise self.fail(node.test, f"undefined enumeration {attribute!r} in the formula", f"use one of {known}")
@@ -152,13 +225,19 @@ class _Parser:
         )
 
 
-def parse(text: str, names: Collection[str], enumerations: Mapping[str, Collection[str]] | None = None) -> Expression:
+def parse(
+    text: str,
+    names: Collection[str],
+    enumerations: Mapping[str, Collection[str]] | None = None,
+    types: Collection[str] = (),
+) -> Expression:
     """Parse a formula.
 
     Args:
         text: the formula as the table writes it.
-        names: the names it may use: ``x`` and the operator's FLOAT attributes.
+        names: the names it may use: the inputs' and the attributes'.
         enumerations: enumeration attributes with their enumerators.
+        types: the type variables that ``cast``, ``lowest`` and ``highest`` may name.
 
     Raises:
         FormulaError: a syntax error, an undefined name, or anything outside the language; nothing else,
@@ -177,7 +256,22 @@ def parse(text: str, names: Collection[str], enumerations: Mapping[str, Collecti
             "write an expression such as max(Min, min(x, Max))",
             _offset_as_written(text, max(0, (getattr(error, "offset", None) or 1) - 1)),
         ) from None
-    return _Parser(text, names, enumerations or {}).expression(tree.body)
+    return _Parser(text, names, enumerations or {}, types).expression(tree.body)
+
+
+def multiply_add(text: str) -> MultiplyAdd:
+    """Parse what a ScaleBias does: ``x * scale + bias``, or the three in other places.
+
+    Raises:
+        FormulaError: it is no product of two of ``x``, ``scale`` and ``bias``, plus the third.
+    """
+    match parse(text, ("x", "scale", "bias")):
+        case Call("add", (Call("multiply", (Name(a), Name(b))), Name(c))) if {a, b, c} == {"x", "scale", "bias"}:
+            return MultiplyAdd((a, b), c)
+        case Call("add", (Name(c), Call("multiply", (Name(a), Name(b))))) if {a, b, c} == {"x", "scale", "bias"}:
+            return MultiplyAdd((a, b), c)
+    raise FormulaError(f"{_shown(text)} is not what the suite can compute of x, scale and bias",
+                       "write the product of two of them plus the third, as in x * scale + bias")  # fmt: skip
 
 
 def _shown(value: object) -> str:
@@ -203,4 +297,6 @@ def choose(expression: Expression, enumerators: Mapping[str, str]) -> Expression
             return choose(then if enumerators[attribute] == enumerator else otherwise, enumerators)
         case Call(function, arguments):
             return Call(function, tuple(choose(argument, enumerators) for argument in arguments))
+        case Cast(target, argument):
+            return Cast(target, choose(argument, enumerators))
     return expression

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dmlcts.specs.common_checks import Loaded, tables_of
 from dmlcts.specs.errors import Fault
 from dmlcts.specs.mends import closest
-from dmlcts.specs.models import AnyTable, FactorsTable, LatitudeTable, OperatorTable, RulesTable
+from dmlcts.specs.models import (
+    AnyTable,
+    CastsTable,
+    DataTypesTable,
+    FactorsTable,
+    FeatureLevelsTable,
+    LatitudeTable,
+    OperatorTable,
+    RulesTable,
+)
 from dmlcts.specs.yaml_source import Document, KeyPath
 
 Claim = tuple[Document, KeyPath, object]
@@ -42,6 +51,15 @@ def joint_faults(loaded: Sequence[Loaded[AnyTable]], *, whole: bool) -> Iterator
     claims = [(document, ("format",), "of the factors") for document, _ in tables_of(loaded, FactorsTable)]
     yield from _claimed_twice(claims, "the table", "keep one, and edit that")
 
+    claims = [
+        (document, ("casts", index, "target"), rule.target)
+        for document, table in tables_of(loaded, CastsTable)
+        for index, rule in enumerate(table.casts)
+    ]
+    yield from _claimed_twice(claims, "the cast to", "keep one of them")
+
+    if whole:
+        yield from _support_faults(operators, loaded)
     if whole:  # else the latitude may stand in the file that could not be read
         known = [latitude.name for _, table in latitudes for latitude in table.latitudes]
         yield from _latitude_faults(owners, known)
@@ -56,6 +74,24 @@ def _claimed_twice(claims: Iterable[Claim], what: str, mend: str) -> Iterator[Fa
             yield document.fault(path, cause, mend, at_key=path[0] == "limits")
         else:
             first[name] = f"{document.file}:{line}"
+
+
+def _support_faults(
+    operators: Iterable[tuple[Document, OperatorTable]], loaded: Sequence[Loaded[AnyTable]]
+) -> Iterator[Fault]:
+    """The types and levels of the support tables, which the tables of types and of levels must list."""
+    types = [row.name for _, table in tables_of(loaded, DataTypesTable) for row in table.data_types]
+    levels = [row.level for _, table in tables_of(loaded, FeatureLevelsTable) for row in table.feature_levels]
+    for document, table in operators:
+        for index, support in enumerate(table.support):
+            if support.level not in levels:
+                cause = f"no table of feature levels lists {support.level}"
+                yield document.fault(("support", index, "level"), cause, closest(support.level, levels))
+            for row_index, row in enumerate(support.rows):
+                for item, name in enumerate(row.data_types):
+                    if name not in types:
+                        where: KeyPath = ("support", index, "rows", row_index, "data_types", item)
+                        yield document.fault(where, f"no table of data types lists {name}", closest(name, types))
 
 
 def _latitude_faults(

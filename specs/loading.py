@@ -16,10 +16,21 @@ from typing import Any
 from pydantic import ValidationError
 
 from dmlcts.specs.common_checks import Loaded, tables_of
+from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import Fault, TableError
 from dmlcts.specs.joint_checks import joint_faults
 from dmlcts.specs.mends import closest
-from dmlcts.specs.models import MODELS, AnyTable, FactorsTable, LatitudeTable, OperatorTable, RulesTable
+from dmlcts.specs.models import (
+    MODELS,
+    AnyTable,
+    CastsTable,
+    DataTypesTable,
+    FactorsTable,
+    Latitude,
+    LatitudeTable,
+    OperatorTable,
+    RulesTable,
+)
 from dmlcts.specs.table_checks import own_faults
 from dmlcts.specs.table_faults import model_faults
 from dmlcts.specs.table_files import TableFile, builtin_files, extra_files
@@ -38,6 +49,15 @@ def load_tables(*extra: Path) -> Tables:
         UsageError: a file or folder does not exist, holds no table, or cannot be read.
     """
     return _load_with(extra) if extra else _load_builtin()
+
+
+def tables_of_files(files: Iterable[TableFile]) -> Tables:
+    """The tables of the given files and no others, the built-in ones left out.
+
+    Raises:
+        TableError: a table is broken, or the tables do not go together; it lists every fault.
+    """
+    return _assembled(_read_files(files))
 
 
 def lint(*extra: Path) -> tuple[Fault, ...]:
@@ -70,7 +90,7 @@ def _read_files(files: Iterable[TableFile]) -> _Batch:
     for file in files:
         digests[file.digest_name] = hashlib.sha256(file.data).hexdigest()
         try:
-            loaded.append(_fit(read_yaml(decode(file.data, file.name), file.name)))
+            loaded.append(fit(read_yaml(decode(file.data, file.name), file.name)))
         except TableError as error:
             unread += error.faults
     faults = tuple(fault for item in loaded for fault in own_faults(item))
@@ -82,7 +102,7 @@ def _builtin_batch() -> _Batch:
     return _read_files(builtin_files())
 
 
-def _fit(document: Document) -> Loaded[AnyTable]:
+def fit(document: Document) -> Loaded[AnyTable]:
     """Fit a document to the model that its ``format`` names, or raise :class:`TableError`."""
     known = ", ".join(MODELS)
     value = document.value
@@ -134,13 +154,19 @@ def _assembled(batch: _Batch) -> Tables:
     if faults:
         raise TableError(*sorted(faults, key=lambda fault: (fault.file, fault.line, fault.column)))
     operators = {table.operator: table for _, table in tables_of(batch.loaded, OperatorTable)}
-    latitudes = {
+    latitudes: dict[str, Latitude] = {
         latitude.name: latitude for _, table in tables_of(batch.loaded, LatitudeTable) for latitude in table.latitudes
     }
+    rows = {row.name for _, table in tables_of(batch.loaded, DataTypesTable) for row in table.data_types}
+    known = [data_type for data_type in DataType if data_type.name in rows]
     return Tables(
         operators=MappingProxyType(operators),
         rules=tuple(table for _, table in tables_of(batch.loaded, RulesTable)),
         latitudes=MappingProxyType(latitudes),
         digests=MappingProxyType(dict(batch.digests)),
+        casts=MappingProxyType(
+            {rule.target: rule for _, table in tables_of(batch.loaded, CastsTable) for rule in table.casts}
+        ),
+        known_types=tuple(known),
         factors=next((table for _, table in tables_of(batch.loaded, FactorsTable)), None),
     )

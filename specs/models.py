@@ -11,7 +11,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dmlcts.specs.checks import OwnCheck, SharedCheck
 from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.latitudes import LatitudeName
 from dmlcts.specs.levels import FeatureLevel
 
 Obligation = Literal["required", "implied", "unspecified"]
@@ -24,7 +26,7 @@ DataTypeName = Literal[
 ClauseId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+$")]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Text = Annotated[str, Field(min_length=1)]
-LatitudeName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
+Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
 
 
 class Model(BaseModel):
@@ -36,7 +38,7 @@ class Model(BaseModel):
 class Source(Model):
     """Where a rule is written."""
 
-    id: LatitudeName
+    id: Word
     title: Text = Field(description="the document's title")
     locale: Text = Field("en-us", description="the language version that was read")
     revision: Text = Field(description="date or digest of the revision that was read")
@@ -45,14 +47,14 @@ class Source(Model):
 class Quotation(Model):
     """A few words of a source that a clause rests on."""
 
-    source: LatitudeName = Field(description="id of one of the table's sources")
+    source: Word = Field(description="id of one of the table's sources")
     words: Text = Field(description="quoted exactly; short")
 
 
 class Disagreement(Model):
     """Another Microsoft document that says something else, recorded beside the clause."""
 
-    source: LatitudeName
+    source: Word
     says: Text
 
 
@@ -60,6 +62,10 @@ class Clause(Model):
     """One checkable statement."""
 
     id: ClauseId
+    check: OwnCheck | SharedCheck = Field(description="what the suite checks it with")
+    when: dict[Identifier, Identifier] = Field(
+        default_factory=dict, description="enumeration attributes with the enumerators that it is about; else all"
+    )
     text: Text = Field(description="the statement, in our words")
     obligation: Obligation
     subject: Literal[
@@ -67,12 +73,14 @@ class Clause(Model):
         "layout", "memory", "aliasing", "state", "properties",
     ]  # fmt: skip
     quotation: Quotation | None = None
-    sources: tuple[LatitudeName, ...] = Field((), description="further sources, by id")
+    sources: tuple[Word, ...] = Field((), description="further sources, by id")
     data_types: Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...] = Field(
         "all", description="the listed types it is about; `unlisted`: those in no support row"
     )
-    level: LevelName | None = Field(None, description="the support table it states; obliged from there on")
-    latitude: tuple[LatitudeName, ...] = Field((), description="named latitudes that apply")
+    level: LevelName | None = Field(
+        None, description="for `check: support.level`: the support table it states; obliged from there on"
+    )
+    latitude: tuple[LatitudeName, ...] = Field((), description="what is left open; it acts on the clause's types")
     permitted: tuple[Text, ...] = Field((), description="for `unspecified`: the outcomes that are permitted")
     disagreements: tuple[Disagreement, ...] = ()
 
@@ -132,7 +140,7 @@ class Example(Model):
     """Official vectors: inputs and the outputs a page gives for them."""
 
     clause: ClauseId
-    source: LatitudeName
+    source: Word
     attributes: dict[Identifier, Identifier | float] = Field(default_factory=dict)
     inputs: tuple[float, ...]
     outputs: tuple[float, ...]
@@ -168,6 +176,23 @@ class OperatorTable(Model):
     def prefix(self) -> str:
         """What the operator's clause ids begin with: ``clip`` for ELEMENT_WISE_CLIP."""
         return self.short_name.lower().replace("_", "-")
+
+    def checked_by(self, check: OwnCheck) -> tuple[Clause, ...]:
+        """The operator's own clauses that ``check`` checks, in the table's order."""
+        return tuple(clause for clause in self.clauses if clause.check == check)
+
+    def clause_of(self, *checks: OwnCheck, **enumerators: object) -> str | None:
+        """The id of the clause that the first of ``checks`` which the table knows checks, or ``None``.
+
+        Args:
+            checks: what checks it, in order of preference.
+            enumerators: attributes of a description; a clause that is about other enumerators is passed over.
+        """
+        for check in checks:
+            for clause in self.checked_by(check):
+                if all(enumerators.get(name, wanted) == wanted for name, wanted in clause.when.items()):
+                    return clause.id
+        return None
 
     @cached_property
     def data_types(self) -> tuple[DataType, ...]:
@@ -232,8 +257,9 @@ class Latitude(Model):
     name: LatitudeName
     text: Text
     permitted: tuple[Text, ...] = Field(min_length=1)
-    strict: Text = Field(description="the one IEEE 754 behaviour that --strict leaves")
-    source: LatitudeName
+    strict: Text = Field(description="the behaviour that --strict leaves")
+    kept_when_strict: bool = Field(description="does --strict keep the latitude as it is?")
+    source: Word
 
 
 class LatitudeTable(Model):
@@ -252,7 +278,7 @@ class CastRule(Model):
     rounding: Literal["toward zero", "to nearest, ties to even", "exact"]
     range: Text = Field(description="which values the rule covers")
     beyond: Text = Field(description="what is known of the others")
-    source: LatitudeName
+    source: Word
 
 
 class CastsTable(Model):
@@ -301,7 +327,7 @@ class FeatureLevelsTable(Model):
 class LevelRow(Model):
     """One level of a factor."""
 
-    name: LatitudeName
+    name: Word
     text: Text = Field(description="what a case of this level has, in our words")
     data_types: Literal["all", "floating", "integer", "not-FLOAT32"] = Field("all", description="the types it is for")
     needs: tuple[Identifier, ...] = Field((), description="attributes without which there is no such level")
@@ -322,7 +348,7 @@ class LevelRow(Model):
 class FactorRow(Model):
     """One thing that a case varies. The first level is the base, unless another one is named."""
 
-    name: LatitudeName
+    name: Word
     text: Text
     of: Literal["DML_SCALE_BIAS", "FLOAT", "ENUM", "case"] = Field(
         description="the attributes that it is about: an operator without one has no such factor"
@@ -334,13 +360,13 @@ class FactorRow(Model):
     base: Text | None = Field(None, description="the base among the levels that are not listed, where it is there")
 
 
-LevelsByFactor = dict[LatitudeName, tuple[LatitudeName, ...]]
+LevelsByFactor = dict[Word, tuple[Word, ...]]
 
 
 class ConstraintRow(Model):
     """Levels that do not go together: those of ``when`` with those of ``never``, or what ``holds`` rules out."""
 
-    id: LatitudeName
+    id: Word
     text: Text = Field(description="why")
     data_types: Literal["all", "floating", "integer"] = "all"
     holds: Literal["sizes", "order", "same-layout"] | None = Field(

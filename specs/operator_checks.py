@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 
+from dmlcts.specs.checks import OWN
 from dmlcts.specs.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.errors import Fault, FormulaError
-from dmlcts.specs.formula import parse
+from dmlcts.specs.formula import multiply_add, parse
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.mends import closest
 from dmlcts.specs.models import Example, OperatorTable, SupportTable
@@ -38,8 +40,33 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                     cause = f"no support table lists {name}, so the clause says nothing about it"
                     yield document.fault((*path, "data_types", item), cause, closest(name, listed))
         yield from clause_faults(document, path, clause)
+    yield from _check_faults(loaded)
     for index, example in enumerate(table.examples):
         yield from _example_faults(loaded, ("examples", index), example)
+
+
+def _check_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
+    """What checks the clauses: each of them something, and no two the same under the same circumstances."""
+    document, table = loaded.document, loaded.table
+    enumerations = {item.name: item.enumerators for item in table.attributes if item.type == "ENUM"}
+    first: dict[object, str] = {}
+    for index, clause in enumerate(table.clauses):
+        path: KeyPath = ("clauses", index)
+        if clause.check not in OWN:
+            cause = f"{clause.check!r} checks a clause of the shared rules, and this one is an operator's"
+            yield document.fault((*path, "check"), cause, closest(clause.check, OWN))
+        for name, enumerator in clause.when.items():
+            if name not in enumerations:
+                cause = f"the operator has no enumeration {name!r}"
+                yield document.fault((*path, "when", name), cause, closest(name, enumerations), at_key=True)
+            elif enumerations[name] and enumerator not in enumerations[name]:
+                cause = f"{name} has no enumerator {enumerator!r}"
+                yield document.fault((*path, "when", name), cause, closest(enumerator, enumerations[name]))
+        key = (clause.check, clause.level, *sorted(clause.when.items()))
+        if key in first:
+            cause = f"{clause.check!r} checks {first[key]} already, and would not look at {clause.id}"
+            yield document.fault((*path, "check"), cause, "join the two clauses, or tell them apart by `when:`")
+        first.setdefault(key, clause.id)
 
 
 def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
@@ -70,22 +97,17 @@ def _formula_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     document, table = loaded.document, loaded.table
     enumerations = {item.name: item.enumerators for item in table.attributes if item.type == "ENUM"}
     names = ("x", *table.float_attributes)
-    yield from _one_formula(document, ("formula",), table.formula, names, enumerations)
+    yield from _faults_of(document, ("formula",), lambda: parse(table.formula, names, enumerations))
     for index, attribute in enumerate(table.attributes):
         if attribute.formula is not None:
             path = ("attributes", index, "formula")
-            yield from _one_formula(document, path, attribute.formula, ("x", "scale", "bias"), {})
+            yield from _faults_of(document, path, functools.partial(multiply_add, attribute.formula))
 
 
-def _one_formula(
-    document: Document,
-    path: KeyPath,
-    text: str,
-    names: Sequence[str],
-    enumerations: Mapping[str, Sequence[str]],
-) -> Iterator[Fault]:
+def _faults_of(document: Document, path: KeyPath, parsed: Callable[[], object]) -> Iterator[Fault]:
+    """The fault of the formula at ``path``, if parsing it raises one."""
     try:
-        parse(text, names, enumerations)
+        parsed()
     except FormulaError as error:
         # Only there does a character of the formula stand in the file at the same distance.
         offset = error.offset if path in document.plain else 0

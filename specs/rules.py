@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import OperatorDesc, TensorDesc
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import OperatorTable
@@ -42,26 +43,31 @@ def _tensor_violations(name: str, tensor: TensorDesc, limits: dict[str, int]) ->
     return found
 
 
+def _clause(table: OperatorTable, check: OwnCheck) -> str:
+    """The id of the operator's clause that ``check`` checks; where the table has none, the id that it would have."""
+    return table.clause_of(check) or f"{table.prefix}.{check}"
+
+
 def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
-    compared: dict[str, tuple[str, Callable[[TensorDesc], object]]] = {
-        "DataType": ("data-type", lambda tensor: tensor.data_type.name),
-        "DimensionCount": ("dimension-count", lambda tensor: tensor.rank),
-        "Sizes": ("sizes", lambda tensor: list(tensor.sizes)),
+    compared: dict[str, tuple[OwnCheck, Callable[[TensorDesc], object]]] = {
+        "DataType": ("constraint.data-type", lambda tensor: tensor.data_type.name),
+        "DimensionCount": ("constraint.dimension-count", lambda tensor: tensor.rank),
+        "Sizes": ("constraint.sizes", lambda tensor: list(tensor.sizes)),
     }
     found = []
     for constraint in table.constraints:
-        clause, read = compared[constraint]
+        check, read = compared[constraint]
         first, second = read(operator.input), read(operator.output)
         if first != second:
             text = f"{constraint} of InputTensor is {first}, of OutputTensor {second}"
-            found.append(Violation(f"{table.prefix}.constraint.{clause}", text))
+            found.append(Violation(_clause(table, check), text))
     return found
 
 
 def _enumerator_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
     """Numbers that an enumeration does not define: the pages are silent, so they may be refused."""
     return [
-        Violation(f"{table.prefix}.enumerator.undefined", f"{item.name} is {number}, which has no name")
+        Violation(_clause(table, "enumerator.undefined"), f"{item.name} is {number}, which has no name")
         for item in table.attributes
         if item.type == "ENUM" and isinstance(number := operator.attributes.get(item.name), np.uint32)
     ]
@@ -80,7 +86,7 @@ def _unlisted(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
     """Types that no level lists: they may be refused, or accepted and then be right."""
     return [
         Violation(
-            f"{table.prefix}.support.unlisted", f"no feature level lists {tensor.data_type.name} for {table.short_name}"
+            _clause(table, "support.unlisted"), f"no feature level lists {tensor.data_type.name} for {table.short_name}"
         )
         for tensor in operator.tensors.values()
         if tensor.data_type not in table.data_types
@@ -112,5 +118,5 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
             f"feature level {level} does not list {table.short_name} on {operator.input.data_type.name} "
             f"with {operator.input.rank} dimensions"
         )
-        found.append(Violation(f"{table.prefix}.support.later-level", text))
+        found.append(Violation(_clause(table, "support.later-level"), text))
     return tuple(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from dmlcts.specs.checks import SHARED
 from dmlcts.specs.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import Fault
@@ -36,7 +37,8 @@ def own_faults(loaded: Loaded[Any]) -> Iterator[Fault]:
         case RulesTable():
             yield from _rules_faults(Loaded(document, table))
         case LatitudeTable():
-            pass  # its names are compared with those of the other tables
+            names = [latitude.name for latitude in table.latitudes]
+            yield from repeated(document, ("latitudes",), names, "latitude", "name")
         case CastsTable():
             targets = [rule.target for rule in table.casts]
             yield from repeated(document, ("casts",), targets, "cast to", "target")
@@ -73,9 +75,15 @@ def _rules_faults(loaded: Loaded[RulesTable]) -> Iterator[Fault]:
     document, table = loaded.document, loaded.table
     for index, clause in enumerate(table.clauses):
         path: KeyPath = ("clauses", index)
-        if clause.level is not None:
-            cause = "a shared clause has a level, but only operators have support tables"
-            yield document.fault((*path, "level"), cause, "remove it", at_key=True)
+        if clause.check not in SHARED:
+            cause = f"{clause.check!r} checks clauses of operators, and this one is shared"
+            yield document.fault((*path, "check"), cause, closest(clause.check, SHARED))
+        elif clause.id != clause.check:
+            cause = f"{clause.check!r} checks the clause of that id and no other"
+            yield document.fault((*path, "check"), cause, f"write `id: {clause.check}`, or leave the clause out")
+        if clause.when:
+            cause = "a shared clause has `when`, but only operators have enumerations"
+            yield document.fault((*path, "when"), cause, "remove it", at_key=True)
         yield from clause_faults(document, path, clause)
 
 

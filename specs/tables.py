@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import UsageError
-from dmlcts.specs.formula import Expression, parse
+from dmlcts.specs.formula import multiply_add, parse
+from dmlcts.specs.law import Law
 from dmlcts.specs.levels import FeatureLevel
-from dmlcts.specs.models import Clause, FactorsTable, Latitude, OperatorTable, RulesTable, Source
-
-
-@lru_cache(maxsize=256)
-def _parsed(
-    text: str, names: tuple[str, ...], enumerations: tuple[tuple[str, tuple[str, ...]], ...]
-) -> Expression:  # fmt: skip
-    return parse(text, names, dict(enumerations))
+from dmlcts.specs.models import CastRule, Clause, FactorsTable, Latitude, OperatorTable, RulesTable, Source
 
 
 @dataclass(frozen=True)
@@ -30,6 +24,8 @@ class Tables:
         latitudes: latitude by name.
         digests: SHA-256 of every table's bytes, by file name ("operators/clip.yaml").
         factors: what a case varies; ``None`` where no such table was loaded.
+        casts: the documented casts of FLOAT attributes, by target.
+        known_types: the element types that the table of data types lists.
     """
 
     operators: Mapping[str, OperatorTable]
@@ -37,6 +33,8 @@ class Tables:
     latitudes: Mapping[str, Latitude]
     digests: Mapping[str, str]
     factors: FactorsTable | None = None
+    casts: Mapping[str, CastRule] = field(default_factory=dict)
+    known_types: tuple[DataType, ...] = tuple(DataType)
 
     def operator(self, name: str) -> OperatorTable:
         """The table of an operator, by its full name or by the short one ("CLIP"), in any case.
@@ -90,7 +88,7 @@ class Tables:
     def data_types(self, clause: Clause, operator: OperatorTable) -> tuple[DataType, ...]:
         """The element types for which ``clause`` says something about ``operator``."""
         if clause.data_types == "unlisted":
-            return tuple(data_type for data_type in DataType if data_type not in operator.data_types)
+            return tuple(data_type for data_type in self.known_types if data_type not in operator.data_types)
         listed = operator.data_types
         if clause.level is not None:
             listed = next(table for table in operator.support if table.level == clause.level).data_types
@@ -120,7 +118,24 @@ class Tables:
             return types if supported else ()
         return tuple(data_type for data_type in types if data_type in supported)
 
-    def formula(self, operator: OperatorTable) -> Expression:
-        """The operator's formula, parsed."""
-        enumerations = tuple((item.name, item.enumerators) for item in operator.attributes if item.type == "ENUM")
-        return _parsed(operator.formula, ("x", *operator.float_attributes), enumerations)
+    @cached_property
+    def _laws(self) -> dict[str, Law]:
+        return {}
+
+    def law(self, operator: OperatorTable) -> Law:
+        """What the tables say of an operator, for the oracles."""
+        known = self._laws.get(operator.operator)
+        if known is None or known.table is not operator:
+            known = self._laws[operator.operator] = self._made(operator)
+        return known
+
+    def _made(self, operator: OperatorTable) -> Law:
+        enumerations = {item.name: item.enumerators for item in operator.attributes if item.type == "ENUM"}
+        formulas = [item.formula for item in operator.attributes if item.formula is not None]
+        return Law(
+            operator,
+            parse(operator.formula, ("x", *operator.float_attributes), enumerations),
+            multiply_add(formulas[0]) if formulas else None,
+            self.latitudes,
+            self.casts,
+        )

@@ -107,7 +107,7 @@ def _read(config: pytest.Config) -> Settings:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options, and open the backend early where one was named."""
-    config.addinivalue_line("markers", "checks(*clauses, data_types=()): the clauses that a test checks")
+    config.addinivalue_line("markers", "checks(*names, data_types=(), level=None): what a test checks")
     profile = config.getoption("--profile")
     draw_from_the_seed_alone()
     hypothesis.settings.register_profile(
@@ -175,7 +175,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         (table, data_type)
         for table, data_type in checked.subjects(settings.tables)
         if settings.selects_operator(table) and settings.selects_data_type(data_type)
-        and any(settings.selects_clause(clause) for clause in checked.clauses(table))
+        and any(settings.selects_clause(clause) for clause in checked.clauses(table, settings.tables))
     ]  # fmt: skip
     ids = [f"{table.short_name}-{data_type.name}" for table, data_type in chosen]
     metafunc.parametrize("subject", chosen, ids=ids, indirect=True)

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.formula import Call, Expression, Name, Number
+from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.functions.in_arrays import InArrays
 from dmlcts.specs.oracle.compiled import Certifier, NotCompiled
 from dmlcts.specs.oracle.vectorised import VectorOracle
 
@@ -27,17 +29,6 @@ Step = Callable[[Array], Array]
 
 PIECE = 1 << 16
 """Elements judged at once: input, output, scratch and mask together fit a second-level cache."""
-
-_UNARY: dict[str, Any] = {
-    "abs": np.abs,
-    "neg": np.negative,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "trunc": np.trunc,
-    "round_half_even": np.rint,
-}
-_BINARY: dict[str, Any] = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply}
-_WHOLE_ALREADY = ("floor", "ceil", "trunc", "round_half_even", "round_half_away")
 
 
 class Unsupported(Exception):  # noqa: N818  # a way to take, not a fault
@@ -60,10 +51,10 @@ class FastFormula:
     rounds to integers. Where NaN meets ``min`` or ``max`` the result is NaN, or with ``number`` the other operand.
 
     Args:
-        oracle: whose formula, attributes and strictness count.
+        oracle: whose formula, attributes and latitudes count.
         size: the most elements of a piece.
         number: ``min`` and ``max`` prefer a number to NaN.
-        flushed: subnormal inputs, bounds and results are zero; for FLOAT32 without ``strict``.
+        flushed: subnormal inputs, bounds and results are zero; for FLOAT32, where the latitude acts.
 
     Raises:
         Unsupported: use :meth:`VectorOracle.expected`.
@@ -74,20 +65,20 @@ class FastFormula:
         if oracle.scale_bias is not None:
             raise Unsupported("ScaleBias")
         self._data_type = oracle.data_type
-        self._strict = oracle.strict
+        self._ordered = oracle.signed_zeros and oracle.data_type.is_floating
         self._number = number
         self._narrow = self._data_type is DataType.FLOAT16
         self._work = np.dtype(np.float32) if self._narrow else self._data_type.numpy
         self._size = size
-        # The casts that --strict leaves are acceptable without it, too.
-        primary = VectorOracle(oracle.table, oracle.expression, oracle.operator, strict=True, casts=oracle.casts)
+        _ = oracle.attributes  # raises where a clause leaves the cast open
+        # Without any latitude the casts are acceptable under every law.
         self._attributes = {
-            name: np.asarray(values[0]).astype(self._work)[()] for name, values in primary.attributes.items()
+            name: np.asarray(values[0]).astype(self._work)[()] for name, values in oracle.plain.attributes.items()
         }
         self._tiny: np.floating[Any] | None = None
         if flushed:
-            if self._data_type is not DataType.FLOAT32 or self._strict:
-                raise Unsupported("nothing but FLOAT32 may be flushed, and not with strict")
+            if not oracle.rounding.flushes:
+                raise Unsupported("nothing but FLOAT32 may be flushed, and only where a clause says so")
             self._tiny = self._work.type(np.finfo(np.float32).smallest_normal)
             self._attributes = {
                 name: value * 0 if abs(value) < self._tiny else value for name, value in self._attributes.items()
@@ -139,21 +130,21 @@ class FastFormula:
         target = self._scratch()
         if function in ("min", "max"):
             return self._extremum(function == "min", operands[0], operands[1], target)
-        if function in _BINARY:
-            if self._narrow:
-                raise Unsupported("FLOAT16 arithmetic rounds")
-            ufunc = _BINARY[function]
-            left, right = operands
-            return lambda x: ufunc(left(x), right(x), out=target[: x.size])
-        (operand,) = operands
-        if not self._data_type.is_floating and function in _WHOLE_ALREADY:
-            return operand
+        meaning = FUNCTIONS[function].arrays if function in FUNCTIONS else InArrays()
+        if meaning.kept and not self._data_type.is_floating:
+            return operands[0]
         if function == "round_half_away":
-            return self._half_away(operand, target)
-        if function not in _UNARY:
+            return self._half_away(operands[0], target)
+        ufunc = meaning.ufunc
+        if ufunc is None:
             raise Unsupported(function)
-        apply = _UNARY[function]
-        return lambda x: apply(operand(x), out=target[: x.size])
+        if len(operands) == 1:
+            (operand,) = operands
+            return lambda x: ufunc(operand(x), out=target[: x.size])
+        if self._narrow:
+            raise Unsupported("FLOAT16 arithmetic rounds")
+        left, right = operands
+        return lambda x: ufunc(left(x), right(x), out=target[: x.size])
 
     def _half_away(self, operand: Step, target: Array) -> Step:
         """trunc(x + copysign(1/2, x)) in FLOAT64, where the sum of narrower types is exact or too large to matter."""
@@ -177,7 +168,7 @@ class FastFormula:
         self.selects = True
         propagating, ignoring = (np.minimum, np.fmin) if smaller else (np.maximum, np.fmax)
         ufunc = ignoring if self._number and self._data_type.is_floating else propagating
-        ordered = self._strict and self._data_type.is_floating
+        ordered = self._ordered
 
         def chosen(x: Array) -> Array:
             a, b, result = left(x), right(x), target[: x.size]
@@ -250,7 +241,8 @@ class BlockJudge:
     def _number(self) -> FastFormula | None:
         """What ``min`` and ``max`` give that prefer numbers to NaN."""
         useful = self._fast is not None and self._fast.selects and self._data_type.is_floating
-        return FastFormula(self.oracle, PIECE, number=True) if useful and not self.oracle.strict else None
+        lenient = self.oracle.rounding.ignores_nan and not self.oracle.signed_zeros
+        return FastFormula(self.oracle, PIECE, number=True) if useful and lenient else None
 
     @property
     def compiled(self) -> bool:
@@ -260,7 +252,7 @@ class BlockJudge:
     @cached_property
     def _flushed(self) -> FastFormula | None:
         """What flushing every subnormal gives."""
-        useful = self._fast is not None and self._data_type is DataType.FLOAT32 and not self.oracle.strict
+        useful = self._fast is not None and self.oracle.rounding.flushes and not self.oracle.signed_zeros
         return FastFormula(self.oracle, PIECE, flushed=True) if useful else None
 
     def certifies(self, first: int, x: Array, output: Array, poison: int) -> bool:
@@ -323,9 +315,9 @@ class BlockJudge:
         """Judge a piece in which some elements (``mask``, which is overwritten) differ in their bits."""
         count = x.size
         if self._data_type.is_floating:
-            mask &= ~(np.isnan(output) & np.isnan(expected))
+            mask &= ~(np.isnan(output) & np.isnan(expected)) if self.oracle.any_payload else True
         exact = count - int(np.count_nonzero(mask))
-        if self._data_type.is_floating and not self.oracle.strict:
+        if self._data_type.is_floating and not self.oracle.signed_zeros:
             mask &= output != expected
         equal = count - exact - int(np.count_nonzero(mask))
         if mask.any() and self._number is not None:

@@ -55,11 +55,13 @@ class Certifier:
         if oracle.scale_bias is not None:
             raise NotCompiled("ScaleBias")
         data_type = oracle.data_type
-        names = tuple(oracle.table.float_attributes)
+        if not oracle.any_payload:
+            raise NotCompiled("payloads of NaN count")
+        names = tuple(oracle.law.table.float_attributes)
         self._compare = _compiled(oracle.expression, names, data_type)
         self._lane = _lane(data_type)
-        strict = VectorOracle(oracle.table, oracle.expression, oracle.operator, strict=True, casts=oracle.casts)
-        bounds = [strict.attributes[name][0].reshape(1).view(self._lane) for name in names]
+        _ = oracle.attributes  # raises where a clause leaves the cast open
+        bounds = [oracle.plain.attributes[name][0].reshape(1).view(self._lane) for name in names]
         self._bounds = np.concatenate(bounds) if bounds else np.zeros(1, self._lane)
 
     def outputs(self, x: Array, output: Array, poison: int | None) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -22,13 +22,14 @@ from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Expression, Name, Number, choose
-from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.law import Law
 from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.oracle.exact_floating_scale_bias import FloatingScaleBias
 from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
 from dmlcts.specs.oracle.integer_range import IntegerRange
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
-from dmlcts.specs.oracle.real_number import INTEGRAL, Datum, infinity
+from dmlcts.specs.oracle.real_number import Datum, half_even, infinity
 from dmlcts.specs.oracle.value_sets import NAN, Arithmetic, Values
 
 
@@ -40,9 +41,9 @@ def _float_attribute(operator: OperatorDesc, name: str) -> int:
     return int(value.view(np.uint32))
 
 
-def _scale_bias(table: OperatorTable, operator: OperatorDesc) -> tuple[int, int] | None:
+def _scale_bias(law: Law, operator: OperatorDesc) -> tuple[int, int] | None:
     """The FLOAT32 patterns of scale and bias, or ``None`` where the operator is given none."""
-    for attribute in table.attributes:
+    for attribute in law.table.attributes:
         if attribute.type == "DML_SCALE_BIAS":
             value = operator.attributes.get(attribute.name)
             if isinstance(value, ScaleBias):
@@ -50,17 +51,22 @@ def _scale_bias(table: OperatorTable, operator: OperatorDesc) -> tuple[int, int]
     return None
 
 
-def _chosen(table: OperatorTable, expression: Expression, operator: OperatorDesc) -> Expression:
+def _chosen(law: Law, operator: OperatorDesc) -> Expression:
     """The branch of the formula that the enumerators of the description select."""
     enumerators: dict[str, str] = {}
-    for attribute in table.attributes:
+    for attribute in law.table.attributes:
         if attribute.type == "ENUM":
             value = operator.attributes.get(attribute.name)
             if not isinstance(value, str) or value not in attribute.enumerators:
                 known = ", ".join(attribute.enumerators)
                 raise UsageError(f"{attribute.name} is {value!r}", f"choose one of {known}")
             enumerators[attribute.name] = value
-    return choose(expression, enumerators)
+    return choose(law.expression, enumerators)
+
+
+def _documented(law: Law, name: str) -> bool:
+    attribute = law.table.attribute(name)
+    return attribute is not None and attribute.cast == "documented"
 
 
 def _undefined(expression: Expression) -> FormulaError:
@@ -74,48 +80,40 @@ def _exact_number(value: float) -> Datum:
 
 
 class _FloatingOracle:
-    """Rules 1 to 6 and "with ``--strict``" for floating-point tensors."""
+    """Rules 1 to 6 for floating-point tensors."""
 
-    def __init__(
-        self,
-        table: OperatorTable,
-        formula: Expression,
-        operator: OperatorDesc,
-        form: Format,
-        strict: bool,
-    ) -> None:
-        self.strict = strict
+    def __init__(self, law: Law, formula: Expression, operator: OperatorDesc, form: Format, strict: bool) -> None:
+        self.law = law
         self.formula = formula
-        self.arithmetic = Arithmetic(form, strict)
+        self.data_type = operator.input.data_type
+        self.latitudes = law.latitudes(self.data_type, strict=strict)
+        self.arithmetic = Arithmetic(form, self.latitudes)
         self.attributes = {
-            name: self._attribute(_float_attribute(operator, name), self._documented(table, name))
-            for name in table.float_attributes
+            name: self._attribute(_float_attribute(operator, name), _documented(law, name))
+            for name in law.table.float_attributes
         }
         self.attribute_values: Values = frozenset().union(*self.attributes.values())
-        pair = _scale_bias(table, operator)
-        self.scale_bias = None if pair is None else FloatingScaleBias(self.arithmetic, *pair)
-
-    @staticmethod
-    def _documented(table: OperatorTable, name: str) -> bool:
-        attribute = table.attribute(name)
-        return attribute is not None and attribute.cast == "documented"
+        pair = _scale_bias(law, operator)
+        self.scale_bias = None
+        if pair is not None and law.scale_bias is not None:
+            self.scale_bias = FloatingScaleBias(self.arithmetic, law.scale_bias, *pair)
 
     def _attribute(self, bits: int, documented: bool) -> Values:
         """Rule 3: the value set of a FLOAT attribute, given as its FLOAT32 pattern."""
         arithmetic, form = self.arithmetic, self.arithmetic.form
         datum = BINARY32.decode(bits)
         if datum is None:
-            return NAN if self.strict else NAN | arithmetic.zeros
-        if form is not BINARY16:
-            return arithmetic.closed({form.convert(bits, BINARY32)})
-        nearest = form.round(datum)
-        if datum.infinite or self.strict:
+            return NAN | arithmetic.closed({0}) if "nan-bound-zero" in self.latitudes else NAN
+        rule = self.law.cast_to(self.data_type)
+        cast = form.toward_zero if rule is not None and rule.rounding == "toward zero" else form.round
+        nearest = cast(datum)
+        if form is not BINARY16 or datum.infinite:
             return arithmetic.closed({nearest})
+        either = not documented and "inexact-threshold" in self.latitudes
         if abs(datum.fraction) >= 65520:
-            return arithmetic.closed({nearest, form.toward_zero(datum)})
-        if documented:
-            return arithmetic.closed({nearest})
-        return arithmetic.closed(form.neighbours(datum))
+            opened = either or "float16-overflow" in self.latitudes
+            return arithmetic.closed({form.round(datum), form.toward_zero(datum)} if opened else {nearest})
+        return arithmetic.closed(form.neighbours(datum) if either else {nearest})
 
     def _evaluate(self, expression: Expression, x: Values) -> Values:
         """Rule 5: the formula over value sets."""
@@ -126,9 +124,12 @@ class _FloatingOracle:
                 return self.attributes[name]
             case Number(value):
                 return self.arithmetic.closed({self.arithmetic.form.round(_exact_number(value))})
-            case Call(function, arguments):
+            case Call(function, arguments) if function in FUNCTIONS:
+                meaning = FUNCTIONS[function].exact.floating
+                if meaning is None:
+                    raise _undefined(expression)
                 operands = [self._evaluate(argument, x) for argument in arguments]
-                return self.arithmetic.apply(self.arithmetic.functions[function], *operands)
+                return self.arithmetic.apply(lambda *members: meaning(self.arithmetic, *members), *operands)
         raise _undefined(expression)
 
     def acceptable(self, bits: int) -> Acceptable:
@@ -137,53 +138,67 @@ class _FloatingOracle:
         if self.scale_bias is not None:
             x = self.scale_bias.applied(x)
         outcomes = self._evaluate(self.formula, x)
-        if None in x and not self.strict:  # rule 6
+        if None in x and "nan-input" in self.latitudes:  # rule 6
             outcomes |= self.attribute_values | NAN
         patterns = frozenset(member for member in outcomes if member is not None)
-        return Acceptable(patterns, any_nan=None in outcomes)
+        payload = None
+        if self.arithmetic.member(bits) is None and not self.latitudes & {"nan", "nan-payload"}:
+            payload = bits
+        return Acceptable(patterns, any_nan=None in outcomes, payload=payload)
 
 
 class _IntegerOracle:
     """The rules of "Integer tensors" for every integer type."""
 
     def __init__(
-        self,
-        table: OperatorTable,
-        formula: Expression,
-        operator: OperatorDesc,
-        data_type: DataType,
-        strict: bool,
+        self, law: Law, formula: Expression, operator: OperatorDesc, data_type: DataType, strict: bool
     ) -> None:
-        self.strict = strict
+        self.law = law
         self.formula = formula
         self.data_type = data_type
+        self.latitudes = law.latitudes(data_type, strict=strict)
         self.integers = IntegerRange.of(data_type)
         self.attributes: dict[str, frozenset[int]] = {}
-        for attribute in table.attributes:
+        for attribute in law.table.attributes:
             if attribute.type == "FLOAT":
                 bits = _float_attribute(operator, attribute.name)
                 values = self._attribute(attribute.name, bits, attribute.cast == "documented")
                 self.attributes[attribute.name] = values
-        pair = _scale_bias(table, operator)
-        self.scale_bias = None if pair is None else IntegerScaleBias(self.integers, *pair)
+        pair = _scale_bias(law, operator)
+        self.scale_bias = None
+        if pair is not None and law.scale_bias is not None:
+            lenient = "integer-scale-bias" in self.latitudes
+            self.scale_bias = IntegerScaleBias(self.integers, law.scale_bias, *pair, lenient=lenient)
 
     def _attribute(self, name: str, bits: int, documented: bool) -> frozenset[int]:
-        """A FLOAT attribute, truncated toward zero; both neighbours where the cast is undocumented."""
+        """A FLOAT attribute, cast as documented; both neighbours where the cast is undocumented."""
         datum = BINARY32.decode(bits)
         if datum is None:
-            raise Unconstrained(f"{name} is NaN, and the type is {self.data_type.name}")
+            if "integer-cast-range" in self.latitudes:
+                raise Unconstrained(f"{name} is NaN, and the type is {self.data_type.name}")
+            return frozenset({self.integers.saturated(0)})  # as Direct3D's ftoi
         if datum.infinite:
-            raise Unconstrained(f"{name} is {datum.value}, and the type is {self.data_type.name}")
-        truncated = math.trunc(datum.fraction)
-        if truncated not in self.integers:
-            raise Unconstrained(f"{name} = {float(datum.value):.9g} lies outside {self.data_type.name}")
-        if documented or self.strict:
-            return frozenset({truncated})
+            return self._beyond(datum.value, f"{name} is {datum.value}, and the type is {self.data_type.name}")
+        cast = self._whole(datum.fraction)
+        if cast not in self.integers:
+            return self._beyond(cast, f"{name} = {float(datum.value):.9g} lies outside {self.data_type.name}")
+        if documented or "inexact-threshold" not in self.latitudes:
+            return frozenset({cast})
         neighbours = {math.floor(datum.fraction), math.ceil(datum.fraction)}
         return frozenset(value for value in neighbours if value in self.integers)
 
+    def _whole(self, value: Fraction) -> int:
+        rule = self.law.cast_to(self.data_type)
+        return half_even(value) if rule is not None and rule.rounding != "toward zero" else math.trunc(value)
+
+    def _beyond(self, value: int | Fraction | float, cause: str) -> frozenset[int]:
+        """A number outside the type: open where a clause says so, else the nearest limit, as Direct3D's ftoi."""
+        if "integer-cast-range" in self.latitudes:
+            raise Unconstrained(cause)
+        return frozenset({self.integers.lowest if value < 0 else self.integers.highest})
+
     def _evaluate(self, expression: Expression, x: Any) -> frozenset[Any]:
-        """The formula over exact integers (``x`` may be an infinity too), for every combination of attribute values."""
+        """The formula over integers (``x`` may lie outside the type), for every combination of attribute values."""
         match expression:
             case Name("x"):
                 return frozenset({x})
@@ -194,10 +209,12 @@ class _IntegerOracle:
                 if datum.infinite or datum.fraction.denominator != 1:
                     raise Unconstrained(f"the formula's {value!r} is no {self.data_type.name}")
                 return frozenset({datum.fraction.numerator})
-            case Call(function, arguments):
+            case Call(function, arguments) if function in FUNCTIONS:
+                meaning = FUNCTIONS[function].exact.integers
+                if meaning is None:
+                    raise _undefined(expression)
                 operands = [self._evaluate(argument, x) for argument in arguments]
-                apply = _INTEGER_FUNCTIONS[function]
-                return frozenset(apply(*combination) for combination in itertools.product(*operands))
+                return frozenset(meaning(self.integers, *combination) for combination in itertools.product(*operands))
         raise _undefined(expression)
 
     def acceptable(self, bits: int) -> Acceptable:
@@ -216,56 +233,39 @@ class _IntegerOracle:
 
 
 def _selects(expression: Expression) -> bool:
-    """Whether the formula is made of min and max alone, so that it gives one of its operands."""
+    """Whether the formula gives one of its operands, so that it may be taken in a wider type."""
     match expression:
         case Call(function, arguments):
-            return function in ("min", "max") and all(_selects(argument) for argument in arguments)
+            return function in FUNCTIONS and FUNCTIONS[function].selects and all(map(_selects, arguments))
     return True
 
 
-def _unchanged(value: int) -> int:
-    """What an integer rounds to, in any mode."""
-    return value
-
-
-_INTEGER_FUNCTIONS: Mapping[str, Callable[..., int]] = {
-    "min": min,
-    "max": max,
-    "abs": abs,
-    "neg": lambda a: -a,
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    **dict.fromkeys(INTEGRAL, _unchanged),
-}
-
-_FORMATS = {DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64}
+_FORMATS: Mapping[DataType, Format] = {
+    DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
+}  # fmt: skip
 
 
 class ExactOracle:
     """An operator's exact oracle: what does not depend on the element is worked out once, here.
 
     Args:
-        table: the operator's table.
-        expression: its parsed formula (``Tables.formula``).
+        law: what the tables say of the operator (``Tables.law``).
         operator: the description; the input tensor's data type decides between the rules.
-        strict: whether ``--strict`` narrows every latitude to IEEE 754 behaviour.
+        strict: whether ``--strict`` leaves only the latitudes that it keeps.
 
     Raises:
-        Unconstrained: a FLOAT attribute is NaN, infinite or outside the integer type.
+        Unconstrained: a FLOAT attribute is NaN, infinite or outside the integer type, and a clause leaves that open.
         UsageError: the description lacks an attribute.
     """
 
-    def __init__(
-        self, table: OperatorTable, expression: Expression, operator: OperatorDesc, strict: bool = False
-    ) -> None:
+    def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
         self.data_type = operator.input.data_type
-        formula = _chosen(table, expression, operator)
+        formula = _chosen(law, operator)
         self._oracle: _FloatingOracle | _IntegerOracle
         if self.data_type in _FORMATS:
-            self._oracle = _FloatingOracle(table, formula, operator, _FORMATS[self.data_type], strict)
+            self._oracle = _FloatingOracle(law, formula, operator, _FORMATS[self.data_type], strict)
         else:
-            self._oracle = _IntegerOracle(table, formula, operator, self.data_type, strict)
+            self._oracle = _IntegerOracle(law, formula, operator, self.data_type, strict)
 
     def acceptable(self, bits: int) -> Acceptable:
         """The acceptable outcomes for the input element with the pattern ``bits``.
@@ -276,20 +276,17 @@ class ExactOracle:
         return self._oracle.acceptable(bits)
 
 
-def acceptable(
-    table: OperatorTable, expression: Expression, operator: OperatorDesc, bits: int, *, strict: bool = False
-) -> Acceptable:
+def acceptable(law: Law, operator: OperatorDesc, bits: int, *, strict: bool = False) -> Acceptable:
     """The acceptable outcomes for one input element; :class:`ExactOracle` in one call.
 
     Args:
-        table: the operator's table.
-        expression: its parsed formula (``Tables.formula``).
+        law: what the tables say of the operator (``Tables.law``).
         operator: the description.
         bits: the input element's pattern in the input tensor's data type.
-        strict: whether ``--strict`` narrows every latitude to IEEE 754 behaviour.
+        strict: whether ``--strict`` leaves only the latitudes that it keeps.
 
     Raises:
         Unconstrained: no acceptance follows from the pages.
         UsageError: the description lacks an attribute.
     """
-    return ExactOracle(table, expression, operator, strict).acceptable(bits)
+    return ExactOracle(law, operator, strict).acceptable(bits)

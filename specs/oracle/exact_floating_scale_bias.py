@@ -1,10 +1,11 @@
-"""ScaleBias on one floating-point element, exactly: rule 4 of ``specs/README.md``, and its strict form."""
+"""ScaleBias on one floating-point element, exactly: rule 4 of ``specs/README.md``, path by path."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from dmlcts.specs.formula import MultiplyAdd
 from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.oracle.real_number import product_plus
 from dmlcts.specs.oracle.value_sets import NAN, Arithmetic, Member, Values
@@ -12,111 +13,119 @@ from dmlcts.specs.oracle.value_sets import NAN, Arithmetic, Member, Values
 
 @dataclass(frozen=True)
 class _Path:
-    """One way to compute x * scale + bias.
+    """One way to compute a product plus a third.
 
     Attributes:
         arithmetic: the format that it is computed in.
-        scale: value set of scale in that format.
-        bias: value set of bias in that format.
+        operation: which two of x, scale and bias are multiplied, and which is added.
+        constants: the value sets of scale and bias in that format.
         fused: whether the product and the sum are rounded once, together.
     """
 
     arithmetic: Arithmetic
-    scale: Values
-    bias: Values
+    operation: MultiplyAdd
+    constants: Mapping[str, Values]
     fused: bool
 
     def result(self, x: Values, source: Format) -> Values:
-        """The value set of x * scale + bias in the path's format; ``x`` is of the format ``source``."""
+        """The value set of the operation in the path's format; ``x`` is of the format ``source``."""
         arithmetic = self.arithmetic
-        operand = arithmetic.converted(x, source)
+        operands = {**self.constants, "x": arithmetic.converted(x, source)}
+        a, b = (operands[name] for name in self.operation.factors)
+        addend = operands[self.operation.addend]
         if self.fused:
-            return arithmetic.apply(arithmetic.fused_multiply_add, operand, self.scale, self.bias)
-        product = arithmetic.apply(arithmetic.multiply, operand, self.scale)
-        return arithmetic.apply(arithmetic.add, product, self.bias)
+            return arithmetic.apply(arithmetic.fused_multiply_add, a, b, addend)
+        return arithmetic.apply(arithmetic.add, arithmetic.apply(arithmetic.multiply, a, b), addend)
 
 
 class FloatingScaleBias:
-    """``x * scale + bias`` on a floating-point type, by every path that rule 4 permits.
+    """The table's formula of x, scale and bias on a floating-point type, by every path that the latitudes permit.
 
     Args:
-        tensor: the arithmetic of the tensor's type, which says whether the rules are strict.
+        tensor: the arithmetic of the tensor's type, with the latitudes that act.
+        operation: what the table says of x, scale and bias.
         scale: the FLOAT32 pattern of scale.
         bias: the FLOAT32 pattern of bias.
     """
 
-    def __init__(self, tensor: Arithmetic, scale: int, bias: int) -> None:
+    def __init__(self, tensor: Arithmetic, operation: MultiplyAdd, scale: int, bias: int) -> None:
         self.tensor = tensor
+        self.operation = operation
         self.factors: tuple[Member, ...] = tuple(
             None if BINARY32.decode(bits) is None else bits for bits in (scale, bias)
         )
-        self.paths = tuple(self._strict_paths() if tensor.strict else self._paths())
+        latitudes = tensor.latitudes
+        self.contracts = "contraction" in latitudes
+        self.through_others = tensor.form is BINARY16 and "float16-intermediate" in latitudes
+        self.toward_zero = tensor.form is BINARY16 and "float16-conversion" in latitudes
+        self.paths = tuple(self._paths())
 
     def applied(self, x: Values) -> Values:
         """The value set of every g for the members of ``x``."""
         results: set[Member] = set()
         for path in self.paths:
             results |= self._stored(path.result(x, self.tensor.form), path.arithmetic.form)
-        if self.tensor.form is BINARY16 and not self.tensor.strict:
+        if self.through_others:
             results |= self._correctly_rounded(x)
         return frozenset(results)  # closed, for each path's are
 
-    def _strict_paths(self) -> Iterable[_Path]:
-        """FLOAT64 in itself; the others in FLOAT32, scale and bias as they are; always separate."""
-        form = BINARY64 if self.tensor.form is BINARY64 else BINARY32
-        yield self._path(Arithmetic(form, strict=True), self.factors, BINARY32, fused=False)
+    def _formats(self) -> Iterable[Format]:
+        """FLOAT32 for FLOAT16 and FLOAT32, FLOAT64 for itself; the others where a latitude permits them."""
+        narrow = self.tensor.form
+        if self.through_others:
+            yield BINARY16
+        if narrow is not BINARY64:
+            yield BINARY32
+        if narrow is BINARY64 or self.through_others or (narrow is BINARY32 and self.contracts):
+            yield BINARY64
 
     def _paths(self) -> Iterable[_Path]:
-        """In the tensor's format and in every wider one."""
-        narrow = self.tensor.form
-        for form in (BINARY16, BINARY32, BINARY64):
-            if form.precision < narrow.precision:
-                continue
-            exact_product = form is BINARY64 and narrow is not BINARY64  # separate is then the same as fused
+        for form in self._formats():
+            exact_product = form is BINARY64 and self.tensor.form is not BINARY64  # separate is then the same as fused
             for factors, source in self._factors_for(form):
-                for fused in (True,) if exact_product else (False, True):
-                    yield self._path(Arithmetic(form, strict=False), factors, source, fused)
+                for fused in (False, True):
+                    if not fused or (self.contracts and not exact_product):
+                        yield self._path(form, factors, source, fused)
 
     def _factors_for(self, form: Format) -> list[tuple[tuple[Member, ...], Format]]:
         """The pairs of scale and bias that enter the arithmetic of ``form``, each with its format."""
         found = [] if form is BINARY16 else [(self.factors, BINARY32)]
-        if self.tensor.form is BINARY16:
+        if self.through_others:
             found += [(pair, BINARY16) for pair in self._narrowed_factors()]
         return found
 
     def _narrowed_factors(self) -> list[tuple[Member, ...]]:
-        """Scale and bias as FLOAT16: both c = rn16, and both c = rz16 where that is another pair."""
+        """Scale and bias as FLOAT16: both to nearest, and both toward zero where that may be and is another pair."""
         data = [None if member is None else BINARY32.decode(member) for member in self.factors]
-        pairs = [
-            tuple(None if datum is None else narrow(datum) for datum in data)
-            for narrow in (BINARY16.round, BINARY16.toward_zero)
-        ]
+        conversions = (BINARY16.round, BINARY16.toward_zero) if self.toward_zero else (BINARY16.round,)
+        pairs = [tuple(None if datum is None else narrow(datum) for datum in data) for narrow in conversions]
         return list(dict.fromkeys(pairs))
 
-    @staticmethod
-    def _path(arithmetic: Arithmetic, factors: tuple[Member, ...], form: Format, fused: bool) -> _Path:
-        scale, bias = (arithmetic.converted(frozenset({factor}), form) for factor in factors)
-        return _Path(arithmetic, scale, bias, fused)
+    def _path(self, form: Format, factors: tuple[Member, ...], source: Format, fused: bool) -> _Path:
+        arithmetic = Arithmetic(form, self.tensor.latitudes)
+        scale, bias = (arithmetic.converted(frozenset({factor}), source) for factor in factors)
+        return _Path(arithmetic, self.operation, {"scale": scale, "bias": bias}, fused)
 
     def _stored(self, g: Values, source: Format) -> Values:
         """A path's value set in the tensor's type: n16 where it is FLOAT16 and narrower than the path's format."""
         if source is self.tensor.form:
             return g
         nearest = self.tensor.converted(g, source)
-        if self.tensor.form is not BINARY16 or self.tensor.strict:
+        if not self.toward_zero:
             return nearest
         data = (None if member is None else source.decode(member) for member in g)
         return nearest | self.tensor.closed(None if datum is None else BINARY16.toward_zero(datum) for datum in data)
 
     def _correctly_rounded(self, x: Values) -> Values:
-        """rn16(x * scale + bias): scale and bias as they are, one rounding from the exact number."""
-        scale, bias = (None if factor is None else BINARY32.decode(factor) for factor in self.factors)
+        """Scale and bias as they are, one rounding from the exact number."""
+        data = {
+            name: None if factor is None else BINARY32.decode(factor)
+            for name, factor in zip(("scale", "bias"), self.factors, strict=True)
+        }
         results: set[Member] = set()
         for member in x:
-            operand = None if member is None else self.tensor.form.decode(member)
-            if operand is None or scale is None or bias is None:
-                results |= NAN
-                continue
-            exact = product_plus(operand, scale, bias)
+            data["x"] = None if member is None else self.tensor.form.decode(member)
+            a, b, addend = (data[name] for name in (*self.operation.factors, self.operation.addend))
+            exact = None if a is None or b is None or addend is None else product_plus(a, b, addend)
             results |= NAN if exact is None else self.tensor.rounded(exact)
         return self.tensor.closed(results)

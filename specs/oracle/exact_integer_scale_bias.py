@@ -6,12 +6,15 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
+from dmlcts.specs.formula import MultiplyAdd
 from dmlcts.specs.oracle.binary_format import BINARY32, BINARY64, Format
 from dmlcts.specs.oracle.integer_range import IntegerRange
 from dmlcts.specs.oracle.real_number import Datum
 
 Real = Fraction | float
 """A real number, or one of the two infinities, which are the only floats here."""
+
+_USUAL = MultiplyAdd(("x", "scale"), "bias")
 
 NARROW_WIDTHS = (8, 16)
 """Types of these widths may be stored through a 32-bit type."""
@@ -38,10 +41,14 @@ def _converted(form: Format, x: int) -> set[Fraction]:
 
 
 class IntegerScaleBias:
-    """``x * scale + bias`` on an integer type.
+    """The table's formula of x, scale and bias on an integer type.
+
+    Without the latitude ``integer-scale-bias`` it is the exact number, truncated toward zero, modulo 2^bits.
 
     Args:
         integers: the range of the type.
+        operation: what the table says of x, scale and bias.
+        lenient: whether the latitude acts.
         scale: the FLOAT32 pattern of scale.
         bias: the FLOAT32 pattern of bias.
 
@@ -49,36 +56,51 @@ class IntegerScaleBias:
         finite: whether scale and bias are; where they are not, nothing follows from the pages.
     """
 
-    def __init__(self, integers: IntegerRange, scale: int, bias: int) -> None:
+    def __init__(self, integers: IntegerRange, operation: MultiplyAdd, scale: int, bias: int, *, lenient: bool) -> None:
         self.integers = integers
+        self.operation = operation
+        self.lenient = lenient
         factors = [BINARY32.decode(bits) for bits in (scale, bias)]
         finite = [factor.fraction for factor in factors if factor is not None and not factor.infinite]
         self.finite = len(finite) == len(factors)
         self.scale, self.bias = finite if self.finite else (Fraction(1), Fraction(0))
-        self.identity = self.scale == 1 and self.bias == 0
+        self.identity = operation == _USUAL and self.scale == 1 and self.bias == 0
 
     def applied(self, x: int) -> frozenset[int]:
         """Every integer of the type that may replace ``x``; scale and bias are finite."""
         if self.identity:
             return frozenset({x})
+        if not self.lenient:
+            return frozenset({self.integers.wrapped(math.trunc(self._exact(Fraction(x))))})
         found = set(self._in_integers(x))
         for real in self._reals(x):
             found.update(self._stored(real))
         return frozenset(found)
 
+    def _operands(self, x: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+        """The two factors and the addend."""
+        operands = {"x": x, "scale": self.scale, "bias": self.bias}
+        a, b = self.operation.factors
+        return operands[a], operands[b], operands[self.operation.addend]
+
+    def _exact(self, x: Fraction) -> Fraction:
+        a, b, addend = self._operands(x)
+        return a * b + addend
+
     def _reals(self, x: int) -> set[Real]:
-        """The exact x * scale + bias, and those of FLOAT32 and FLOAT64, separate and fused."""
-        reals: set[Real] = {x * self.scale + self.bias}
+        """The exact number, and those of FLOAT32 and FLOAT64, separate and fused."""
+        reals: set[Real] = {self._exact(Fraction(x))}
         for form in (BINARY32, BINARY64):
             for operand in _converted(form, x):
-                product = _nearest(form, operand * self.scale)
-                reals.add(_nearest(form, product + self.bias) if isinstance(product, Fraction) else product)
-                reals.add(_nearest(form, operand * self.scale + self.bias))
+                a, b, addend = self._operands(operand)
+                product = _nearest(form, a * b)
+                reals.add(_nearest(form, product + addend) if isinstance(product, Fraction) else product)
+                reals.add(_nearest(form, a * b + addend))
         return reals
 
     def beyond(self, x: int) -> Iterable[tuple[int | float, frozenset[int]]]:
         """Every result outside the type, an integer or an infinity, with the integers of the type it is stored as."""
-        if self.identity:
+        if self.identity or not self.lenient:
             return
         for real in self._reals(x):
             if not isinstance(real, Fraction):
@@ -108,5 +130,6 @@ class IntegerScaleBias:
         """Each step in integers of the type: rounded the one way or the other, saturated or wrapped."""
         for rounded in (math.floor, math.ceil):
             for fitted in (self.integers.saturated, self.integers.wrapped):
-                product = fitted(rounded(x * self.scale))
-                yield fitted(rounded(product + self.bias))
+                a, b, addend = self._operands(Fraction(x))
+                product = fitted(rounded(a * b))
+                yield fitted(rounded(product + addend))

@@ -14,6 +14,13 @@ _INFINITY = {
 }
 
 
+def payload_bits(data_type: DataType) -> int:
+    """The bits of a NaN that are its payload: the significand without the quiet bit."""
+    infinite = _INFINITY[data_type]
+    quiet = (infinite & -infinite) >> 1
+    return quiet - 1
+
+
 class Unconstrained(DmlctsError):  # noqa: N818 - a finding, not a fault
     """No acceptance follows from the pages (``specs/README.md``, "Integer tensors").
 
@@ -34,11 +41,14 @@ class Acceptable:
         patterns: the acceptable bit patterns, none of which is a NaN.
         any_nan: whether every NaN pattern is acceptable too.
         any_value: whether every pattern is acceptable.
+        payload: a NaN pattern, where ``any_nan`` stands for NaNs of its payload alone; their sign and their quiet bit
+            are free, as IEEE 754 leaves both.
     """
 
     patterns: frozenset[int]
     any_nan: bool = False
     any_value: bool = False
+    payload: int | None = None
 
     def admits(self, bits: int, data_type: DataType) -> bool:
         """Whether an output element of ``data_type`` with the pattern ``bits`` is acceptable."""
@@ -46,5 +56,7 @@ class Acceptable:
             return True
         if not (self.any_nan and data_type.is_floating):
             return False
-        sign = 1 << (8 * data_type.itemsize - 1)
-        return bits & (sign - 1) > _INFINITY[data_type]
+        sign, infinite = 1 << (8 * data_type.itemsize - 1), _INFINITY[data_type]
+        if bits & (sign - 1) <= infinite:
+            return False
+        return self.payload is None or (bits ^ self.payload) & payload_bits(data_type) == 0

@@ -6,7 +6,7 @@ This is the exact oracle's ground: no floating-point arithmetic decides anything
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -30,6 +30,13 @@ class Datum(NamedTuple):
         """The value of a finite number."""
         assert isinstance(self.value, Fraction)  # noqa: S101 - the callers have excluded the infinities
         return self.value
+
+
+class Enclosure(NamedTuple):
+    """Bounds of a real number, which are equal where it is known exactly."""
+
+    low: Datum
+    high: Datum
 
 
 def infinity(negative: bool) -> Datum:
@@ -64,6 +71,38 @@ def product_plus(a: Datum, b: Datum, addend: Datum) -> Datum | None:
     return None if product is None else sum_of(product, addend)
 
 
+def divided(a: Datum, b: Datum) -> Datum | None:
+    """The exact quotient with the sign of IEEE 754, or ``None`` for 0 / 0 and infinity / infinity."""
+    negative = a.negative != b.negative
+    if a.infinite:
+        return None if b.infinite else infinity(negative)
+    if b.infinite:
+        return Datum(negative, Fraction(0))
+    if b.value == 0:
+        return None if a.value == 0 else infinity(negative)
+    return Datum(negative, a.fraction / b.fraction)
+
+
+def remainder_truncated(a: Datum, b: Datum) -> Datum | None:
+    """``a - b * trunc(a / b)`` exactly, with the sign of ``a``; ``None`` where there is none."""
+    if a.infinite or b.value == 0:
+        return None
+    if b.infinite:
+        return a
+    return Datum(a.negative, a.fraction - b.fraction * math.trunc(a.fraction / b.fraction))
+
+
+def remainder_floored(a: Datum, b: Datum) -> Datum | None:
+    """``a - b * floor(a / b)`` exactly, with the sign of ``b``; ``None`` where there is none."""
+    if a.infinite or b.value == 0:
+        return None
+    if b.infinite:
+        if a.value == 0:
+            return Datum(b.negative, a.value)
+        return a if a.negative == b.negative else b
+    return Datum(b.negative, a.fraction - b.fraction * math.floor(a.fraction / b.fraction))
+
+
 def negated(a: Datum) -> Datum:
     """The number with the other sign."""
     return Datum(not a.negative, -a.value)
@@ -77,22 +116,17 @@ def quotient_half_even(dividend: int, divisor: int) -> int:
     return below if 2 * rest < divisor else below + 1
 
 
-def _half_even(value: Fraction) -> int:
+floor: Callable[[Fraction], int] = math.floor
+ceil: Callable[[Fraction], int] = math.ceil
+trunc: Callable[[Fraction], int] = math.trunc
+
+
+def half_even(value: Fraction) -> int:
     """The nearest integer; of two equally near ones the even one."""
     return quotient_half_even(value.numerator, value.denominator)
 
 
-def _half_away(value: Fraction) -> int:
+def half_away(value: Fraction) -> int:
     """The nearest integer; of two equally near ones that farther from zero."""
     nearest = math.floor(abs(value) + Fraction(1, 2))
     return -nearest if value < 0 else nearest
-
-
-INTEGRAL: Mapping[str, Callable[[Fraction], int]] = {
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "trunc": math.trunc,
-    "round_half_even": _half_even,
-    "round_half_away": _half_away,
-}
-"""The functions of the formula language that round a real number to an integer (rule 5)."""

@@ -6,8 +6,19 @@ import itertools
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
+from dmlcts.specs.latitudes import Latitudes
 from dmlcts.specs.oracle.binary_format import BINARY32, Format
-from dmlcts.specs.oracle.real_number import INTEGRAL, Datum, negated, product_of, product_plus, sum_of
+from dmlcts.specs.oracle.real_number import (
+    Datum,
+    Enclosure,
+    divided,
+    negated,
+    product_of,
+    product_plus,
+    remainder_floored,
+    remainder_truncated,
+    sum_of,
+)
 
 Member = int | None
 """A member of a floating-point value set: a pattern that is no NaN, or ``None`` for "any NaN"."""
@@ -24,34 +35,33 @@ class Arithmetic:
 
     Args:
         form: the format of operands and results.
-        strict: whether ``--strict`` narrows the latitude: no closure, nothing flushed, and -0 less than +0.
+        latitudes: those that act: without ``zero-sign`` -0 is less than +0, without ``subnormals`` nothing is flushed,
+            without ``nan`` a NaN operand of min and max gives NaN.
 
     Attributes:
         flushing: whether subnormals may be flushed: FLOAT32's may, the other formats preserve them.
     """
 
-    def __init__(self, form: Format, strict: bool) -> None:
+    def __init__(self, form: Format, latitudes: Latitudes) -> None:
         self.form = form
-        self.strict = strict
-        self.flushing = form is BINARY32 and not strict
-        self.functions: dict[str, Callable[..., Iterable[Member]]] = {
-            "min": self.minimum,
-            "max": self.maximum,
-            "abs": self.absolute,
-            "neg": self.negate,
-            "add": self.add,
-            "subtract": self.subtract,
-            "multiply": self.multiply,
-        }
-        for name, function in INTEGRAL.items():
-            self.functions[name] = self._integral(function)
+        self.latitudes = latitudes
+        self.flushing = form is BINARY32 and "subnormals" in latitudes
+        self.either_zero = "zero-sign" in latitudes
 
     def closed(self, members: Iterable[Member]) -> Values:
         """The value set with its closure (rule 1): a zero brings the other, a subnormal FLOAT32 both."""
         values = frozenset(members)
-        if self.strict:
-            return values
-        return values | self.zeros if any(self._may_be_zero(member) for member in values) else values
+        found = set(values)
+        for member in values:
+            if self._may_be_zero(member):
+                found |= self.zeros_like(member)
+        return frozenset(found)
+
+    def zeros_like(self, member: Member) -> Values:
+        """The zeros that may take a member's place: both, or that of its sign."""
+        if self.either_zero or member is None:
+            return self.zeros
+        return frozenset({member & self.form.sign_bit})
 
     def _may_be_zero(self, member: Member) -> bool:
         """Whether the member is a zero, or a subnormal that may be flushed."""
@@ -69,7 +79,7 @@ class Arithmetic:
         nearest = frozenset({self.form.round(datum)})
         if not self.flushing or datum.infinite or not 0 < abs(datum.fraction) < self.form.smallest_normal:
             return nearest
-        return nearest | self.zeros
+        return nearest | self.zeros_like(self.form.sign_bit if datum.negative else 0)
 
     def member(self, bits: int) -> Member:
         """The member that a pattern is: itself, or any NaN (rule 2)."""
@@ -96,13 +106,13 @@ class Arithmetic:
         left = None if a is None else self.form.decode(a)
         right = None if b is None else self.form.decode(b)
         if left is None or right is None:
-            return {None, a, b}  # one of the two is None itself
+            return {None, a, b} if "nan" in self.latitudes else NAN  # one of the two is None itself
         if self.flushing and self._may_be_zero(a) and self._may_be_zero(b):
             return {a, b}  # a comparison that flushes its operands takes both for zeros, and returns either
         if left.value == right.value:
-            if not self.strict or left.negative == right.negative:
+            if self.either_zero or left.negative == right.negative:
                 return {a, b}  # the same pattern, or two zeros that compare equal
-            return {a} if left.negative is not larger else {b}  # strict: -0 is less than +0
+            return {a} if left.negative is not larger else {b}  # -0 is less than +0
         return {a} if (left.value > right.value) is larger else {b}
 
     def absolute(self, a: Member) -> Iterable[Member]:
@@ -113,16 +123,45 @@ class Arithmetic:
         """The sign bit changed (rule 5)."""
         return {None if a is None else a ^ self.form.sign_bit}
 
-    def _integral(self, function: Callable[[Fraction], int]) -> Callable[[Member], Iterable[Member]]:
+    def whole(self, function: Callable[[Fraction], int], a: Member) -> Iterable[Member]:
         """A function to integers: infinities kept, NaN to any NaN, zeros with the operand's sign (rule 5)."""
+        datum = None if a is None else self.form.decode(a)
+        if datum is None or datum.infinite:
+            return {a}
+        return {self.form.round(Datum(datum.negative, Fraction(function(datum.fraction))))}
 
-        def lifted(a: Member) -> Iterable[Member]:
-            datum = None if a is None else self.form.decode(a)
-            if datum is None or datum.infinite:
-                return {a}
-            return {self.form.round(Datum(datum.negative, Fraction(function(datum.fraction))))}
+    def compared(
+        self, compare: Callable[[object, object], bool], a: Member, b: Member, *, unordered: bool
+    ) -> Iterable[bool]:
+        """Whether two members compare so: ``unordered`` where one is a NaN, and either where the latitude lets it."""
+        left = None if a is None else self.form.decode(a)
+        right = None if b is None else self.form.decode(b)
+        if left is None or right is None:
+            return {True, False} if "nan-comparison" in self.latitudes else {unordered}
+        return {compare(left.value, right.value)}
 
-        return lifted
+    def is_infinite(self, a: Member) -> bool:
+        """Whether the member is an infinity."""
+        datum = None if a is None else self.form.decode(a)
+        return datum is not None and datum.infinite
+
+    def enclosed(self, real: Callable[..., Enclosure | None], *operands: Member) -> Iterable[Member]:
+        """A real function rounded once: each pattern that a number within its bounds rounds to."""
+        data = [None if operand is None else self.form.decode(operand) for operand in operands]
+        bounds = None if any(datum is None for datum in data) else real(*data)
+        return NAN if bounds is None else self.rounded(bounds.low) | self.rounded(bounds.high)
+
+    def divide(self, a: Member, b: Member) -> Iterable[Member]:
+        """The quotient, rounded once."""
+        return self._rounded(divided, a, b)
+
+    def remainder_truncated(self, a: Member, b: Member) -> Iterable[Member]:
+        """C's fmod, which no rounding changes."""
+        return self._rounded(remainder_truncated, a, b)
+
+    def remainder_floored(self, a: Member, b: Member) -> Iterable[Member]:
+        """Python's modulus, rounded once."""
+        return self._rounded(remainder_floored, a, b)
 
     def add(self, a: Member, b: Member) -> Iterable[Member]:
         """The sum, rounded once (rules 4 and 5)."""

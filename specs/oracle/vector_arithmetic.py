@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.latitudes import Latitudes
 
 Array = NDArray[Any]
 Alternatives = list[Array]
@@ -42,7 +47,7 @@ def flushed(arrays: Iterable[Array]) -> Alternatives:
         result.append(array)
         subnormal = vanishing(array) & (array != 0)
         if subnormal.any():
-            result.append(np.where(subnormal, np.zeros((), array.dtype), array))
+            result.append(np.where(subnormal, np.copysign(np.zeros((), array.dtype), array), array))
     return distinct(result)
 
 
@@ -53,7 +58,7 @@ def to_float32(exact: Array) -> Alternatives:
     """
     nearest = exact.astype(np.float32)
     tiny = (np.abs(exact) < _SMALLEST_NORMAL) & (exact != 0)
-    return [nearest, np.where(tiny, np.float32(0), nearest)] if tiny.any() else [nearest]
+    return [nearest, np.where(tiny, np.copysign(np.float32(0), nearest), nearest)] if tiny.any() else [nearest]
 
 
 def to_float16_toward_zero(values: Array) -> Array:
@@ -66,6 +71,46 @@ def to_float16_toward_zero(values: Array) -> Array:
 def to_float16(values: Array) -> Alternatives:
     """What a conversion to FLOAT16 may give: rounded to nearest or toward zero (n16)."""
     return [values.astype(np.float16), to_float16_toward_zero(values)]
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How a type computes, with the latitudes that act.
+
+    Attributes:
+        data_type: the type of operands and results.
+        latitudes: see :mod:`dmlcts.specs.latitudes`.
+    """
+
+    data_type: DataType
+    latitudes: Latitudes
+
+    @cached_property
+    def flushes(self) -> bool:
+        """Whether subnormals may be zero: those of FLOAT32, the other types preserve them."""
+        return self.data_type is DataType.FLOAT32 and "subnormals" in self.latitudes
+
+    @cached_property
+    def signed_zeros(self) -> bool:
+        """Whether the sign of a zero counts."""
+        return "zero-sign" not in self.latitudes
+
+    @cached_property
+    def ignores_nan(self) -> bool:
+        """Whether min and max may return the operand that is no NaN."""
+        return "nan" in self.latitudes
+
+    def closed(self, arrays: Iterable[Array]) -> Alternatives:
+        """Rule 1's closure: zeros are compared as equal, so that only FLOAT32 subnormals need anything here."""
+        return flushed(arrays) if self.flushes else distinct(arrays)
+
+    def to_float32(self, exact: Array) -> Alternatives:
+        """What FLOAT64 numbers may become in FLOAT32 (r32)."""
+        return to_float32(exact) if "subnormals" in self.latitudes else [exact.astype(np.float32)]
+
+    def closed_float32(self, arrays: Iterable[Array]) -> Alternatives:
+        """The closure of FLOAT32 values, whatever the tensor's type."""
+        return flushed(arrays) if "subnormals" in self.latitudes else distinct(arrays)
 
 
 def _add_exactly(a: Array, b: Array) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs.descriptions import ScaleBias
+from dmlcts.specs.formula import MultiplyAdd
 from dmlcts.specs.oracle.vector_arithmetic import (
     Alternatives,
     Array,
@@ -23,6 +25,7 @@ from dmlcts.specs.oracle.vector_arithmetic import (
     fused_multiply_add_float64,
 )
 from dmlcts.specs.oracle.vector_integers import Whole, floor_and_ceiling
+from dmlcts.specs.oracle.vector_scale_bias import USUAL, Operands
 
 
 def is_finite(scale_bias: ScaleBias) -> bool:
@@ -30,19 +33,45 @@ def is_finite(scale_bias: ScaleBias) -> bool:
     return bool(np.isfinite(scale_bias.scale) and np.isfinite(scale_bias.bias))
 
 
-def _is_identity(scale_bias: ScaleBias) -> bool:
-    return bool(scale_bias.scale == 1 and scale_bias.bias == 0)
+def _is_identity(operation: MultiplyAdd, scale_bias: ScaleBias) -> bool:
+    return bool(operation == USUAL and scale_bias.scale == 1 and scale_bias.bias == 0)
 
 
-def plainly_scaled(x: Array, scale_bias: ScaleBias) -> Array:
+@dataclass(frozen=True)
+class _Line:
+    """A ScaleBias as a function of x alone: x * ``factor`` + ``constant``, with the product that makes the constant.
+
+    Attributes:
+        factor: what x is multiplied with, 1 where x is the addend.
+        constant: what is added, the product of scale and bias where x is the addend.
+        product: scale and bias, where x is the addend; else ``None``.
+    """
+
+    factor: Fraction
+    constant: Fraction
+    product: tuple[np.float32, np.float32] | None
+
+    @classmethod
+    def of(cls, operation: MultiplyAdd, scale_bias: ScaleBias) -> _Line:
+        by_name = {"scale": scale_bias.scale, "bias": scale_bias.bias}
+        if operation.addend == "x":
+            pair = scale_bias.scale, scale_bias.bias
+            return cls(Fraction(1), Fraction(float(pair[0])) * Fraction(float(pair[1])), pair)
+        (factor,) = set(operation.factors) - {"x"}
+        return cls(Fraction(float(by_name[factor])), Fraction(float(by_name[operation.addend])), None)
+
+
+def plainly_scaled(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, lenient: bool) -> Array:
     """One acceptable value for each element: what a plain implementation gives.
 
     Whole factors are applied in integers that wrap, others in FLOAT64, truncated, wrapped. Where a factor is not
     finite it is ``x``, since every value is acceptable.
     """
-    scale, bias = float(scale_bias.scale), float(scale_bias.bias)
-    if not is_finite(scale_bias) or _is_identity(scale_bias):
+    if not is_finite(scale_bias) or _is_identity(operation, scale_bias):
         return x
+    if operation != USUAL or not lenient:
+        return truncated(x, operation, scale_bias)
+    scale, bias = float(scale_bias.scale), float(scale_bias.bias)
     if scale.is_integer() and bias.is_integer():
         bits = np.dtype(f"u{x.dtype.itemsize}")
         modulus = 1 << 8 * x.dtype.itemsize
@@ -55,34 +84,45 @@ def plainly_scaled(x: Array, scale_bias: ScaleBias) -> Array:
     return Whole.of_floats(whole).wrapped(x.dtype)
 
 
-def scaled(x: Array, scale_bias: ScaleBias) -> Alternatives:
+def truncated(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias) -> Array:
+    """The exact number, truncated toward zero, modulo 2^bits: what no latitude changes."""
+    line = _Line.of(operation, scale_bias)
+    floor, ceiling = floor_and_ceiling(x, line.factor, line.constant)
+    return np.where(ceiling.below(1), ceiling.wrapped(x.dtype), floor.wrapped(x.dtype))
+
+
+def scaled(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, lenient: bool) -> Alternatives:
     """All values that the integers ``x`` (1-D) may have after ScaleBias with finite factors."""
-    if _is_identity(scale_bias):
+    if _is_identity(operation, scale_bias):
         return [x]
-    scale, bias = Fraction(float(scale_bias.scale)), Fraction(float(scale_bias.bias))
+    if not lenient:
+        return [truncated(x, operation, scale_bias)]
+    line = _Line.of(operation, scale_bias)
     with np.errstate(all="ignore"):
         found: Alternatives = []
-        for whole in floor_and_ceiling(x, scale, bias):
+        for whole in floor_and_ceiling(x, line.factor, line.constant):
             found += whole.stored(x.dtype)
-        for real in distinct(_in_floating_point(x, scale_bias)):
+        for real in distinct(_in_floating_point(x, operation, scale_bias)):
             infinite = ~np.isfinite(real)
             for whole_real in distinct((np.floor(real), np.ceil(real))):
                 found += Whole.of_floats(whole_real).stored(x.dtype, infinite)
-        found += _step_by_step(x, scale, bias)
+        found += _step_by_step(x, line)
     return distinct(found)
 
 
-def beyond(x: Array, scale_bias: ScaleBias) -> Iterator[tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]]:
+def beyond(
+    x: Array, operation: MultiplyAdd, scale_bias: ScaleBias
+) -> Iterator[tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]]:
     """What results outside the type are stored as, and which elements' results are above and below it."""
-    if _is_identity(scale_bias):
+    if _is_identity(operation, scale_bias):
         return
     limits = np.iinfo(x.dtype)
-    scale, bias = Fraction(float(scale_bias.scale)), Fraction(float(scale_bias.bias))
+    line = _Line.of(operation, scale_bias)
     with np.errstate(all="ignore"):
         wholes: list[tuple[Whole, NDArray[np.bool_] | None]] = [
-            (whole, None) for whole in floor_and_ceiling(x, scale, bias)
+            (whole, None) for whole in floor_and_ceiling(x, line.factor, line.constant)
         ]
-        for real in distinct(_in_floating_point(x, scale_bias)):
+        for real in distinct(_in_floating_point(x, operation, scale_bias)):
             endless = ~np.isfinite(real)
             wholes += [(Whole.of_floats(rounded), endless) for rounded in distinct((np.floor(real), np.ceil(real)))]
         for whole, infinite in wholes:
@@ -104,21 +144,34 @@ def _converted(x: Array, dtype: np.dtype[Any]) -> Alternatives:
     return distinct([nearest, np.where(excess == 0, nearest, other)])
 
 
-def _in_floating_point(x: Array, scale_bias: ScaleBias) -> Iterator[NDArray[np.float64]]:
-    """X * scale + bias separate and fused, in FLOAT32 and in FLOAT64; each as FLOAT64."""
-    scale, bias = np.asarray(scale_bias.scale), np.asarray(scale_bias.bias)
+def _in_floating_point(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias) -> Iterator[NDArray[np.float64]]:
+    """The product and the sum separate and fused, in FLOAT32 and in FLOAT64; each as FLOAT64."""
+    operands = Operands.of(operation, scale_bias)
     for single in _converted(x, np.dtype(np.float32)):
-        yield np.asarray(single * scale + bias).astype(np.float64)
-        yield fused_multiply_add(single, scale, bias, np.dtype(np.float32)).astype(np.float64)
+        a, b, addend = operands.placed(single)
+        yield np.asarray(a * b + addend).astype(np.float64)
+        yield fused_multiply_add(a, b, addend, np.dtype(np.float32)).astype(np.float64)
+    line = _Line.of(operation, scale_bias)
     for double in _converted(x, np.dtype(np.float64)):
-        yield double * np.float64(scale) + np.float64(bias)
-        yield fused_multiply_add_float64(double, scale_bias.scale, scale_bias.bias)
+        if line.product is not None:  # exact in FLOAT64, so that separate and fused are the same
+            yield np.float64(line.product[0]) * np.float64(line.product[1]) + double
+            continue
+        factor, constant = np.float32(float(line.factor)), np.float32(float(line.constant))
+        yield double * np.float64(factor) + np.float64(constant)
+        yield fused_multiply_add_float64(double, factor, constant)
 
 
-def _step_by_step(x: Array, scale: Fraction, bias: Fraction) -> Alternatives:
+def _step_by_step(x: Array, line: _Line) -> Alternatives:
     """The product an integer of the type, and the sum likewise: both rounded, and both stored, in the same way."""
     found: Alternatives = []
-    products, addends = floor_and_ceiling(x, scale, Fraction(0)), (math.floor(bias), math.ceil(bias))
+    if line.product is not None:
+        for rounded in (math.floor, math.ceil):
+            for store in (Whole.wrapped, Whole.saturated):
+                product = int(store(Whole.of_integer(rounded(line.constant)), x.dtype)[0])
+                found.append(store(Whole.of_sums(x, product), x.dtype))
+        return found
+    products = floor_and_ceiling(x, line.factor, Fraction(0))
+    addends = math.floor(line.constant), math.ceil(line.constant)
     for whole, addend in zip(products, addends, strict=True):
         for store in (Whole.wrapped, Whole.saturated):
             found.append(store(Whole.of_sums(store(whole, x.dtype), addend), x.dtype))

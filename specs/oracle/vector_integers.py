@@ -45,6 +45,12 @@ class Whole:
         return cls(low, np.clip(above, -_FAR, _FAR).astype(np.int64) - negative)
 
     @classmethod
+    def of_integer(cls, value: int) -> Whole:
+        """One Python integer."""
+        high = min(max(value >> 64, -_FAR), _FAR)
+        return cls(np.array([value & (1 << 64) - 1], np.uint64), np.array([high], np.int64))
+
+    @classmethod
     def of_sums(cls, x: Array, addend: int) -> Whole:
         """The sums of integers of any type and a Python integer."""
         signed = np.issubdtype(x.dtype, np.signedinteger)

@@ -1,77 +1,145 @@
-"""ScaleBias on floating-point tensors, vectorised: every value that x * scale + bias may have (rule 4)."""
+"""ScaleBias on floating-point tensors, vectorised: every value that its formula may give (rule 4)."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import ScaleBias
+from dmlcts.specs.formula import MultiplyAdd
 from dmlcts.specs.oracle.vector_arithmetic import (
     Alternatives,
     Array,
+    Rounding,
     distinct,
-    flushed,
     fused_multiply_add,
     fused_multiply_add_float64,
     multiply_add_to_odd,
     to_float16,
     to_float16_toward_zero,
-    to_float32,
 )
 
+USUAL = MultiplyAdd(("x", "scale"), "bias")
 
-def strictly_scaled(x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
-    """What ``--strict`` leaves: separate, in FLOAT64 for FLOAT64, in FLOAT32 for the others."""
+
+@dataclass(frozen=True)
+class Operands:
+    """What a ScaleBias multiplies and adds.
+
+    Attributes:
+        operation: which two of x, scale and bias are multiplied, and which is added.
+        scale: a 0-dimensional array.
+        bias: likewise.
+    """
+
+    operation: MultiplyAdd
+    scale: Array
+    bias: Array
+
+    @classmethod
+    def of(cls, operation: MultiplyAdd, scale_bias: ScaleBias) -> Operands:
+        """The operands of a description."""
+        return cls(operation, np.asarray(scale_bias.scale), np.asarray(scale_bias.bias))
+
+    def as_type(self, dtype: np.dtype[Any]) -> Operands:
+        """Both factors rounded to a type."""
+        return Operands(self.operation, self.scale.astype(dtype), self.bias.astype(dtype))
+
+    def placed(self, x: Array) -> tuple[Array, Array, Array]:
+        """The two factors, one of them of the shape of ``x``, and the addend."""
+        found = {"x": x, "scale": self.scale, "bias": self.bias}
+        a, b = self.operation.factors
+        if self.operation.addend != "x":
+            return x, found[b if a == "x" else a], found[self.operation.addend]
+        return np.broadcast_to(found[a], x.shape), found[b], x
+
+
+def plainly_scaled(x: Array, operands: Operands, data_type: DataType) -> Array:
+    """What no latitude changes: separate, in FLOAT64 for FLOAT64, in FLOAT32 for the others."""
     work = np.dtype(np.float64 if data_type is DataType.FLOAT64 else np.float32)
-    scale, bias = (np.asarray(factor, work) for factor in (scale_bias.scale, scale_bias.bias))
+    a, b, addend = operands.as_type(work).placed(x.astype(work))
     with np.errstate(all="ignore"):
-        return np.asarray((x.astype(work) * scale + bias).astype(x.dtype))
+        return np.asarray((a * b + addend).astype(x.dtype))
 
 
-def scaled(x: Array, scale_bias: ScaleBias, data_type: DataType) -> Alternatives:
-    """All values that ``x`` (1-D, of ``data_type``) may have after ScaleBias, without ``--strict``."""
-    scale, bias = np.asarray(scale_bias.scale), np.asarray(scale_bias.bias)
+def scaled(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
+    """All values that ``x`` (1-D, of the rounding's type) may have after ScaleBias."""
     with np.errstate(all="ignore"):
-        if data_type is DataType.FLOAT16:
-            return _in_float16(x, scale, bias)
-        if data_type is DataType.FLOAT64:
-            return distinct([
-                strictly_scaled(x, scale_bias, data_type),
-                fused_multiply_add_float64(x, scale_bias.scale, scale_bias.bias),
-            ])  # fmt: skip
-        found = _through_float32(x, scale, bias)
-        for value in flushed([x]):
-            found += to_float32(_through_float64(value, scale, bias))
+        if rounding.data_type is DataType.FLOAT16:
+            return _in_float16(x, operands, rounding)
+        contracts = "contraction" in rounding.latitudes
+        if rounding.data_type is DataType.FLOAT64:
+            found = [plainly_scaled(x, operands, rounding.data_type)]
+            if contracts:
+                found.append(_fused_float64(x, operands))
+            return distinct(found)
+        found = _through_float32(x, operands, rounding)
+        if contracts:
+            for value in rounding.closed_float32([x]):
+                found += rounding.to_float32(_through_float64(value, operands))
         return distinct(found)
 
 
-def _in_float16(x: Array, scale: Array, bias: Array) -> Alternatives:
-    half = np.dtype(np.float16)
-    nearest = scale.astype(half), bias.astype(half)
-    downward = to_float16_toward_zero(scale), to_float16_toward_zero(bias)
-    found = [fused_multiply_add(x, scale, bias, half)]
-    for s, b in (nearest, downward):
-        # Products of two FLOAT16 are exact in FLOAT32, in which numpy computes; sums survive a second rounding.
-        found += [np.asarray(x * s + b), fused_multiply_add(x, s, b, half)]
-    for s, b in ((scale, bias), nearest, downward):
-        wide = _through_float32(x.astype(np.float32), s.astype(np.float32), b.astype(np.float32))
-        for values in (*wide, _through_float64(x, s, b)):
-            found += to_float16(values)
-    return distinct(found)
+def _fused_float64(x: Array, operands: Operands) -> Array:
+    if operands.operation == USUAL:
+        return fused_multiply_add_float64(x, np.float32(operands.scale), np.float32(operands.bias))
+    if operands.operation.addend == "x":  # the product of two FLOATs is exact
+        a, b, addend = operands.as_type(np.dtype(np.float64)).placed(x)
+        return np.asarray(a * b + addend)
+    by_name = {"scale": np.float32(operands.scale), "bias": np.float32(operands.bias)}
+    (factor,) = set(operands.operation.factors) - {"x"}
+    return fused_multiply_add_float64(x, by_name[factor], by_name[operands.operation.addend])
 
 
-def _through_float32(x: Array, scale: Array, bias: Array) -> Alternatives:
-    """Separate and fused x * scale + bias in FLOAT32, with every flushing on the way."""
+def _in_float16(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
+    half, single = np.dtype(np.float16), np.dtype(np.float32)
+    through_others = "float16-intermediate" in rounding.latitudes
+    contracts = "contraction" in rounding.latitudes
+    narrowed = [operands.as_type(half)]
+    toward_zero = "float16-conversion" in rounding.latitudes
+    if toward_zero:
+        factors = to_float16_toward_zero(operands.scale), to_float16_toward_zero(operands.bias)
+        narrowed.append(Operands(operands.operation, *factors))
     found: Alternatives = []
-    for value, s, b in itertools.product(flushed([x]), flushed([scale]), flushed([bias])):
-        for product in to_float32(value.astype(np.float64) * s.astype(np.float64)):
-            found += flushed([np.asarray(product + b)])
-        found += to_float32(multiply_add_to_odd(value, s, b))
+    if through_others:
+        found.append(_fused(x, operands, half))
+        for pair in narrowed:
+            # Products of two FLOAT16 are exact in FLOAT32, in which numpy computes; sums survive a second rounding.
+            a, b, addend = pair.placed(x)
+            found.append(np.asarray(a * b + addend))
+            if contracts:
+                found.append(_fused(x, pair, half))
+    for pair in (operands, *(narrowed if through_others else ())):
+        wide = _through_float32(x.astype(single), pair.as_type(single), rounding)
+        if through_others:
+            wide.append(_through_float64(x, pair))
+        for values in wide:
+            found += to_float16(values) if toward_zero else [values.astype(half)]
     return distinct(found)
 
 
-def _through_float64(x: Array, scale: Array, bias: Array) -> Array:
-    """X * scale + bias in FLOAT64, where the product is exact."""
-    return np.asarray(x.astype(np.float64) * scale.astype(np.float64) + bias.astype(np.float64))
+def _fused(x: Array, operands: Operands, target: np.dtype[Any]) -> Array:
+    return fused_multiply_add(*operands.placed(x), target)
+
+
+def _through_float32(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
+    """Separate and fused in FLOAT32, with every flushing on the way."""
+    found: Alternatives = []
+    closed = rounding.closed_float32
+    for value, scale, bias in itertools.product(closed([x]), closed([operands.scale]), closed([operands.bias])):
+        a, b, addend = Operands(operands.operation, scale, bias).placed(value)
+        for product in rounding.to_float32(a.astype(np.float64) * b.astype(np.float64)):
+            found += closed([np.asarray(product + addend)])
+        if "contraction" in rounding.latitudes:
+            found += rounding.to_float32(multiply_add_to_odd(a, b, addend))
+    return distinct(found)
+
+
+def _through_float64(x: Array, operands: Operands) -> Array:
+    """In FLOAT64, where the product is exact."""
+    a, b, addend = operands.as_type(np.dtype(np.float64)).placed(x.astype(np.float64))
+    return np.asarray(a * b + addend)

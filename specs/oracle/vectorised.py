@@ -9,7 +9,7 @@ A NaN in an alternative stands for any NaN. It shares no code with the exact ora
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
-from dmlcts.specs.formula import Call, Expression, Name, Number, choose
-from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.formula import Call, Expression, MultiplyAdd, Name, Number, choose
+from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.latitudes import NONE
+from dmlcts.specs.law import Law
 from dmlcts.specs.oracle import vector_integer_scale_bias, vector_scale_bias
-from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
-from dmlcts.specs.oracle.vector_arithmetic import Alternatives, Array, distinct, flushed, to_float32, vanishing
+from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained, payload_bits
+from dmlcts.specs.oracle.vector_arithmetic import Alternatives, Array, Rounding, distinct, to_float16_toward_zero
 
 _FLOAT16_OVERFLOW = 65520.0
 _PIECE = 1 << 15  # elements judged at once: what they may become can take fifty arrays
@@ -43,26 +45,36 @@ class Acceptance:
         alternatives: arrays of that type; every element of each is acceptable at its place.
         any_value: where nothing follows from the pages (integers, and ScaleBias that is not finite), or ``None``.
         strict: whether the sign of zero counts.
+        payloads: the inputs, where a NaN that comes of a NaN must keep its payload; else ``None``.
     """
 
     data_type: DataType
     alternatives: tuple[Array, ...]
     any_value: NDArray[np.bool_] | None
     strict: bool
+    payloads: Array | None = None
 
     def admits(self, output: Array) -> NDArray[np.bool_]:
         """Which elements of ``output`` are acceptable."""
         admitted = np.zeros(output.shape, bool) if self.any_value is None else self.any_value.copy()
         for alternative in self.alternatives:
             admitted |= equal(output, alternative, self.data_type, strict=self.strict)
-        return admitted
+        return admitted if self.payloads is None else admitted & ~self._changes_payload(output, self.payloads)
+
+    def _changes_payload(self, output: Array, x: Array) -> NDArray[np.bool_]:
+        """Where a NaN came of a NaN with another payload; sign and quiet bit are free."""
+        bits = self.data_type.bits_dtype
+        mask = bits.type(payload_bits(self.data_type))
+        differs = (output.view(bits) ^ np.ascontiguousarray(x).view(bits)) & mask != 0
+        return np.asarray(np.isnan(output) & np.isnan(x) & differs)
 
     def element(self, index: int) -> Acceptable:
         """The acceptable patterns of one element, as the exact oracle states them."""
         one = slice(index, index + 1)
         any_value = None if self.any_value is None else self.any_value[one]
         alternatives = tuple(array[one] for array in self.alternatives)
-        return next(Acceptance(self.data_type, alternatives, any_value, self.strict).elements())
+        payloads = None if self.payloads is None else self.payloads[one]
+        return next(Acceptance(self.data_type, alternatives, any_value, self.strict, payloads).elements())
 
     def elements(self) -> Iterator[Acceptable]:
         """The acceptable patterns of every element in turn."""
@@ -71,7 +83,10 @@ class Acceptance:
         columns = [array.view(self.data_type.bits_dtype).tolist() for array in self.alternatives]
         open_ones = [False] * len(columns[0]) if self.any_value is None else self.any_value.tolist()
         either_zero = self.data_type.is_floating and not self.strict
-        for any_value, *patterns in zip(open_ones, *columns, strict=True):
+        inputs = [0] * len(columns[0])
+        if self.payloads is not None:
+            inputs = np.ascontiguousarray(self.payloads).view(self.data_type.bits_dtype).tolist()
+        for any_value, given, *patterns in zip(open_ones, inputs, *columns, strict=True):
             if any_value:
                 yield Acceptable(frozenset(), any_value=True)
                 continue
@@ -79,7 +94,8 @@ class Acceptance:
             any_nan = self.data_type.is_floating and any(bits & (sign - 1) > nan_above for bits in patterns)
             if either_zero and (0 in numbers or sign in numbers):
                 numbers |= {0, sign}
-            yield Acceptable(frozenset(numbers), any_nan)
+            payload = given if self.data_type.is_floating and given & (sign - 1) > nan_above else None
+            yield Acceptable(frozenset(numbers), any_nan, payload=payload)
 
 
 def equal(output: Array, expected: Array, data_type: DataType, *, strict: bool) -> NDArray[np.bool_]:
@@ -115,44 +131,55 @@ class VectorOracle:
     """The oracle for one operator description.
 
     Args:
-        table: the operator's table.
-        expression: its parsed formula.
-        operator: the description whose attributes count; its input's data type must be listed.
-        strict: leave no latitude.
+        law: what the tables say of the operator (``Tables.law``).
+        operator: the description whose attributes count.
+        strict: leave only the latitudes that ``--strict`` keeps.
         casts: integers to take for FLOAT attributes instead of casting them, by name; for judging what
             an implementation made of a bound whose cast the pages leave open.
+        plain: apply no latitude at all; what comes out is acceptable under every law.
     """
 
     def __init__(
         self,
-        table: OperatorTable,
-        expression: Expression,
+        law: Law,
         operator: OperatorDesc,
         *,
         strict: bool = False,
         casts: Mapping[str, int] | None = None,
+        plain: bool = False,
     ) -> None:
+        table = law.table
         enumerators = {
             item.name: str(operator.attributes[item.name]) for item in table.attributes if item.type == "ENUM"
         }
-        self.table = table
-        self.expression = choose(expression, enumerators)
+        self.law = law
+        self.expression = choose(law.expression, enumerators)
         self.operator = operator
-        self.strict = strict
         self.casts = dict(casts or {})
         self.data_type = operator.input.data_type
+        self.latitudes = NONE if plain else law.latitudes(self.data_type, strict=strict)
+        self.rounding = Rounding(self.data_type, self.latitudes)
+        self.signed_zeros = self.rounding.signed_zeros
+        self.any_payload = plain or not self.data_type.is_floating or bool(self.latitudes & {"nan", "nan-payload"})
 
     @cached_property
-    def _primary(self) -> VectorOracle:
-        if self.strict:
-            return self
-        return VectorOracle(self.table, self.expression, self.operator, strict=True, casts=self.casts)
+    def plain(self) -> VectorOracle:
+        """The same oracle without any latitude."""
+        return VectorOracle(self.law, self.operator, casts=self.casts, plain=True)
 
     @property
     def scale_bias(self) -> ScaleBias | None:
         """The ScaleBias attribute where the description has one."""
-        value = self.operator.attributes.get("ScaleBias")
-        return value if isinstance(value, ScaleBias) else None
+        for item in self.law.table.attributes:
+            value = self.operator.attributes.get(item.name) if item.type == "DML_SCALE_BIAS" else None
+            if isinstance(value, ScaleBias):
+                return value
+        return None
+
+    @cached_property
+    def _operation(self) -> MultiplyAdd:
+        assert self.law.scale_bias is not None, "lint asks for a formula"  # noqa: S101
+        return self.law.scale_bias
 
     @cached_property
     def attributes(self) -> dict[str, Alternatives]:
@@ -161,48 +188,51 @@ class VectorOracle:
         Raises:
             Unconstrained: a bound that no integer of the type follows from.
         """
-        return {name: self._cast(name) for name in self.table.float_attributes}
+        return {name: self._cast(name) for name in self.law.table.float_attributes}
 
     def _cast(self, name: str) -> Alternatives:
         if name in self.casts:
             return [np.asarray(self.casts[name], self.data_type.numpy)]
         value = self.operator.attributes[name]
         assert isinstance(value, np.float32), f"{name} is a FLOAT"  # noqa: S101  # OperatorDesc makes it one
-        attribute = self.table.attribute(name)
-        loose = not self.strict and attribute is not None and attribute.cast == "undocumented"
+        attribute = self.law.table.attribute(name)
+        undocumented = attribute is not None and attribute.cast == "undocumented"
+        loose = undocumented and "inexact-threshold" in self.latitudes
+        rule = self.law.cast_to(self.data_type)
+        toward_zero = rule is not None and rule.rounding == "toward zero"
         if not self.data_type.is_floating:
-            return self._cast_to_integer(name, value, loose)
+            return self._cast_to_integer(name, value, loose, nearest=rule is not None and not toward_zero)
         own = self.data_type.numpy
-        if np.isnan(value) and not self.strict:
-            return [np.asarray(np.nan, own), np.zeros((), own)]
+        if np.isnan(value):
+            zero = [np.zeros((), own)] if "nan-bound-zero" in self.latitudes else []
+            return [np.asarray(np.nan, own), *zero]
         if self.data_type is not DataType.FLOAT16:
-            return self._closed([np.asarray(value, own)])
+            return self.rounding.closed([np.asarray(value, own)])
         with np.errstate(over="ignore"):
             nearest = np.asarray(np.float16(value))
-        found = [nearest]
-        if not self.strict and np.isfinite(value):
+            found = [to_float16_toward_zero(np.asarray(value)) if toward_zero else nearest]
+        if np.isfinite(value):
             if abs(float(value)) >= _FLOAT16_OVERFLOW:
-                found.append(np.asarray(np.copysign(np.finfo(np.float16).max, nearest)))
+                if loose or "float16-overflow" in self.latitudes:
+                    found = [nearest, np.asarray(np.copysign(np.finfo(np.float16).max, nearest))]
             elif loose and float(nearest) != float(value):
                 away = np.float16(np.inf if float(nearest) < float(value) else -np.inf)
-                found.append(np.asarray(np.nextafter(nearest, away)))
-        return self._closed(found)
+                found = [nearest, np.asarray(np.nextafter(nearest, away))]
+        return self.rounding.closed(found)
 
-    def _cast_to_integer(self, name: str, value: np.float32, loose: bool) -> Alternatives:
-        limits = np.iinfo(self.data_type.numpy)
-        if not np.isfinite(value) or not limits.min <= int(value) <= limits.max:
-            raise Unconstrained(f"{name} = {value!s} has no {self.data_type.name} value that the pages fix")
-        truncated = int(value)
-        candidates = [truncated]
-        if loose and float(value) != truncated:
-            candidates.append(truncated + (1 if value > 0 else -1))
-        return [np.asarray(item, self.data_type.numpy) for item in candidates if limits.min <= item <= limits.max]
-
-    def _closed(self, arrays: Iterable[Array]) -> Alternatives:
-        """Rule 1's closure: zeros are compared as equal, so that only FLOAT32 subnormals need anything here."""
-        if self.strict or self.data_type is not DataType.FLOAT32:
-            return distinct(arrays)
-        return flushed(arrays)
+    def _cast_to_integer(self, name: str, value: np.float32, loose: bool, *, nearest: bool) -> Alternatives:
+        limits, own = np.iinfo(self.data_type.numpy), self.data_type.numpy
+        finite = bool(np.isfinite(value))
+        cast = int(np.rint(np.float64(value)) if nearest else value) if finite else 0
+        if not finite or not limits.min <= cast <= limits.max:
+            if "integer-cast-range" in self.latitudes:
+                raise Unconstrained(f"{name} = {value!s} has no {self.data_type.name} value that the pages fix")
+            # as Direct3D's ftoi: the nearest limit, and 0 for NaN
+            return [np.asarray(0 if np.isnan(value) else limits.min if value < 0 else limits.max, own)]
+        candidates = [cast]
+        if loose and float(value) != cast:
+            candidates.append(cast + (1 if float(value) > cast else -1))
+        return [np.asarray(item, own) for item in candidates if limits.min <= item <= limits.max]
 
     def expected(self, x: Array) -> Array:
         """One acceptable output for each element of ``x``: what IEEE 754 or a plain implementation gives.
@@ -212,10 +242,13 @@ class VectorOracle:
         scale_bias = self.scale_bias
         if scale_bias is not None:
             if self.data_type.is_floating:
-                x = vector_scale_bias.strictly_scaled(x, scale_bias, self.data_type)
+                operands = vector_scale_bias.Operands.of(self._operation, scale_bias)
+                x = vector_scale_bias.plainly_scaled(x, operands, self.data_type)
             else:
-                x = vector_integer_scale_bias.plainly_scaled(x, scale_bias)
-        return np.ascontiguousarray(np.broadcast_to(self._primary._evaluate([x])[0], x.shape))
+                lenient = "integer-scale-bias" in self.latitudes
+                x = vector_integer_scale_bias.plainly_scaled(x, self._operation, scale_bias, lenient=lenient)
+        plain = self.plain if self.latitudes else self
+        return np.ascontiguousarray(np.broadcast_to(plain._evaluate([x])[0], x.shape))
 
     def acceptance(self, x: Array) -> Acceptance:
         """All that is acceptable for each element of ``x`` (1-D, of the input's type)."""
@@ -223,10 +256,11 @@ class VectorOracle:
             inputs, any_value = self._inputs(x)
             found = self._evaluate(inputs)
             found += self._stored_from_beyond(x, found[0])
-            if self.data_type.is_floating and not self.strict:
+            if self.data_type.is_floating and "nan-input" in self.latitudes:
                 found = self._with_nan_latitude(found, inputs)
         alternatives = tuple(np.ascontiguousarray(np.broadcast_to(array, x.shape)) for array in found)
-        return Acceptance(self.data_type, alternatives, any_value, self.strict)
+        payloads = None if self.any_payload or not self.data_type.is_floating else x
+        return Acceptance(self.data_type, alternatives, any_value, self.signed_zeros, payloads)
 
     def judge(self, x: Array, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
         """The indices at which ``output`` is not acceptable for the input ``x``, ascending.
@@ -235,7 +269,10 @@ class VectorOracle:
         """
         if expected is None:
             expected = self.expected(x)
-        differing = np.flatnonzero(~equal(output, expected, self.data_type, strict=self.strict))
+        same = equal(output, expected, self.data_type, strict=self.signed_zeros)
+        if not self.any_payload and self.data_type.is_floating:
+            same &= ~np.isnan(output)  # whose payload is looked at below
+        differing = np.flatnonzero(~same)
         wrong = [differing[:0]]
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
@@ -248,7 +285,9 @@ class VectorOracle:
     def _stored_from_beyond(self, x: Array, base: Array) -> Alternatives:
         """Integers that ScaleBias takes out of the type, where min and max give them again, as they are stored."""
         scale_bias = self.scale_bias
-        if scale_bias is None or self.data_type.is_floating or not vector_integer_scale_bias.is_finite(scale_bias):
+        if scale_bias is None or "integer-scale-bias" not in self.latitudes:
+            return []
+        if self.data_type.is_floating or not vector_integer_scale_bias.is_finite(scale_bias):
             return []
         limits = np.iinfo(self.data_type.numpy)
         upward, downward = (self._gives_again(edge) for edge in (int(limits.max) + 1, int(limits.min) - 1))
@@ -256,7 +295,7 @@ class VectorOracle:
             return []
         nowhere = np.zeros(x.shape, bool)
         found = []
-        for stored, above, below in vector_integer_scale_bias.beyond(x, scale_bias):
+        for stored, above, below in vector_integer_scale_bias.beyond(x, self._operation, scale_bias):
             kept = (above if upward else nowhere) | (below if downward else nowhere)
             found.append(np.where(kept, stored, base))
         return distinct(found)
@@ -295,14 +334,14 @@ class VectorOracle:
     def _inputs(self, x: Array) -> tuple[Alternatives, NDArray[np.bool_] | None]:
         scale_bias = self.scale_bias
         if scale_bias is None:
-            return self._closed([x]), None
+            return self.rounding.closed([x]), None
         if not self.data_type.is_floating:
             if not vector_integer_scale_bias.is_finite(scale_bias):
                 return [x], np.ones(x.shape, bool)
-            return vector_integer_scale_bias.scaled(x, scale_bias), None
-        if self.strict:
-            return [vector_scale_bias.strictly_scaled(x, scale_bias, self.data_type)], None
-        return vector_scale_bias.scaled(x, scale_bias, self.data_type), None
+            lenient = "integer-scale-bias" in self.latitudes
+            return vector_integer_scale_bias.scaled(x, self._operation, scale_bias, lenient=lenient), None
+        operands = vector_scale_bias.Operands.of(self._operation, scale_bias)
+        return vector_scale_bias.scaled(x, operands, self.rounding), None
 
     # Rule 5 ------------------------------------------------------------------------------------------
 
@@ -319,82 +358,17 @@ class VectorOracle:
             case Number(value):
                 if not self.data_type.is_floating and not value.is_integer():
                     raise Unconstrained(f"the constant {value} has no {self.data_type.name} value that the pages fix")
-                return self._closed([np.asarray(value, self.data_type.numpy)])
+                return self.rounding.closed([np.asarray(value, self.data_type.numpy)])
             case Call(function, arguments):
                 operands = [self._value(argument, inputs) for argument in arguments]
+                meaning = FUNCTIONS[function].arrays
                 results: Alternatives = []
                 for combination in itertools.product(*operands):
-                    results += self._call(function, combination)
-                return self._closed(results)
-        raise AssertionError(f"a choice is left in {expression}")
-
-    def _call(self, function: str, operands: Sequence[Array]) -> Alternatives:
-        if function in ("min", "max"):
-            return self._extremum(function, *operands)
-        if function == "multiply" and self.data_type is DataType.FLOAT32 and not self.strict:
-            return to_float32(operands[0].astype(np.float64) * operands[1].astype(np.float64))
-        table = _FLOAT_FUNCTIONS if self.data_type.is_floating else _INTEGER_FUNCTIONS
-        return [np.asarray(table[function](*operands))]
-
-    def _extremum(self, function: str, a: Array, b: Array) -> Alternatives:
-        smaller = function == "min"
-        if not self.data_type.is_floating:
-            return [np.asarray(np.minimum(a, b) if smaller else np.maximum(a, b))]
-        propagating = np.asarray(np.minimum(a, b) if smaller else np.maximum(a, b))
-        if self.strict:
-            propagating = _with_ordered_zeros(propagating, a, b, smaller)
-        found = [propagating]
-        if np.isnan(propagating).any():
-            # not fmin and fmax: numpy's give NaN for signalling NaNs, depending on the array's length
-            found.append(np.where(np.isnan(a), b, np.where(np.isnan(b), a, propagating)))
-        if self.data_type is DataType.FLOAT32 and not self.strict:
-            alike = vanishing(a) & vanishing(b) & (a != b)
-            if alike.any():  # a comparison that flushes its operands may select either
-                found += [np.where(alike, a, propagating), np.where(alike, b, propagating)]
-        return found
-
-
-def _with_ordered_zeros(result: Array, a: Array, b: Array, smaller: bool) -> Array:
-    """``result`` with IEEE 754-2019's zeros: where both operands are zero, -0 counts as less than +0."""
-    both = np.asarray((a == 0) & (b == 0))
-    if not both.any():
-        return result
-    negative = np.signbit(a) | np.signbit(b) if smaller else np.signbit(a) & np.signbit(b)
-    zero = np.where(negative, np.asarray(-0.0, result.dtype), np.asarray(0.0, result.dtype))
-    return np.where(both, zero, result)
-
-
-def _round_half_away(x: Array) -> Array:
-    whole = np.trunc(x)
-    up = np.abs(x - whole) >= np.asarray(0.5, x.dtype)  # exact: x and trunc(x) are close, or the difference is 0
-    return np.copysign(np.where(up, np.abs(whole) + np.asarray(1, x.dtype), np.abs(whole)), x)
-
-
-def _same(x: Array) -> Array:
-    return x
-
-
-_FLOAT_FUNCTIONS: dict[str, Callable[..., Array]] = {
-    "abs": np.abs,
-    "neg": np.negative,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "trunc": np.trunc,
-    "round_half_even": np.rint,
-    "round_half_away": _round_half_away,
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-}
-_INTEGER_FUNCTIONS: dict[str, Callable[..., Array]] = {
-    "abs": np.abs,
-    "neg": np.negative,
-    "floor": _same,
-    "ceil": _same,
-    "trunc": _same,
-    "round_half_even": _same,
-    "round_half_away": _same,
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-}
+                    if self.data_type.is_floating and meaning.floating is not None:
+                        results += meaning.floating(self.rounding, *combination)
+                    elif not self.data_type.is_floating and meaning.integers is not None:
+                        results.append(np.asarray(meaning.integers(*combination)))
+                    else:
+                        raise AssertionError(f"lint refuses {function} on {self.data_type.name}")
+                return self.rounding.closed(results)
+        raise AssertionError(f"lint refuses {expression}, or a choice is left in it")

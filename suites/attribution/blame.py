@@ -116,19 +116,20 @@ def _needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
 def of_its_value(bench: Bench, finding: Finding) -> Finding:
     """A wrong integer after ScaleBias under the clause that its element is about.
 
-    ``{op}.scale-bias.integer`` is about what integers and FLOAT32 share: a whole scale and bias, and an element,
-    a product and a result that the type holds and FLOAT32 counts one by one. All else is ``integer-inexact``'s.
+    The clause with ``check: scale-bias.integer`` is about what integers and FLOAT32 share: a whole scale and bias,
+    and an element, a product and a result that the type holds and FLOAT32 counts one by one. All else is about
+    ``scale-bias.integer-inexact``.
     """
     case = finding.case
-    prefix = bench.tables.operator(case.operator.name).prefix
-    exact = f"{prefix}.scale-bias.integer"
+    table = bench.tables.operator(case.operator.name)
+    exact, inexact = table.clause_of("scale-bias.integer"), table.clause_of("scale-bias.integer-inexact")
     given = case.operator.attributes.get("ScaleBias")
-    if finding.clause not in (exact, f"{exact}-inexact") or not isinstance(given, ScaleBias):
+    if exact is None or inexact is None or finding.clause not in (exact, inexact) or not isinstance(given, ScaleBias):
         return finding
     if case.data_type.is_floating or not finding.wrong:
         return finding
     value = int(finding.suspects[0] if finding.suspects else case.values.array(1)[0])
-    clause = exact if in_exact_domain(value, given, case.data_type) else f"{exact}-inexact"
+    clause = exact if in_exact_domain(value, given, case.data_type) else inexact
     return replace(finding, clause=clause, case=replace(case, clause=clause))
 
 
@@ -147,7 +148,8 @@ def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
           all factors could be tried, and for a value that is wrong alone in a packed tensor: the case was made for it;
         - as found, where the clause is about a type and a rank that may be refused: right values are part of it;
         - as found, where other dispatches or kernels are needed: the case's clause is about just that;
-        - ``{op}.in-place``, where the output has to be bound to the input's region: no other clause speaks of it;
+        - the clause on in-place execution, where the output has to be bound to the input's region: no other clause
+          speaks of it;
         - a clause on strides, where one tensor or both need them (:func:`_strides`): ScaleBias, bounds, a rank or a
           number of elements that are needed besides choose a path through the kernel, and the strides are what that
           path has wrong, since the same attributes come out right in a packed tensor;
@@ -164,8 +166,8 @@ def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
     if not about_values or about_description or not needs.complete or "history" in factors:
         return finding.clause
     table = bench.tables.operator(case.operator.name)
-    in_place = f"{table.prefix}.in-place"
-    if "in place" in factors and any(clause.id == in_place for clause in table.clauses):
+    in_place = table.clause_of("in-place")
+    if "in place" in factors and in_place is not None:
         return in_place
     if factors & {"input strides", "output strides"}:
         return _strides(case, factors)

@@ -128,7 +128,7 @@ class _Judging:
         table = tables.operator(name)
         tensor = TensorDesc(DataType.FLOAT32, (1, 1, 1, _JUDGED))
         operator = OperatorDesc(table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-        oracle = VectorOracle(table, tables.formula(table), operator)
+        oracle = VectorOracle(tables.law(table), operator)
         self._x = (np.arange(_JUDGED, dtype=np.uint32) + np.uint32(_FIRST)).view(np.float32)
         self._y = np.concatenate([
             oracle.expected(self._x[start : start + PIECE]) for start in range(0, _JUDGED, PIECE)

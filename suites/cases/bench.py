@@ -223,7 +223,7 @@ class Bench:
     def oracle(self, operator: OperatorDesc) -> VectorOracle:
         """The oracle for ``operator``."""
         table = self.tables.operator(operator.name)
-        return VectorOracle(table, self.tables.formula(table), operator, strict=self.strict)
+        return VectorOracle(self.tables.law(table), operator, strict=self.strict)
 
     def create(self, operator: OperatorDesc) -> Any | Refusal | Mishap:
         """A kernel, or why there is none."""

@@ -161,7 +161,7 @@ def _judged(case: Case, tables: Tables, level: FeatureLevel) -> bool:
 def oracle(operator: OperatorDesc, tables: Tables) -> VectorOracle:
     """The oracle of a description, with every latitude: a certification is never strict."""
     table = tables.operator(operator.name)
-    return VectorOracle(table, tables.formula(table), operator)
+    return VectorOracle(tables.law(table), operator)
 
 
 def _fractional(data_type: DataType) -> list[edge_values.Bounds]:

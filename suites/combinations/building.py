@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import ScaleBias, TensorDesc, UsageError
+from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.models import FactorsTable
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case, Placement
@@ -167,25 +168,21 @@ def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str,
 
 def value_clause(subject: Subject, levels: Mapping[str, str]) -> str:
     """The clause that a wrong value breaks, if it is wrong in a packed tensor as well."""
-    data_type, prefix = subject.data_type, subject.table.prefix
-    known = {clause.id for clause in subject.table.clauses}
-    wanted: list[str] = []
+    floating = subject.data_type.is_floating
+    wanted: list[OwnCheck] = []
     if levels.get("scale-bias", "none") != "none":
-        wanted = ["scale-bias"] if data_type.is_floating else ["scale-bias.integer"]
-    floating = data_type.is_floating
-    wanted += {
+        wanted = ["scale-bias"] if floating else ["scale-bias.integer"]
+    by_bounds: dict[str, list[OwnCheck]] = {
         "equal": ["bounds.equal"],
         "inverted": ["bounds.inverted"],
         "infinite": ["bounds.infinite"],
         "inexact": ["cast.float16" if floating else "cast.integer", "cast.inexact"],
         "beyond": ["cast.float16-overflow" if floating else "cast.out-of-range", "cast.inexact"],
         "no-number": ["nan.bound" if floating else "cast.nan"],
-    }.get(levels.get("bounds", ""), [])
-    for name in wanted:
-        if f"{prefix}.{name}" in known:
-            return f"{prefix}.{name}"
-    return subject.values_clause({item.name: levels.get(item.name) for item in subject.table.attributes
-                                  if item.type == "ENUM"})  # fmt: skip
+    }
+    wanted += by_bounds.get(levels.get("bounds", ""), [])
+    enumerators = {item.name: levels.get(item.name) for item in subject.table.attributes if item.type == "ENUM"}
+    return subject.table.clause_of(*wanted) or subject.values_clause(enumerators)
 
 
 def layout_clause(subject: Subject, levels: Mapping[str, str]) -> str:

@@ -36,13 +36,13 @@ def test_every_combination(subject: Subject, judge: Judge) -> None:
     judge.all(_cases(subject, judge, scaled=False))
 
 
-@checks("{op}.scale-bias", *LAYOUTS)
+@checks("scale-bias", *LAYOUTS)
 def test_every_combination_with_scale_bias(subject: Subject, judge: Judge) -> None:
     """The same with every kind of ScaleBias, on floating-point types."""
     judge.all(_cases(subject, judge, scaled=True))
 
 
-@checks("{op}.scale-bias.integer", *LAYOUTS)
+@checks("scale-bias.integer", *LAYOUTS)
 def test_every_combination_with_scale_bias_on_integers(subject: Subject, judge: Judge) -> None:
     """The same with every kind of ScaleBias, on integer types."""
     judge.all(_cases(subject, judge, scaled=True))

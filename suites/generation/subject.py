@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc
+from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.case import Case, Placement
@@ -41,9 +42,16 @@ class Subject:
         listed = tuple(rank for rank in range(1, 9) if self.table.listed(self.data_type, rank))
         return obliged or listed or (4,)
 
-    def clause(self, name: str) -> str:
-        """The id of one of the operator's own clauses: ``clause("formula")`` is ``clip.formula``."""
-        return f"{self.table.prefix}.{name}"
+    def clause(self, check: OwnCheck, **enumerators: str) -> str:
+        """The id of the operator's own clause that ``check`` checks: ``clause("values")`` is ``clip.formula``.
+
+        Raises:
+            LookupError: the table has none; a test names what it needs in its marker.
+        """
+        found = self.table.clause_of(check, **enumerators)
+        if found is None:
+            raise LookupError(f"{self.table.operator} has no clause with `check: {check}`")
+        return found
 
     def flat(self, count: int) -> tuple[int, ...]:
         """Sizes of a tensor of ``count`` elements with the lowest rank: [n], or [1, 1, 1, n]."""
@@ -110,21 +118,11 @@ class Subject:
         return Case(operator, values, clause, layout_clause, expectation, placement or Placement())
 
     def values_clause(self, attributes: Mapping[str, Any]) -> str:
-        """The clause that states the operator's values: the formula's, inverted bounds' or the rounding mode's."""
-        mode = attributes.get("RoundingMode")
-        known = {clause.id for clause in self.table.clauses}
-        inverted = self.clause("bounds.inverted")
-        if inverted in known and attributes.get("Min", 0) > attributes.get("Max", 0):
+        """The clause that states the operator's values: the formula's, inverted bounds' or the enumerator's."""
+        inverted = self.table.clause_of("bounds.inverted")
+        if inverted is not None and attributes.get("Min", 0) > attributes.get("Max", 0):
             return inverted
-        named = {
-            "HALVES_TO_NEAREST_EVEN": "nearest-even",
-            "TOWARD_ZERO": "toward-zero",
-            "TOWARD_INFINITY": "toward-infinity",
-        }
-        for name in (named.get(str(mode), "formula"), "formula"):
-            if self.clause(name) in known:
-                return self.clause(name)
-        return self.table.clauses[0].id
+        return self.table.clause_of("rounding", "values", **attributes) or self.table.clauses[0].id
 
     def scaled_values_clause(self, attributes: Mapping[str, Any]) -> str:
         """The same, or ScaleBias's where the attributes have one: a kernel without it gives other values."""

@@ -80,12 +80,12 @@ def telling_places(operator: OperatorDesc, x: Array) -> tuple[int, int]:
 def wider_maximum(bench: Bench, case: Case, run: Execution) -> int | None:
     """The value that every output has, where it is a bound that the type cannot hold, as a wider type stores it.
 
-    Only for a single FLOAT attribute of undocumented cast: its page leaves open in which type the maximum is taken.
+    Only where the latitude ``wider-maximum`` acts, and for a single FLOAT attribute.
     """
     table = bench.tables.operator(case.operator.name)
     names = table.float_attributes
-    attribute = table.attribute(names[0]) if len(names) == 1 else None
-    if attribute is None or attribute.cast != "undocumented" or not (run.output == run.output[0]).all():
+    latitudes = bench.tables.law(table).latitudes(case.data_type, strict=bench.strict)
+    if len(names) != 1 or "wider-maximum" not in latitudes or not (run.output == run.output[0]).all():
         return None
     stored, bound = int(run.output[0]), case.operator.attributes[names[0]]
     assert isinstance(bound, np.float32), "a FLOAT attribute"  # noqa: S101  # OperatorDesc makes it one
@@ -128,7 +128,5 @@ def adopted_oracle(bench: Bench, case: Case, run: Execution) -> tuple[VectorOrac
             _ = bench.oracle(alone).attributes
         except Unconstrained:
             casts[name] = seen[name]
-    oracle = VectorOracle(
-        table, bench.tables.formula(table), case.operator, strict=bench.strict, casts=casts
-    )  # fmt: skip
+    oracle = VectorOracle(bench.tables.law(table), case.operator, strict=bench.strict, casts=casts)
     return oracle, casts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.case import Case
@@ -24,7 +25,8 @@ def support_clause(bench: Bench, operator: OperatorDesc) -> str:
         if data_type in support.data_types and rank in support.ranks
     ]  # fmt: skip
     wanted = levels[-1] if levels else None
-    return next((clause.id for clause in table.clauses if clause.level == wanted), f"{table.prefix}.formula")
+    stated = (clause.id for clause in table.checked_by("support.level") if clause.level == wanted)
+    return next(stated, None) or table.clause_of("values", "rounding") or table.clauses[0].id
 
 
 def stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
@@ -78,8 +80,7 @@ def _lacking(bench: Bench, case: Case) -> str:
     unscaled = OperatorDesc(operator.name, operator.tensors, plain_attributes)
     strided = any(tensor.strides is not None for tensor in operator.tensors.values())
     if expressible(unscaled):
-        own = f"{table.prefix}.scale-bias{'' if case.data_type.is_floating else '.integer'}"
-        return next((clause.id for clause in table.clauses if clause.id == own), case.clause)
+        return table.clause_of("scale-bias" if case.data_type.is_floating else "scale-bias.integer") or case.clause
     if strided and expressible(OperatorDesc(operator.name, packed.tensors, plain_attributes)):
         named = case.layout_clause or case.clause
         return named if named.startswith("tensor.strides.") else _stride_clause(operator)
@@ -130,7 +131,7 @@ def _refused_clause(bench: Bench, case: Case) -> str:
             ordinary[item.name] = None
     usual = OperatorDesc(case.operator.name, case.operator.tensors, ordinary)
     if usual != case.operator and attempt(bench, usual) is None:
-        general = case.clause == f"{table.prefix}.formula" or bench.tables.clause(case.clause).subject == "properties"
+        general = case.clause == table.clause_of("values") or bench.tables.clause(case.clause).subject == "properties"
         return (general and _cast_clause(bench, case.operator)) or case.clause
     return support_clause(bench, case.operator)
 
@@ -139,7 +140,7 @@ def _cast_clause(bench: Bench, operator: OperatorDesc) -> str | None:
     """The clause on the cast of the bounds, where one of them is not a value of the tensor's type."""
     table = bench.tables.operator(operator.name)
     data_type = operator.input.data_type
-    wanted: list[str] = []
+    wanted: list[OwnCheck] = []
     for name in table.float_attributes:
         value = operator.attributes[name]
         if not isinstance(value, np.float32) or not np.isfinite(value):
@@ -148,13 +149,12 @@ def _cast_clause(bench: Bench, operator: OperatorDesc) -> str | None:
             with np.errstate(over="ignore"):
                 half = np.float16(value)
             if np.isinf(half):
-                wanted.insert(0, "float16-overflow")
+                wanted.insert(0, "cast.float16-overflow")
             elif np.float32(half) != value:
-                wanted += ["float16", "inexact"]
+                wanted += ["cast.float16", "cast.inexact"]
         elif not data_type.is_floating and not float(value).is_integer():
-            wanted += ["integer", "inexact"]
-    known = {clause.id for clause in table.clauses}
-    return next((clause for clause in (f"{table.prefix}.cast.{name}" for name in wanted) if clause in known), None)
+            wanted += ["cast.integer", "cast.inexact"]
+    return table.clause_of(*wanted)
 
 
 def judge_refused(bench: Bench, case: Case) -> Judgement:

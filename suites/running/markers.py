@@ -1,7 +1,7 @@
 """Which clauses a test checks: the ``checks`` marker and what it means for parametrisation and selection.
 
-A test names its clauses by id, or with ``{op}`` for the operator's prefix. It applies to an operator where
-that operator's table has every ``{op}`` clause and every clause of its own, and to the element types that the
+A test names what it checks as the tables do (``check:``, :mod:`dmlcts.specs.checks`). It applies to an operator where
+that operator's table, or the shared rules, have a clause for each of the names, and to the element types that the
 first clause is about; so an operator that is added as a YAML file gets the tests that its clauses call for.
 """
 
@@ -13,48 +13,55 @@ from dataclasses import dataclass
 import pytest
 
 from dmlcts.specs import DataType
-from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.checks import OwnCheck, SharedCheck
+from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.tables import Tables
 
 
-def checks(*clauses: str, data_types: Sequence[str] = ()) -> pytest.MarkDecorator:
-    """Mark a test with the clauses it checks.
+def checks(
+    *names: OwnCheck | SharedCheck, data_types: Sequence[str] = (), level: str | None = None
+) -> pytest.MarkDecorator:
+    """Mark a test with what it checks.
 
     Args:
-        clauses: clause ids, ``{op}`` standing for the operator's prefix; the first decides on the types.
+        names: what the clauses name in ``check:``; the clauses of the first decide on the types.
         data_types: names of the element types to which the test is limited.
+        level: the level whose support table is meant, for ``support.level``.
     """
-    return pytest.mark.checks(*clauses, data_types=tuple(data_types))
+    return pytest.mark.checks(*names, data_types=tuple(data_types), level=level)
 
 
 @dataclass(frozen=True)
 class Checked:
     """A test's ``checks`` marker, read."""
 
-    templates: tuple[str, ...]
+    names: tuple[str, ...]
     data_types: tuple[str, ...]
+    level: str | None
 
     @classmethod
     def of(cls, marker: pytest.Mark) -> Checked:
         """Read the marker."""
-        return cls(tuple(marker.args), tuple(marker.kwargs.get("data_types", ())))
+        return cls(tuple(marker.args), tuple(marker.kwargs.get("data_types", ())), marker.kwargs.get("level"))
 
-    def clauses(self, table: OperatorTable) -> tuple[str, ...]:
+    def _clauses(self, table: OperatorTable, tables: Tables) -> list[list[Clause]]:
+        """For each of the names the clauses that it checks, of the operator and of the shared rules."""
+        known = tables.clauses_of(table)
+        return [
+            [clause for clause in known if clause.check == name and clause.level in (None, self.level)]
+            for name in self.names
+        ]
+
+    def clauses(self, table: OperatorTable, tables: Tables) -> tuple[str, ...]:
         """The ids of the clauses that the test checks for this operator."""
-        return tuple(template.format(op=table.prefix) for template in self.templates)
-
-    def applies(self, table: OperatorTable, tables: Tables) -> bool:
-        """Whether the operator's table calls for the test."""
-        own = {clause.id for clause in table.clauses}
-        shared = {clause.id for rules in tables.rules for clause in rules.clauses}
-        return all(clause in own or clause in shared for clause in self.clauses(table))
+        return tuple(clause.id for clauses in self._clauses(table, tables) for clause in clauses)
 
     def subjects(self, tables: Tables) -> Iterator[tuple[OperatorTable, DataType]]:
         """Every operator and element type that the test is about."""
         for table in tables.operators.values():
-            if not self.applies(table, tables):
+            found = self._clauses(table, tables)
+            if not all(found):
                 continue
-            first = tables.clause(self.clauses(table)[0])
-            for data_type in tables.data_types(first, table):
+            for data_type in tables.data_types(found[0][0], table):
                 if not self.data_types or data_type.name in self.data_types:
                     yield table, data_type

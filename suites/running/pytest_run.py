@@ -198,7 +198,7 @@ def collected_clauses(extra_tables: Sequence[str] = ()) -> dict[str, list[str]]:
                 if marker is None or not isinstance(item, pytest.Function):
                     continue
                 table, _ = item.callspec.params["subject"]
-                for clause in Checked.of(marker).clauses(table):
+                for clause in Checked.of(marker).clauses(table, settings.tables):
                     found.setdefault(clause, set()).add(item.nodeid.split("[")[0])
 
     _collect(settings, Collector())

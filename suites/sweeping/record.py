@@ -31,7 +31,7 @@ def _value_tallies(
     sweep: Sweep, table: OperatorTable, target: Target, totals: Totals, failures: list[FailureRecord]
 ) -> Iterator[ClauseTally]:
     """The clauses that the values speak about: the target's own, and those of infinite and NaN inputs."""
-    special = class_clauses(table.prefix, {clause.id for clause in table.clauses}, target.clause)
+    special = class_clauses(table, target.clause)
     rows: dict[str, list[int]] = {target.clause: [totals.elements, totals.wrong]}
     for name, clause in special.items():
         judged, wrong = totals.classes.get(name, 0), totals.wrong_classes.get(name, 0)

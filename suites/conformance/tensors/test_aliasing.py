@@ -20,7 +20,7 @@ from dmlcts.suites.running.markers import checks
 IN_PLACE = Placement(in_place=True)
 
 
-@checks("{op}.in-place")
+@checks("in-place")
 def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> None:
     """Every kind of value, for a few attribute sets, with the output bound to the input's region."""
     clause = subject.clause("in-place")
@@ -37,7 +37,7 @@ def _infinite(subject: Subject) -> Iterator[dict[str, Any]]:
         yield from subject.attribute_sets([(np.float32(-np.inf), np.float32(np.inf))])
 
 
-@checks("{op}.in-place")
+@checks("in-place")
 def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> None:
     """Packed, padded and permuted tensors of every rank, in place."""
     clause = subject.clause("in-place")
@@ -54,7 +54,7 @@ def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> 
     judge.all(cases)
 
 
-@checks("{op}.in-place")
+@checks("in-place")
 @given(data=st.data())
 def test_drawn_in_place(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any layout, attributes, values and offset, in place."""
@@ -62,7 +62,7 @@ def test_drawn_in_place(subject: Subject, judge: Judge, data: st.DataObject) -> 
     judge(data.draw(drawn, label="case"))
 
 
-@checks("{op}.in-place")
+@checks("in-place")
 def test_in_place_equals_out_of_place(subject: Subject, judge: Judge) -> None:
     """Without an oracle: a large tensor gives the same in place and out of place."""
     count = 300_007 if subject.thorough else 70_001

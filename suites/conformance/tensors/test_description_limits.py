@@ -58,7 +58,7 @@ def _share(subject: Subject, cases: list[Case]) -> list[Case]:
 # Input and output.
 
 
-@checks("{op}.constraint.sizes")
+@checks("constraint.sizes")
 def test_each_size_alone_is_compared(subject: Subject, judge: Judge) -> None:
     """One size differs, at every rank and dimension, by one, by 2^16, or swapped with the next one, either way."""
     clause = subject.clause("constraint.sizes")
@@ -76,7 +76,7 @@ def test_each_size_alone_is_compared(subject: Subject, judge: Judge) -> None:
     judge.all(cases)
 
 
-@checks("{op}.constraint.dimension-count")
+@checks("constraint.dimension-count")
 def test_a_dimension_of_one_anywhere_counts(subject: Subject, judge: Judge) -> None:
     """One dimension of size 1 more, before, between and behind the others, at every rank, on either tensor."""
     clause = subject.clause("constraint.dimension-count")
@@ -93,7 +93,7 @@ def test_a_dimension_of_one_anywhere_counts(subject: Subject, judge: Judge) -> N
     judge.all(cases)
 
 
-@checks("{op}.constraint.data-type")
+@checks("constraint.data-type")
 def test_data_types_are_compared_at_every_rank(subject: Subject, judge: Judge) -> None:
     """Another listed type, of the same width where there is one, on either tensor, at every rank."""
     clause = subject.clause("constraint.data-type")
@@ -263,7 +263,7 @@ def test_any_stride_along_one_element(subject: Subject, judge: Judge) -> None:
 # Enumerators.
 
 
-@checks("{op}.enumerator.undefined", "tensor.output.bounds")
+@checks("enumerator.undefined", "tensor.output.bounds")
 def test_undefined_enumerators_do_no_harm(subject: Subject, judge: Judge) -> None:
     """Numbers beyond the named enumerators may be refused or accepted; each named one beside them is accepted."""
     clause = subject.clause("enumerator.undefined")

@@ -44,8 +44,9 @@ def _obliged_sizes(subject: Subject) -> tuple[int, ...]:
     return SIZES[: subject.ranks[-1]]
 
 
-def _support(subject: Subject, judge: Judge, clause: str, level: str) -> None:
+def _support(subject: Subject, judge: Judge, level: str) -> None:
     """Every rank that the level's table lists for the type, each with sizes above 1 in every dimension."""
+    clause = next(one.id for one in subject.table.checked_by("support.level") if one.level == level)
     table = next(table for table in subject.table.support if table.level == level)
     cases = []
     for rank in table.ranks:
@@ -58,25 +59,29 @@ def _support(subject: Subject, judge: Judge, clause: str, level: str) -> None:
 def _level_test(level: str) -> Any:
     """The test of one level's support table; it applies to the operators that have a clause for that level."""
 
-    @checks(f"{{op}}.support.level-{level}", "tensor.output.complete")
+    @checks("support.level", "tensor.output.complete", level=level)
     def test(subject: Subject, judge: Judge) -> None:
         """What the feature level lists is accepted and right, at every rank."""
-        _support(subject, judge, subject.clause(f"support.level-{level}"), level.replace("-", "."))
+        _support(subject, judge, level)
 
     return test
 
 
-test_types_and_ranks_of_level_1_0 = _level_test("1-0")
-test_types_and_ranks_of_level_2_0 = _level_test("2-0")
-test_types_and_ranks_of_level_2_1 = _level_test("2-1")
-test_types_and_ranks_of_level_3_0 = _level_test("3-0")
-test_types_and_ranks_of_level_3_1 = _level_test("3-1")
-test_types_and_ranks_of_level_4_0 = _level_test("4-0")
-test_types_and_ranks_of_level_4_1 = _level_test("4-1")
-test_types_and_ranks_of_level_5_0 = _level_test("5-0")
-test_types_and_ranks_of_level_5_1 = _level_test("5-1")
-test_types_and_ranks_of_level_6_0 = _level_test("6-0")
-test_types_and_ranks_of_level_6_2 = _level_test("6-2")
+test_types_and_ranks_of_level_1_0 = _level_test("1.0")
+test_types_and_ranks_of_level_2_0 = _level_test("2.0")
+test_types_and_ranks_of_level_2_1 = _level_test("2.1")
+test_types_and_ranks_of_level_3_0 = _level_test("3.0")
+test_types_and_ranks_of_level_3_1 = _level_test("3.1")
+test_types_and_ranks_of_level_4_0 = _level_test("4.0")
+test_types_and_ranks_of_level_4_1 = _level_test("4.1")
+test_types_and_ranks_of_level_5_0 = _level_test("5.0")
+test_types_and_ranks_of_level_5_1 = _level_test("5.1")
+test_types_and_ranks_of_level_5_2 = _level_test("5.2")
+test_types_and_ranks_of_level_6_0 = _level_test("6.0")
+test_types_and_ranks_of_level_6_1 = _level_test("6.1")
+test_types_and_ranks_of_level_6_2 = _level_test("6.2")
+test_types_and_ranks_of_level_6_3 = _level_test("6.3")
+test_types_and_ranks_of_level_6_4 = _level_test("6.4")
 
 
 def _refused_or_right(subject: Subject, judge: Judge, clause: str, ranks: list[int]) -> None:
@@ -94,7 +99,7 @@ def _refused_or_right(subject: Subject, judge: Judge, clause: str, ranks: list[i
     judge.characterise(clause, operators[0], behaviour)
 
 
-@checks("{op}.support.unlisted")
+@checks("support.unlisted")
 def test_unlisted_types_are_characterised(subject: Subject, judge: Judge) -> None:
     """A type that no level's table lists may be refused; where it is accepted it must be right."""
     if not subject.table.support_at(subject.level):
@@ -102,7 +107,7 @@ def test_unlisted_types_are_characterised(subject: Subject, judge: Judge) -> Non
     _refused_or_right(subject, judge, subject.clause("support.unlisted"), [1, 4, 8])
 
 
-@checks("{op}.support.later-level")
+@checks("support.later-level")
 def test_later_levels_are_characterised(subject: Subject, judge: Judge) -> None:
     """What only a later level lists may be refused; where it is accepted it must be right."""
     later = [
@@ -115,7 +120,7 @@ def test_later_levels_are_characterised(subject: Subject, judge: Judge) -> None:
     _refused_or_right(subject, judge, subject.clause("support.later-level"), later)
 
 
-@checks("{op}.constraint.data-type")
+@checks("constraint.data-type")
 def test_different_data_types_are_refused(subject: Subject, judge: Judge) -> None:
     """Every other listed type as the output's; equal types are the control."""
     clause = subject.clause("constraint.data-type")
@@ -127,7 +132,7 @@ def test_different_data_types_are_refused(subject: Subject, judge: Judge) -> Non
     _accepted(subject, judge, clause, source)
 
 
-@checks("{op}.constraint.dimension-count")
+@checks("constraint.dimension-count")
 def test_different_dimension_counts_are_refused(subject: Subject, judge: Judge) -> None:
     """One dimension of size 1 more or fewer on the output, where the elements are the same; equal counts pass."""
     clause = subject.clause("constraint.dimension-count")
@@ -141,7 +146,7 @@ def test_different_dimension_counts_are_refused(subject: Subject, judge: Judge) 
     _accepted(subject, judge, clause, source)
 
 
-@checks("{op}.constraint.sizes")
+@checks("constraint.sizes")
 def test_different_sizes_are_refused(subject: Subject, judge: Judge) -> None:
     """One size larger, smaller or 1, two swapped, at the first and the last dimension; equal sizes pass."""
     clause = subject.clause("constraint.sizes")

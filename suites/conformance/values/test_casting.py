@@ -52,7 +52,7 @@ def _inputs(data_type: DataType, bounds: Iterable[np.float32]) -> np.ndarray:
     return np.concatenate([np.array(kept, data_type.numpy), edge_values.inputs(data_type)])
 
 
-@checks("{op}.cast.integer")
+@checks("cast.integer")
 def test_integer_bounds_truncate_toward_zero(subject: Subject, judge: Judge) -> None:
     """2.9 acts as 2 and -2.9 as -2, at every size and up to the limits; inputs are compared exactly."""
     bounds = _integer_bounds(subject.data_type)
@@ -67,7 +67,7 @@ def test_integer_bounds_truncate_toward_zero(subject: Subject, judge: Judge) -> 
     )
 
 
-@checks("{op}.cast.integer")
+@checks("cast.integer")
 @given(data=st.data())
 def test_drawn_integer_bounds(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any fractional bounds within the type, in order: inverted ones are another clause's."""
@@ -91,7 +91,7 @@ def _float16_bounds() -> list[np.float32]:
     return [bound for value in dict.fromkeys(found) for bound in (value, -value)]
 
 
-@checks("{op}.cast.float16")
+@checks("cast.float16")
 def test_float16_bounds_round_to_nearest_even(subject: Subject, judge: Judge) -> None:
     """Bounds between two FLOAT16 values, on either side of the tie and at it."""
     clause = subject.clause("cast.float16")
@@ -108,7 +108,7 @@ def test_float16_bounds_round_to_nearest_even(subject: Subject, judge: Judge) ->
     )
 
 
-@checks("{op}.cast.float16")
+@checks("cast.float16")
 @given(data=st.data())
 def test_drawn_float16_bounds(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any bounds below the overflow threshold, in order: inverted ones are another clause's."""
@@ -118,7 +118,7 @@ def test_drawn_float16_bounds(subject: Subject, judge: Judge, data: st.DataObjec
     judge(subject.case(subject.clause("cast.float16"), inputs, subject.attributes(Min=low, Max=high)))
 
 
-@checks("{op}.cast.float16-overflow")
+@checks("cast.float16-overflow")
 def test_float16_overflow_is_characterised(subject: Subject, judge: Judge) -> None:
     """Finite bounds from 65520 on become infinite or 65504."""
     inputs = np.array([np.inf, -np.inf, 65504, -65504, 1.0], np.float16)
@@ -171,6 +171,8 @@ def _characterise_bounds(subject: Subject, judge: Judge, clause: str, bounds: It
             if run is None:
                 return
             oracle, casts = adopted_oracle(judge.bench, case, run)
+            if name not in casts:
+                continue  # the table leaves nothing open: what it becomes was judged
             behaviour, example = _adopted(bound, casts[name], subject.data_type), f"acts as {casts[name]}"
             if oracle.judge(run.x, run.output).size:  # accepted all the same: no single bound does this
                 behaviour = f"acts in a wider type, stored {_stored(bound, int(run.output[0]), subject.data_type)}"
@@ -178,7 +180,7 @@ def _characterise_bounds(subject: Subject, judge: Judge, clause: str, bounds: It
             judge.characterise(clause, case.operator, f"{kind} bound {behaviour}", f"{name} = {text(bound)} {example}")
 
 
-@checks("{op}.cast.out-of-range")
+@checks("cast.out-of-range")
 def test_out_of_range_bounds_are_characterised(subject: Subject, judge: Judge) -> None:
     """A bound beyond the type acts as one value of the type, whichever it is."""
     limits = np.iinfo(subject.data_type.numpy)
@@ -195,13 +197,13 @@ def test_out_of_range_bounds_are_characterised(subject: Subject, judge: Judge) -
     _characterise_bounds(subject, judge, subject.clause("cast.out-of-range"), [*bounds, below], "an out-of-range")
 
 
-@checks("{op}.cast.nan")
+@checks("cast.nan")
 def test_nan_bounds_of_integers_are_characterised(subject: Subject, judge: Judge) -> None:
     """A NaN bound acts as one value of the type, whichever it is."""
     _characterise_bounds(subject, judge, subject.clause("cast.nan"), [np.float32(np.nan)], "a NaN")
 
 
-@checks("{op}.cast.exact")
+@checks("cast.exact")
 def test_representable_bounds_are_used_as_they_are(subject: Subject, judge: Judge) -> None:
     """Bounds that the type represents, at every size and up to its limits; inputs are compared exactly."""
     clause = subject.clause("cast.exact")
@@ -220,7 +222,7 @@ def test_representable_bounds_are_used_as_they_are(subject: Subject, judge: Judg
     )
 
 
-@checks("{op}.cast.inexact")
+@checks("cast.inexact")
 def test_other_bounds_are_characterised(subject: Subject, judge: Judge) -> None:
     """A bound between two values of the type acts as one of them."""
     clause = subject.clause("cast.inexact")

@@ -18,17 +18,17 @@ from dmlcts.suites.running.markers import checks
 NARROW = ("FLOAT16", "INT16", "INT8", "UINT16", "UINT8")
 
 
-@checks("{op}.formula")
+@checks("values")
 def test_ordinary_bounds(subject: Subject, judge: Judge) -> None:
     """The boundary lattice, and the bounds with their neighbours, for every ordinary pair of bounds."""
-    clause = subject.clause("formula")
+    clause = subject.clause("values")
     judge.all(
         subject.case(clause, edge_values.inputs(subject.data_type, _floats(attributes)), attributes)
         for attributes in subject.attribute_sets()
     )
 
 
-@checks("{op}.bounds.equal")
+@checks("bounds.equal")
 def test_equal_bounds(subject: Subject, judge: Judge) -> None:
     """Min = Max gives that value for every input."""
     clause = subject.clause("bounds.equal")
@@ -38,7 +38,7 @@ def test_equal_bounds(subject: Subject, judge: Judge) -> None:
     )
 
 
-@checks("{op}.bounds.inverted")
+@checks("bounds.inverted")
 def test_inverted_bounds(subject: Subject, judge: Judge) -> None:
     """Min > Max gives Min for every input."""
     clause = subject.clause("bounds.inverted")
@@ -48,14 +48,14 @@ def test_inverted_bounds(subject: Subject, judge: Judge) -> None:
     )
 
 
-@checks("{op}.bounds.infinite")
+@checks("bounds.infinite")
 def test_infinite_and_one_sided_bounds(subject: Subject, judge: Judge) -> None:
     """An infinite bound leaves its side open, both of them leave everything, inverted ones give Min."""
     infinity = np.float32(np.inf)
     ends = [np.float32(value) for value in (-2.5, 0.0, 3.0)]
     pairs = [(-infinity, infinity), (infinity, -infinity), (infinity, infinity), (-infinity, -infinity)]
     pairs += [pair for end in ends for pair in ((-infinity, end), (end, infinity), (infinity, end), (end, -infinity))]
-    general, infinite = subject.clause("formula"), subject.clause("bounds.infinite")
+    general, infinite = subject.clause("values"), subject.clause("bounds.infinite")
     cases = []
     for attributes in subject.attribute_sets(pairs):
         clause = subject.values_clause(attributes)
@@ -64,18 +64,18 @@ def test_infinite_and_one_sided_bounds(subject: Subject, judge: Judge) -> None:
     judge.all(cases)
 
 
-@checks("{op}.formula", data_types=NARROW)
+@checks("values", data_types=NARROW)
 def test_every_input(subject: Subject, judge: Judge) -> None:
     """All values of an 8- or 16-bit type but NaN, for every ordinary and inverted pair of bounds."""
     everything = edge_values.every_pattern(subject.data_type)
     pairs = edge_values.bounds(subject.data_type)
     if not subject.thorough:
         pairs = pairs[:6]
-    clause = subject.clause("formula")
+    clause = subject.clause("values")
     judge.all(subject.case(clause, everything, attributes) for attributes in subject.attribute_sets(pairs))
 
 
-@checks("{op}.bounds.inverted", data_types=NARROW)
+@checks("bounds.inverted", data_types=NARROW)
 def test_every_input_with_inverted_bounds(subject: Subject, judge: Judge) -> None:
     """All values of an 8- or 16-bit type but NaN, for two inverted pairs of bounds."""
     everything = edge_values.every_pattern(subject.data_type)
@@ -84,7 +84,7 @@ def test_every_input_with_inverted_bounds(subject: Subject, judge: Judge) -> Non
     judge.all(subject.case(clause, everything, attributes) for attributes in subject.attribute_sets(pairs))
 
 
-@checks("{op}.formula")
+@checks("values")
 @given(data=st.data())
 def test_drawn_bounds_and_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any bounds whose cast is fixed, in any order, on small arrays of any values."""
@@ -93,11 +93,11 @@ def test_drawn_bounds_and_values(subject: Subject, judge: Judge, data: st.DataOb
     judge(subject.case(subject.values_clause(attributes), stream, attributes))
 
 
-@checks("{op}.formula")
+@checks("values")
 def test_seeded_bulk(subject: Subject, judge: Judge) -> None:
     """A hundred thousand seeded values over the whole range of the type."""
     count = 1_000_003 if subject.thorough else 100_003
-    clause = subject.clause("formula")
+    clause = subject.clause("values")
     cases = []
     for number, attributes in enumerate(subject.typical()):
         values = Values.bulk(subject.data_type, subject.seed + number).array(count)

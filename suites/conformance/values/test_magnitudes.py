@@ -48,10 +48,10 @@ def _between(subject: Subject, clause: str, low: np.float32, high: np.float32) -
 # Bounds.
 
 
-@checks("{op}.formula", data_types=("FLOAT32",))
+@checks("values", data_types=("FLOAT32",))
 def test_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     """Bounds of every exponent and both signs, with mantissas that need all their bits and nine digits."""
-    clause = subject.clause("formula")
+    clause = subject.clause("values")
     values = binades.every_binade()
     shifted = (*values[127:], *values[:127])
     cases = []
@@ -64,7 +64,7 @@ def test_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     judge.all(cases)
 
 
-@checks("{op}.cast.float16")
+@checks("cast.float16")
 def test_float16_bounds_of_every_exponent(subject: Subject, judge: Judge) -> None:
     """Bounds between two FLOAT16 of every exponent, both signs, where truncation and rounding differ and where not."""
     values = binades.between_float16()
@@ -72,7 +72,7 @@ def test_float16_bounds_of_every_exponent(subject: Subject, judge: Judge) -> Non
     judge.all(_between(subject, clause, -low, high) for low, high in zip(values[::-1], values, strict=True))
 
 
-@checks("{op}.cast.integer")
+@checks("cast.integer")
 def test_integer_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     """Bounds of every exponent up to the limits of the type, with mantissas that need all their bits."""
     bounds = binades.integer_bounds(subject.data_type)
@@ -82,7 +82,7 @@ def test_integer_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     judge.all(_between(subject, clause, *pair) for pair in ends)
 
 
-@checks("{op}.cast.exact")
+@checks("cast.exact")
 def test_whole_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     """Bounds of every exponent that the type represents, with mantissas that need all their bits."""
     if subject.data_type.is_floating:
@@ -95,7 +95,7 @@ def test_whole_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     judge.all(_between(subject, clause, bound, np.float32(np.inf)) for bound in dict.fromkeys(bounds))
 
 
-@checks("{op}.cast.integer")
+@checks("cast.integer")
 def test_nearly_whole_bounds(subject: Subject, judge: Judge) -> None:
     """Bounds within 2^-20 of a whole number, on either side: 6.9999995 is 6, not 7."""
     _, high = edge_values.limits_as_float(subject.data_type)
@@ -114,19 +114,19 @@ def _minus_zeros(subject: Subject, clause: str) -> list[Case]:
     return [_between(subject, clause, low, high) for low, high in ((zero, five), (below, zero), (zero, zero))]
 
 
-@checks("{op}.formula", data_types=("FLOAT32", "FLOAT16"))
+@checks("values", data_types=("FLOAT32", "FLOAT16"))
 def test_bounds_of_minus_zero(subject: Subject, judge: Judge) -> None:
     """A bound of -0 is a zero, and nothing below it."""
-    judge.all(_minus_zeros(subject, subject.clause("formula")))
+    judge.all(_minus_zeros(subject, subject.clause("values")))
 
 
-@checks("{op}.cast.integer")
+@checks("cast.integer")
 def test_integer_bounds_of_minus_zero(subject: Subject, judge: Judge) -> None:
     """A bound of -0 is the integer 0, also on unsigned types."""
     judge.all(_minus_zeros(subject, subject.clause("cast.integer")))
 
 
-@checks("{op}.cast.exact")
+@checks("cast.exact")
 def test_exact_bounds_of_minus_zero(subject: Subject, judge: Judge) -> None:
     """A Min of -0 is the type's zero."""
     judge.all(_minus_zeros(subject, subject.clause("cast.exact")))
@@ -140,7 +140,7 @@ def _open(subject: Subject) -> dict[str, Any]:
     return subject.attributes(Min=-np.inf, Max=np.inf)
 
 
-@checks("{op}.scale-bias", data_types=("FLOAT32",))
+@checks("scale-bias", data_types=("FLOAT32",))
 def test_scale_and_bias_of_every_binade(subject: Subject, judge: Judge) -> None:
     """Scales and biases of every exponent and both signs, with mantissas that need all their bits."""
     clause = subject.clause("scale-bias")
@@ -164,7 +164,7 @@ def test_scale_and_bias_of_every_binade(subject: Subject, judge: Judge) -> None:
     judge.all(cases)
 
 
-@checks("{op}.scale-bias", data_types=("FLOAT16",))
+@checks("scale-bias", data_types=("FLOAT16",))
 def test_float16_scale_and_bias_of_every_binade(subject: Subject, judge: Judge) -> None:
     """The same for the exponents of FLOAT16."""
     clause = subject.clause("scale-bias")
@@ -197,7 +197,7 @@ def _whole(subject: Subject, scale: int, bias: int) -> Case | None:
     return subject.case(clause, np.array(fitting, subject.data_type.numpy), attributes)
 
 
-@checks("{op}.scale-bias.integer")
+@checks("scale-bias.integer")
 def test_whole_scale_and_bias_of_every_magnitude(subject: Subject, judge: Judge) -> None:
     """Around every power of two, of both signs: on unsigned types a negative bias is a zero point."""
     numbers = list(binades.whole_numbers())
@@ -210,7 +210,7 @@ def test_whole_scale_and_bias_of_every_magnitude(subject: Subject, judge: Judge)
     judge.all(cases)
 
 
-@checks("{op}.nan.input")
+@checks("nan.input")
 def test_nan_inputs_with_scale_and_bias(subject: Subject, judge: Judge) -> None:
     """A NaN stays one under any scale and bias, also a scale of zero: a NaN or a bound comes out, and nothing else."""
     nans = edge_values.nans(subject.data_type)

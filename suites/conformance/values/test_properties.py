@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dmlcts.specs.checks import OwnCheck
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation import edge_values, strategies
@@ -18,7 +19,7 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
 
-def _judge(subject: Subject, judge: Judge, name: str) -> None:
+def _judge(subject: Subject, judge: Judge, name: OwnCheck) -> None:
     """The property ``name`` on the boundary lattice and on seeded values, for several attribute sets."""
     inputs = edge_values.inputs(subject.data_type)
     bulk = Values.bulk(subject.data_type, subject.seed + 5).array(20_011)
@@ -31,31 +32,31 @@ def _judge(subject: Subject, judge: Judge, name: str) -> None:
     )
 
 
-@checks("{op}.idempotent")
+@checks("idempotent")
 def test_idempotent(subject: Subject, judge: Judge) -> None:
     """Applied to its own output the operator changes nothing."""
     _judge(subject, judge, "idempotent")
 
 
-@checks("{op}.monotone")
+@checks("monotone")
 def test_monotone(subject: Subject, judge: Judge) -> None:
     """A larger input never gives a smaller output."""
     _judge(subject, judge, "monotone")
 
 
-@checks("{op}.odd")
+@checks("odd")
 def test_odd(subject: Subject, judge: Judge) -> None:
     """The operator of -x is minus the operator of x."""
     _judge(subject, judge, "odd")
 
 
-@checks("{op}.contained")
+@checks("contained")
 def test_contained(subject: Subject, judge: Judge) -> None:
     """Every output lies between the bounds."""
     _judge(subject, judge, "contained")
 
 
-@checks("{op}.monotone")
+@checks("monotone")
 @given(data=st.data())
 def test_drawn_monotone(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any attributes, any values."""
@@ -78,7 +79,7 @@ def _one_sided(subject: Subject) -> Iterator[Case]:
         yield replace(case, expectation="threshold equivalence")
 
 
-@checks("{op}.threshold-equivalence")
+@checks("threshold-equivalence")
 def test_clip_without_an_upper_bound_is_threshold(subject: Subject, judge: Judge) -> None:
     """CLIP with the greatest value of the type as Max gives what THRESHOLD gives."""
     judge.all(_one_sided(subject))

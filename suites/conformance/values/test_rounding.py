@@ -13,17 +13,13 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
-MODES = {
-    "HALVES_TO_NEAREST_EVEN": "nearest-even",
-    "TOWARD_ZERO": "toward-zero",
-    "TOWARD_INFINITY": "toward-infinity",
-}
+MODES = ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")
 in_every_mode = pytest.mark.parametrize("mode", MODES)
-in_all_modes = checks("{op}.nearest-even", "{op}.toward-zero", "{op}.toward-infinity")
+in_all_modes = checks("rounding")
 
 
 def _judge(subject: Subject, judge: Judge, mode: str, inputs: object) -> None:
-    judge(subject.case(subject.clause(MODES[mode]), inputs, subject.attributes(RoundingMode=mode)))
+    judge(subject.case(subject.clause("rounding", RoundingMode=mode), inputs, subject.attributes(RoundingMode=mode)))
 
 
 @in_all_modes
@@ -40,11 +36,11 @@ def test_near_ties(subject: Subject, judge: Judge, mode: str) -> None:
     _judge(subject, judge, mode, edge_values.near_ties(subject.data_type))
 
 
-@checks("{op}.toward-infinity", "{op}.nearest-even", "{op}.toward-zero", "tensor.position")
+@checks("rounding", "tensor.position")
 @in_every_mode
 def test_near_ties_in_packed_powers_of_two(subject: Subject, judge: Judge, mode: str) -> None:
     """The same in tensors of 2^k elements, for which kernels of their own are often written."""
-    clause = subject.clause(MODES[mode])
+    clause = subject.clause("rounding", RoundingMode=mode)
     inputs = np.concatenate([edge_values.near_ties(subject.data_type), edge_values.ties(subject.data_type)])
     judge.all(
         subject.case(clause, np.resize(inputs, count), subject.attributes(RoundingMode=mode),
@@ -68,7 +64,7 @@ def test_boundary_lattice(subject: Subject, judge: Judge, mode: str) -> None:
     _judge(subject, judge, mode, inputs[np.isfinite(inputs)])
 
 
-@checks("{op}.nearest-even", "{op}.toward-zero", "{op}.toward-infinity", data_types=("FLOAT16",))
+@checks("rounding", data_types=("FLOAT16",))
 @in_every_mode
 def test_every_input(subject: Subject, judge: Judge, mode: str) -> None:
     """All 2^16 values of FLOAT16 but NaN."""
@@ -92,7 +88,7 @@ def test_seeded_bulk(subject: Subject, judge: Judge, mode: str) -> None:
 @given(data=st.data())
 def test_drawn_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any values, any mode."""
-    mode = data.draw(st.sampled_from(list(MODES)), label="mode")
+    mode = data.draw(st.sampled_from(MODES), label="mode")
     _judge(subject, judge, mode, data.draw(strategies.values(subject.data_type), label="stream"))
 
 

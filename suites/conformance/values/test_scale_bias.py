@@ -30,7 +30,7 @@ def _finite(subject: Subject) -> np.ndarray:
     return inputs[np.isfinite(inputs)]
 
 
-@checks("{op}.scale-bias")
+@checks("scale-bias")
 def test_scale_and_bias_come_first(subject: Subject, judge: Judge) -> None:
     """Scales and biases of every kind, positive and negative, on the boundary lattice, under several bounds."""
     clause = subject.clause("scale-bias")
@@ -41,7 +41,7 @@ def test_scale_and_bias_come_first(subject: Subject, judge: Judge) -> None:
     )
 
 
-@checks("{op}.scale-bias")
+@checks("scale-bias")
 def test_infinite_and_overflowing_intermediates(subject: Subject, judge: Judge) -> None:
     """Infinite inputs, products that overflow, infinity times zero."""
     clause = subject.clause("scale-bias")
@@ -54,7 +54,7 @@ def test_infinite_and_overflowing_intermediates(subject: Subject, judge: Judge) 
     )
 
 
-@checks("{op}.scale-bias")
+@checks("scale-bias")
 @given(data=st.data())
 def test_drawn_scale_and_bias(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any finite scale and bias, any values."""
@@ -65,7 +65,7 @@ def test_drawn_scale_and_bias(subject: Subject, judge: Judge, data: st.DataObjec
     judge(subject.case(subject.clause("scale-bias"), stream, attributes))
 
 
-@checks("{op}.scale-bias", "{op}.in-place")
+@checks("scale-bias", "in-place")
 def test_seeded_bulk_and_in_place(subject: Subject, judge: Judge) -> None:
     """Seeded values, out of place and in place: scale and bias are applied once."""
     count = 100_003 if subject.thorough else 20_011
@@ -87,7 +87,7 @@ def _whole_factors(subject: Subject) -> list[tuple[int, int]]:
     return factors + ([(-1, 0), (-2, 5), (-3, most), (-most, -1)] if subject.data_type.is_signed else [(-1, 9)])
 
 
-@checks("{op}.scale-bias.integer")
+@checks("scale-bias.integer")
 def test_whole_scale_and_bias_on_integers(subject: Subject, judge: Judge) -> None:
     """Whole scales and biases whose products and sums fit: exact, in integers or in floats."""
     limits = np.iinfo(subject.data_type.numpy)
@@ -111,7 +111,7 @@ def test_whole_scale_and_bias_on_integers(subject: Subject, judge: Judge) -> Non
     judge.all(cases)
 
 
-@checks("{op}.scale-bias.integer-inexact")
+@checks("scale-bias.integer-inexact")
 def test_fractions_and_overflow_on_integers_are_characterised(subject: Subject, judge: Judge) -> None:
     """Fractional factors, overflow, numbers no float holds: one of the arithmetics there are, and it is named."""
     clause = subject.clause("scale-bias.integer-inexact")
@@ -141,7 +141,7 @@ def test_fractions_and_overflow_on_integers_are_characterised(subject: Subject, 
     judge.characterise(clause, cases[0].operator, named(subject.data_type, seen))
 
 
-@checks("{op}.scale-bias")
+@checks("scale-bias")
 def test_contraction_is_characterised(subject: Subject, judge: Judge) -> None:
     """Whether x * scale + bias is rounded once or twice, and in which format: measured where they differ."""
     generator = np.random.Generator(np.random.PCG64(1))

@@ -384,7 +384,7 @@ def few_tests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     def fewer(*given: Any, **more: Any) -> list[str]:
         kept = [word for word in arguments(*given, **more) if not word.endswith(".py")]
-        return [*kept, str(pytest_run.HERE / "test_clamping.py")]
+        return [*kept, str(pytest_run.CONFORMANCE / "values" / "test_clamping.py")]
 
     monkeypatch.setattr(pytest_run, "pytest_arguments", fewer)
     monkeypatch.chdir(tmp_path)

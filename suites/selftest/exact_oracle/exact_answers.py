@@ -59,9 +59,11 @@ def accept(
     **attributes: Attribute,
 ) -> Acceptable:
     table = TABLES.operator(name)
-    expression = TABLES.formula(table) if formula is None else parse(formula, ("x", *table.float_attributes))
+    law = TABLES.law(table)
+    if formula is not None:
+        law = law.with_expression(parse(formula, ("x", *table.float_attributes)))
     operator = describe(table.operator, data_type, **attributes)
-    return acceptable(table, expression, operator, pattern(data_type, x), strict=strict)
+    return acceptable(law, operator, pattern(data_type, x), strict=strict)
 
 
 def values(data_type: DataType, *numbers: float, nan: bool = False) -> Acceptable:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
-from dmlcts.specs.formula import Expression, parse
-from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.formula import parse
+from dmlcts.specs.law import Law
 from dmlcts.specs.oracle.exact import ExactOracle, acceptable
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.suites.selftest.exact_oracle.exact_answers import (
@@ -267,10 +267,10 @@ def test_every_nan_pattern_is_a_nan() -> None:
     for bound in (0x7F800001, 0x7FC00000, 0xFF800001, 0xFFFFFFFF):
         for data_type in (F16, F32, F64):
             operator = describe(table.operator, data_type, Min=f32(bound))
-            oracle = ExactOracle(table, TABLES.formula(table), operator, False)
+            oracle = ExactOracle(TABLES.law(table), operator, False)
             assert oracle.acceptable(pattern(data_type, 5.0)) == values(data_type, 5.0, nan=True)
     for data_type, signalling in ((F16, 0x7C01), (F32, 0x7F800001), (F64, 0x7FF0000000000001)):
-        oracle = ExactOracle(table, TABLES.formula(table), describe(table.operator, data_type, Min=1.0), False)
+        oracle = ExactOracle(TABLES.law(table), describe(table.operator, data_type, Min=1.0), False)
         sign = 1 << 8 * data_type.itemsize - 1
         for bits in (signalling, sign - 1, sign | signalling, 2 * sign - 1):
             assert oracle.acceptable(bits) == values(data_type, 1.0, nan=True)
@@ -285,14 +285,14 @@ def test_what_cannot_be_used_is_said_in_one_line() -> None:
     with pytest.raises(UsageError, match="TOWARD_ZERO"):
         rounded(F32, 1.0, "UP")
     for data_type in (F32, DataType.INT8):
-        table, _, operator = _clip(data_type, Min=0.0, Max=1.0)
+        law, operator = _clip(data_type, Min=0.0, Max=1.0)
         with pytest.raises(FormulaError, match="scale"):
-            acceptable(table, parse("x * scale", ("x", "scale")), operator, 0)
+            acceptable(law.with_expression(parse("x * scale", ("x", "scale"))), operator, 0)
 
 
-def _clip(data_type: DataType, **attributes: float) -> tuple[OperatorTable, Expression, OperatorDesc]:
+def _clip(data_type: DataType, **attributes: float) -> tuple[Law, OperatorDesc]:
     table = TABLES.operator("CLIP")
-    return table, TABLES.formula(table), describe(table.operator, data_type, **attributes)
+    return TABLES.law(table), describe(table.operator, data_type, **attributes)
 
 
 # ---------------------------------------------------------------------------------------- properties
@@ -332,16 +332,16 @@ def input_bits(data_type: DataType) -> st.SearchStrategy[int]:
 @settings(max_examples=120, deadline=None)
 def test_strict_is_always_narrower(name: str, data_type: DataType, data: st.DataObject) -> None:
     table = TABLES.operator(name)
-    formula = TABLES.formula(table)
+    law = TABLES.law(table)
     operator = data.draw(operators(name, data_type))
     bits = data.draw(input_bits(data_type))
     try:
-        lenient = acceptable(table, formula, operator, bits)
+        lenient = acceptable(law, operator, bits)
     except Unconstrained:
         with pytest.raises(Unconstrained):
-            acceptable(table, formula, operator, bits, strict=True)
+            acceptable(law, operator, bits, strict=True)
         return
-    strict = acceptable(table, formula, operator, bits, strict=True)
+    strict = acceptable(law, operator, bits, strict=True)
     assert strict.patterns or strict.any_nan or strict.any_value
     assert strict.patterns <= lenient.patterns
     assert lenient.any_nan or not strict.any_nan
@@ -368,7 +368,7 @@ def test_every_float16_element_of_a_clip_quickly() -> None:
     table = TABLES.operator("CLIP")
     operator = describe(table.operator, F16, Min=-1.0, Max=2.5, ScaleBias=None)
     started = time.perf_counter()
-    oracle = ExactOracle(table, TABLES.formula(table), operator, False)
+    oracle = ExactOracle(TABLES.law(table), operator, False)
     for bits in range(1 << 16):
         (x,) = struct.unpack("<e", bits.to_bytes(2, "little"))
         answer = oracle.acceptable(bits)

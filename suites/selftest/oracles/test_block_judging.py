@@ -29,7 +29,7 @@ def oracle_of(name: str, data_type: DataType, attributes: dict[str, Any], *, str
     table = TABLES.operator(name)
     tensor = TensorDesc(data_type, (1, 1, 1, 1))
     operator = OperatorDesc(table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-    return VectorOracle(table, TABLES.formula(table), operator, strict=strict)
+    return VectorOracle(TABLES.law(table), operator, strict=strict)
 
 
 def oracles(data_type: DataType, *, strict: bool = False) -> Iterator[VectorOracle]:
@@ -75,6 +75,10 @@ def test_the_fast_formula_gives_what_the_oracle_expects(data_type: DataType, str
             with pytest.raises(Unsupported):  # the fast way there rounds
                 FastFormula(oracle, PIECE)
             continue
+        if flushed and not oracle.rounding.flushes:  # no clause of ROUND lists subnormals: they round to zero anyway
+            with pytest.raises(Unsupported):
+                FastFormula(oracle, PIECE, flushed=True)
+            continue
         fast = FastFormula(oracle, PIECE, number=number, flushed=flushed)
         given = np.concatenate([np.array(fast(x[start : start + PIECE])) for start in range(0, x.size, PIECE)])
         assert oracle.acceptance(x).admits(given).all(), oracle.operator
@@ -90,7 +94,7 @@ def test_the_compiled_comparison_agrees_with_numpy(data_type: DataType, formula:
     x = inputs(data_type)
     poison = int((~x.view(data_type.bits_dtype))[0])
     for oracle in oracles(data_type, strict=True):
-        if formula not in (oracle.table.short_name, oracle.operator.attributes.get("RoundingMode")):
+        if formula not in (oracle.law.table.short_name, oracle.operator.attributes.get("RoundingMode")):
             continue
         right = oracle.expected(x)
         certifier = Certifier(oracle)
@@ -198,7 +202,7 @@ def test_a_formula_of_other_functions_is_judged_too() -> None:
     for text in ("abs(x) + 1", "-x * x", "floor(x) - Min", "ceil(x)", "max(0, x) + 0.5"):
         expression = parse(text, ("x", "Min"))
         operator = oracle_of("THRESHOLD", DataType.FLOAT32, {"ScaleBias": None, "Min": 2}).operator
-        oracle = VectorOracle(table, expression, operator)
+        oracle = VectorOracle(TABLES.law(table).with_expression(expression), operator)
         x = inputs(DataType.FLOAT32)
         right = oracle.expected(x)
         assert not BlockJudge(oracle).judge(x, right).wrong.size, text

@@ -134,8 +134,8 @@ def test_only_a_maximum_can_carry_an_overflow_into_the_store(
     table = tables.operator(name)
     array = np.array([x], data_type.numpy)
     bits = int(array.view(data_type.bits_dtype)[0])
-    exact = ExactOracle(table, tables.formula(table), operator).acceptable(bits)
-    vector = VectorOracle(table, tables.formula(table), operator).acceptance(array).element(0)
+    exact = ExactOracle(tables.law(table), operator).acceptable(bits)
+    vector = VectorOracle(tables.law(table), operator).acceptance(array).element(0)
     assert exact == vector
     wide = stored % (1 << limits.bits)
     assert exact.admits(wide, data_type) is (name == "ELEMENT_WISE_THRESHOLD")

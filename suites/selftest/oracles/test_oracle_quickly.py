@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
-from dmlcts.specs.formula import Expression, parse
+from dmlcts.specs.formula import parse
+from dmlcts.specs.law import Law
 from dmlcts.specs.loading import load_tables
-from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
@@ -69,18 +69,19 @@ def chosen(data_type: DataType) -> Any:
 
 
 @cache
-def formula_of(name: str, formula: str | None) -> tuple[OperatorTable, Expression]:
+def law_of(name: str, formula: str | None) -> Law:
     table = TABLES.operator(name)
-    return table, TABLES.formula(table) if formula is None else parse(formula, ("x", *table.float_attributes))
+    law = TABLES.law(table)
+    return law if formula is None else law.with_expression(parse(formula, ("x", *table.float_attributes)))
 
 
 def assert_same(operator: OperatorDesc, x: Any = None, *, strict: bool, formula: str | None = None) -> None:
     """Both oracles accept the same patterns for every element of ``x``, and the quick answer is among them."""
     x = chosen(operator.input.data_type) if x is None else x
-    table, expression = formula_of(operator.name, formula)
-    vectorised = VectorOracle(table, expression, operator, strict=strict)
+    law = law_of(operator.name, formula)
+    vectorised = VectorOracle(law, operator, strict=strict)
     try:
-        exact = ExactOracle(table, expression, operator, strict=strict)
+        exact = ExactOracle(law, operator, strict=strict)
     except Unconstrained:
         with pytest.raises(Unconstrained):
             vectorised.acceptance(x)
@@ -191,18 +192,18 @@ class TestIntegers:
 
 
 def test_one_element_is_told_as_all_are() -> None:
-    oracle = VectorOracle(*formula_of("ELEMENT_WISE_CLIP", None), clip(DataType.INT32, 0, 9, ScaleBias(1, 1)))
+    oracle = VectorOracle(law_of("ELEMENT_WISE_CLIP", None), clip(DataType.INT32, 0, 9, ScaleBias(1, 1)))
     x = np.array([3, 1 << 25, 20, -7], np.int32)
     acceptance = oracle.acceptance(x)
     assert list(acceptance.elements()) == [acceptance.element(index) for index in range(4)]
     assert acceptance.element(1).patterns == {9}
-    oracle = VectorOracle(*formula_of("ELEMENT_WISE_CLIP", None), clip(DataType.INT32, 0, 9))
+    oracle = VectorOracle(law_of("ELEMENT_WISE_CLIP", None), clip(DataType.INT32, 0, 9))
     acceptance = oracle.acceptance(x)
     assert [acceptance.element(index).patterns for index in range(4)] == [{3}, {9}, {9}, {0}]
 
 
 def test_latitude_is_left_unless_refused() -> None:
-    oracle = VectorOracle(*formula_of("ELEMENT_WISE_CLIP", None), clip(DataType.FLOAT32, -1, 1))
+    oracle = VectorOracle(law_of("ELEMENT_WISE_CLIP", None), clip(DataType.FLOAT32, -1, 1))
     assert oracle.acceptance(np.array([-0.0], f32)).element(0).patterns == {0, 1 << 31}
 
 
@@ -210,7 +211,7 @@ def test_casts_that_were_seen_replace_the_bounds() -> None:
     operator = clip(DataType.INT8, NAN, 2.5)
     x = np.array([-128, 0, 127], np.int8)
     for strict in (False, True):
-        oracle = VectorOracle(*formula_of(operator.name, None), operator, strict=strict, casts={"Min": -7})
+        oracle = VectorOracle(law_of(operator.name, None), operator, strict=strict, casts={"Min": -7})
         assert oracle.expected(x).tolist() == [-7, 0, 2]
         assert oracle.judge(x, np.array([-7, 0, 2], np.int8)).tolist() == []
         assert oracle.judge(x, np.array([-8, 0, 3], np.int8)).tolist() == [0, 2]

@@ -43,10 +43,10 @@ def rounding(data_type: DataType, mode: str) -> OperatorDesc:
 def assert_same_sets(operator: OperatorDesc, x: Any, *, strict: bool) -> None:
     """Both oracles accept the same patterns for every element of ``x``, and the quick answer is among them."""
     table = TABLES.operator(operator.name)
-    formula = TABLES.formula(table)
-    vectorised = VectorOracle(table, formula, operator, strict=strict)
+    law = TABLES.law(table)
+    vectorised = VectorOracle(law, operator, strict=strict)
     try:
-        exact = ExactOracle(table, formula, operator, strict=strict)
+        exact = ExactOracle(law, operator, strict=strict)
     except Unconstrained:
         with pytest.raises(Unconstrained):
             vectorised.acceptance(x)
@@ -244,7 +244,8 @@ def test_every_float32_tie_and_neighbour(mode: str) -> None:
 
 def differing(one: VectorOracle, other: OperatorDesc, x: Any, *, strict: bool = False) -> bool:
     """Whether the vectorised oracle of one description and the exact one of another accept something else."""
-    exact = ExactOracle(TABLES.operator(other.name), one.expression, other, strict=strict)
+    law = TABLES.law(TABLES.operator(other.name)).with_expression(one.expression)
+    exact = ExactOracle(law, other, strict=strict)
     wanted = [exact.acceptable(pattern) for pattern in x.view(one.data_type.bits_dtype).tolist()]
     return list(one.acceptance(x).elements()) != wanted
 
@@ -255,12 +256,12 @@ def test_a_planted_difference_is_seen(data_type: DataType) -> None:
     table = TABLES.operator("ELEMENT_WISE_CLIP")
     x = np.array([1.5, 3], data_type.numpy)
     good = clip(data_type, -1, 8, ScaleBias(1.1, 1))
-    oracle = VectorOracle(table, TABLES.formula(table), good)
+    oracle = VectorOracle(TABLES.law(table), good)
     assert not differing(oracle, good, x)
     assert differing(oracle, clip(data_type, -1, 2, ScaleBias(1.1, 1)), x)
     assert differing(oracle, clip(data_type, -1, 8, ScaleBias(1.5, 1)), x)
     assert differing(oracle, clip(data_type, -1, 8, ScaleBias(1.1, -1)), x)
     if data_type.is_floating:
         zero, plain = np.zeros(1, data_type.numpy), clip(data_type, -1, 8)
-        assert differing(VectorOracle(table, TABLES.formula(table), plain), plain, zero, strict=True)
+        assert differing(VectorOracle(TABLES.law(table), plain), plain, zero, strict=True)
         assert differing(oracle, clip(data_type, np.nan, 8, ScaleBias(1.1, 1)), x)

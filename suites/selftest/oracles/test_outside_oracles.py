@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias
 from dmlcts.specs.formula import Expression, parse
+from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.real_number import Datum
@@ -79,9 +80,9 @@ def dissent(operator: OperatorDesc, x: np.ndarray, outside: np.ndarray, formula:
     """The inner oracles whose strict answers for ``x`` are not those from outside."""
     data_type = operator.input.data_type
     table = TABLES.operator(operator.name)
-    expression = formula or TABLES.formula(table)
-    exact = ExactOracle(table, expression, operator, strict=True)
-    vectorised = VectorOracle(table, expression, operator, strict=True)
+    law = TABLES.law(table) if formula is None else TABLES.law(table).with_expression(formula)
+    exact = ExactOracle(law, operator, strict=True)
+    vectorised = VectorOracle(law, operator, strict=True)
     answers = (exact.acceptable(bits) for bits in x.view(data_type.bits_dtype).tolist())
     found = dissenters(outside, data_type, exact=answers, vectorised=vectorised.acceptance(x).elements())
     quick = vectorised.expected(x)
@@ -241,7 +242,7 @@ def separate_dissent(data_type: DataType, triple: Triple, outside: np.ndarray) -
 def fused_dissent(data_type: DataType, triple: Triple, outside: np.ndarray) -> dict[str, str]:
     """Against the two fused functions, which paths of ScaleBias take."""
     operands = [encoded([value], data_type) for value in triple]
-    exact = Arithmetic(FORMATS[data_type], strict=True)
+    exact = Arithmetic(FORMATS[data_type], NONE)
     members = [exact.member(int(operand.view(data_type.bits_dtype)[0])) for operand in operands]
     results = exact.fused_multiply_add(*members)
     answers = [Acceptable(frozenset({member} - {None}), any_nan=member is None) for member in results]
@@ -303,8 +304,8 @@ def scale_bias_dissent(data_type: DataType, triple: Triple, paths: list[np.ndarr
     operator = describe(CLIP, data_type, ScaleBias=ScaleBias(*triple[1:]), Min=-INF, Max=INF)
     x, table = encoded([triple[0]], data_type), TABLES.operator(CLIP)
     found = {} if np.isnan(paths[0]).any() else dissent(operator, x, paths[0])  # after a NaN the bounds count too
-    exact = ExactOracle(table, TABLES.formula(table), operator).acceptable(int(x.view(data_type.bits_dtype)[0]))
-    lenient = VectorOracle(table, TABLES.formula(table), operator).acceptance(x).element(0)
+    exact = ExactOracle(TABLES.law(table), operator).acceptable(int(x.view(data_type.bits_dtype)[0]))
+    lenient = VectorOracle(TABLES.law(table), operator).acceptance(x).element(0)
     for name, accepted in (("exact", exact), ("vectorised", lenient)):
         for path in paths:
             if not accepted.admits(int(path.view(data_type.bits_dtype)[0]), data_type):

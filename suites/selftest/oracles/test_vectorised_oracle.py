@@ -31,8 +31,8 @@ def oracle(
     tensor = TensorDesc(data_type, (1,))
     table = TABLES.operator(f"ELEMENT_WISE_{name}")
     operator = OperatorDesc(table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-    expression = parse(formula, ("x", *table.float_attributes)) if formula else TABLES.formula(table)
-    return VectorOracle(table, expression, operator, strict=strict)
+    expression = parse(formula, ("x", *table.float_attributes)) if formula else TABLES.law(table).expression
+    return VectorOracle(TABLES.law(table).with_expression(expression), operator, strict=strict)
 
 
 def clip(data_type: DataType, low: float, high: float, *, strict: bool = False, **given: Any) -> VectorOracle:

@@ -102,5 +102,6 @@ def probes(tables: Tables) -> tuple[Probe, ...]:
                 for parameters in _parameter_sets(marks):
                     words = [f"{table.short_name}-{data_type.name}", *(str(value) for value in parameters.values())]
                     test = f"{module.rsplit('.', 1)[1]}.py::{name}[{'-'.join(words)}]"
-                    found.append(Probe(test, function, checked.clauses(table), table, data_type, parameters))
+                    clauses = checked.clauses(table, tables)
+                    found.append(Probe(test, function, clauses, table, data_type, parameters))
     return tuple(found)

@@ -46,6 +46,7 @@ def operator(short: str, types: tuple[Any, ...]) -> OperatorTable:
         clauses=(
             Clause(
                 id=f"{prefix}.formula",
+                check="values",
                 text="It computes.",
                 obligation="required",
                 subject="formula",
@@ -53,6 +54,7 @@ def operator(short: str, types: tuple[Any, ...]) -> OperatorTable:
             ),
             Clause(
                 id=f"{prefix}.same",
+                check="idempotent",
                 text="It stays.",
                 obligation="implied",
                 subject="formula",
@@ -60,6 +62,7 @@ def operator(short: str, types: tuple[Any, ...]) -> OperatorTable:
             ),
             Clause(
                 id=f"{prefix}.unlisted",
+                check="support.unlisted",
                 text="It refuses.",
                 obligation="required",
                 subject="descriptions",
@@ -68,6 +71,7 @@ def operator(short: str, types: tuple[Any, ...]) -> OperatorTable:
             ),
             Clause(
                 id=f"{prefix}.nan",
+                check="nan.input",
                 text="Silence.",
                 obligation="unspecified",
                 subject="formula",
@@ -86,8 +90,8 @@ TABLES = tables_of(operator("CLIP", TYPES), operator("ROUND", FLOATS))
 
 def ordered() -> Tables:
     clip = operator("CLIP", TYPES)
-    words = {"id": "clip.ordered", "text": "It keeps order.", "obligation": "implied", "subject": "properties"}
-    clause = Clause.model_validate({**words, "sources": ("page",)})
+    words = {"id": "clip.ordered", "check": "monotone", "text": "It keeps order."}
+    clause = Clause.model_validate({**words, "obligation": "implied", "subject": "properties", "sources": ("page",)})
     return tables_of(clip.model_copy(update={"clauses": (*clip.clauses, clause)}), operator("ROUND", FLOATS))
 
 

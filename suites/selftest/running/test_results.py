@@ -40,10 +40,13 @@ from dmlcts.specs.tables import Tables
 
 CLIP = "ELEMENT_WISE_CLIP"
 SOURCE = Source(id="page", title="A page", revision="today")
-CLAUSES = (
-    Clause(id="a.required", text="It must.", obligation="required", subject="formula", sources=("page",)),
-    Clause(id="a.implied", text="It follows.", obligation="implied", subject="formula", sources=("page",)),
-    Clause(id="a.silent", text="Who knows.", obligation="unspecified", subject="formula", sources=("page",)),
+CLAUSES = tuple(
+    Clause(id=name, check="tensor.position", text=text, obligation=obligation, subject="formula", sources=("page",))
+    for name, text, obligation in (
+        ("a.required", "It must.", "required"),
+        ("a.implied", "It follows.", "implied"),
+        ("a.silent", "Who knows.", "unspecified"),
+    )
 )
 RULES = RulesTable(format="dmlcts/rules/1", title="Rules", sources=(SOURCE,), clauses=CLAUSES)
 TABLES = Tables(operators={}, rules=(RULES,), latitudes={}, digests={"shared/rules.yaml": "0f" * 32})

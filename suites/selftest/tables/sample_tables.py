@@ -55,6 +55,8 @@ formula: max(Low, ceil(x) if Mode == UP else floor(x))
 
 clauses:
   - id: sample.first
+    check: values
+    when: {{Mode: UP}}
     text: It is so.
     obligation: required
     subject: formula
@@ -64,6 +66,7 @@ clauses:
     disagreements:
       - {{source: page, says: it is not}}
   - id: sample.second
+    check: support.level
     text: It may be so.
     obligation: unspecified
     subject: formula
@@ -84,9 +87,12 @@ title: More rules
 {SOURCES}
 limits:
   sample_max: 8
-
+"""
+SHARED = f"""\
+{RULES}
 clauses:
-  - id: more.first
+  - id: tensor.position
+    check: tensor.position
     text: It is so.
     obligation: required
     subject: layout
@@ -98,10 +104,11 @@ format: dmlcts/latitude/1
 title: More latitude
 {SOURCES}
 latitudes:
-  - name: sample-latitude
+  - name: zero-sign
     text: Either.
     permitted: [one, another]
     strict: one
+    kept_when_strict: false
     source: page
 """
 CASTS = f"""\
@@ -131,11 +138,13 @@ feature_levels:
 GOOD = {
     "operator": OPERATOR,
     "rules": RULES,
-    "latitude": LATITUDE,
-    "casts": CASTS,
     "data-types": DATA_TYPES,
     "feature-levels": FEATURE_LEVELS,
 }
+
+"""A good table of each format that joins the built-in ones."""
+ALONE = {"latitude": LATITUDE, "casts": CASTS, "shared rules": SHARED}
+"""Good tables that do not: each name of theirs stands in a built-in one, and may stand but once."""
 
 
 def marked(text: str) -> tuple[str, int, int]:

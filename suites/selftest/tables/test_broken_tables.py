@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dmlcts.specs import TableError
-from dmlcts.specs.loading import load_tables
-from dmlcts.suites.selftest.tables.sample_tables import GOOD, OPERATOR, marked, written
+from dmlcts.specs import Fault, TableError
+from dmlcts.specs.loading import fit, load_tables
+from dmlcts.specs.table_checks import own_faults
+from dmlcts.specs.yaml_source import read_yaml
+from dmlcts.suites.selftest.tables.sample_tables import ALONE, GOOD, OPERATOR, marked, written
 
 CLAUSE_END = "    permitted: [so, otherwise]"
 FORMULA = "formula: max(Low, ceil(x) if Mode == UP else floor(x))"
@@ -128,7 +130,7 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     ),
     "undefined name in a block": ("operator", {FORMULA: "formula: §>-\n  max(Low, y)"}, "undefined name 'y'"),
     "undefined name in quotes": ("operator", {FORMULA: 'formula: §"max(Low, y)"'}, "undefined name 'y'"),
-    "undefined function": ("operator", {FORMULA: "formula: max(Low, §sqrt(x))"}, "undefined function 'sqrt'"),
+    "undefined function": ("operator", {FORMULA: "formula: max(Low, §root(x))"}, "undefined function 'root'"),
     "undefined enumerator": ("operator", {"Mode == UP else": "§Mode == LEFT else"}, "no enumerator 'LEFT'"),
     "wrong count of arguments": ("operator", {FORMULA: "formula: §max(x)"}, "give it 2"),
     "formula that is none": ("operator", {FORMULA: "formula: §import os"}, "cannot be parsed"),
@@ -224,15 +226,42 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     "rank zero": ("operator", {"[1, 8]": "§[0, 8]"}, "write 1 or more"),
     # the clauses
     "clause twice": ("operator", {"id: sample.second": "id: §sample.first"}, "sample.first stands twice"),
-    "clause of another table": (
-        "rules",
-        {"id: more.first": "id: §clip.formula"},
-        "specs/operators/clip.yaml:",
-    ),
     "clause of another prefix": (
         "operator",
         {"id: sample.second": "id: §simple.second"},
         "write sample.second",
+    ),
+    "clause that nothing checks": (
+        "operator",
+        {"  - id: sample.first": "  - §id: sample.first", "    check: values\n": ""},
+        "`check` is missing in clauses[0]",
+    ),
+    "unknown check": ("operator", {"check: values": "check: §valuse"}, "did you mean values?"),
+    "check of the shared rules": (
+        "operator",
+        {"check: values": "check: §tensor.position"},
+        "checks a clause of the shared rules",
+    ),
+    "checked twice": (
+        "operator",
+        {
+            "    when: {Mode: UP}\n": "",
+            "  - id: sample.second\n    check: support.level": "  - id: sample.second\n    check: §values",
+            '    level: "3.0"\n': "",
+        },
+        "checks sample.first already",
+    ),
+    "when of no enumeration": ("operator", {"when: {Mode: UP}": "when: {§Mood: UP}"}, "'Mood'; use Mode"),
+    "when of no enumerator": ("operator", {"when: {Mode: UP}": "when: {Mode: §LEFT}"}, "no enumerator 'LEFT'"),
+    "level clause without a level": (
+        "operator",
+        {"check: support.level": "check: §support.level", '    level: "3.0"\n': ""},
+        "states no level",
+    ),
+    "level of another check": (
+        "operator",
+        {"check: support.level": "check: values", '    level: "3.0"': '    §level: "3.0"'},
+        "`check: support.level`",
     ),
     "unknown quotation": (
         "operator",
@@ -254,7 +283,6 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         {"    source: page\n    attr": "    source: §pages\n    attr"},
         "'pages'",
     ),
-    "unknown source of a shared rule": ("rules", {"sources: [page]": "sources: [§pages]"}, "'pages'"),
     "unknown source of a latitude": ("latitude", {"source: page": "source: §pages"}, "'pages'"),
     "unknown source of a cast": (
         "casts",
@@ -267,11 +295,6 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         "stands twice",
     ),
     "unknown latitude": ("operator", {"[zero-sign]": "[§zero-sing]"}, "did you mean zero-sign?"),
-    "unknown latitude of a shared rule": (
-        "rules",
-        {"[subnormals]": "[§subnormal]"},
-        "did you mean subnormals?",
-    ),
     "nothing permitted": (
         "operator",
         {"  - id: sample.second": "  - §id: sample.second", CLAUSE_END: ""},
@@ -290,17 +313,11 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         },
         "neither quotation nor sources",
     ),
-    "no evidence of a shared rule": (
-        "rules",
-        {"  - id: more": "  - §id: more", "    sources: [page]\n": ""},
-        "neither quotation",
-    ),
     "level without support table": (
         "operator",
         {'    level: "3.0"': '    level: §"2.1"'},
         "no support table for level 2.1",
     ),
-    "level of a shared rule": ("rules", {"    subject": '    §level: "3.0"\n    subject'}, "only operators"),
     "type without support": (
         "operator",
         {"data_types: [INT8]": "data_types: [INT8, §INT16]"},
@@ -323,7 +340,7 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         {"{Low: -1.0, M": "{Low: -1.0, §ScaleBias: 1.0, M"},
         "cannot set",
     ),
-    "example of no enumerator": ("operator", {"Mode: UP}": "Mode: §LEFT}"}, "no enumerator 'LEFT'"),
+    "example of no enumerator": ("operator", {", Mode: UP}": ", Mode: §LEFT}"}, "no enumerator 'LEFT'"),
     "example with text": ("operator", {"Low: -1.0": "Low: §UP"}, "write a number"),
     "example without attribute": ("operator", {"{Low: -1.0, Mode: UP}": "§{Low: -1.0}"}, "does not set Mode"),
     "unequal lengths": ("operator", {"outputs: [2, 3]": "outputs: §[2]"}, "1 outputs for 2 inputs"),
@@ -340,11 +357,6 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     ),
     "code of another table": ("operator", {"code: 900": "code: §8"}, "the operator code 8 stands twice"),
     "limit of another table": ("rules", {"sample_max": "§rank_max"}, "the limit rank_max stands twice"),
-    "latitude of another table": (
-        "latitude",
-        {"sample-latitude": "§zero-sign"},
-        "the latitude zero-sign stands twice",
-    ),
     "cast twice": ("casts", {"target: FLOAT32": "target: §FLOAT16"}, "'FLOAT16' stands twice"),
     "wrong enumerator of a type": ("data-types", {"value: 8": "value: §9"}, "write 8"),
     "wrong size of a type": ("data-types", {"size_in_bytes: 1": "size_in_bytes: §2"}, "write 1"),
@@ -363,6 +375,52 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         {'"2.0", value: 0x2000': '§"1.0", value: 0x1000'},
         "stands twice",
     ),
+    "unknown source of a shared rule": ("shared rules", {"sources: [page]": "sources: [§pages]"}, "'pages'"),
+    "no evidence of a shared rule": (
+        "shared rules",
+        {"  - id: tensor": "  - §id: tensor", "    sources: [page]\n": ""},
+        "neither quotation",
+    ),
+    "a level of a shared rule": (
+        "shared rules",
+        {"    subject": '    §level: "3.0"\n    subject'},
+        "does not look at",
+    ),
+    "when of a shared rule": ("shared rules", {"    subject": "    §when: {Mode: UP}\n    subject"}, "only operators"),
+    "unknown check of a shared rule": (
+        "shared rules",
+        {"check: tensor.position": "check: §tensor.positron"},
+        "did you mean tensor.position?",
+    ),
+    "check of an operator of a shared rule": (
+        "shared rules",
+        {"check: tensor.position": "check: §values"},
+        "checks clauses of operators",
+    ),
+    "id that is not checked of a shared rule": (
+        "shared rules",
+        {"id: tensor.position": "id: tensor.place", "check: t": "check: §t"},
+        "of that id",
+    ),
+    "unknown latitude of a shared rule": (
+        "shared rules",
+        {"[subnormals]": "[§subnormal]"},
+        "did you mean subnormals?",
+    ),
+    "latitude that no oracle applies": (
+        "latitude",
+        {"name: zero-sign": "name: §zero-sing"},
+        "did you mean zero-sign?",
+    ),
+    "latitude twice": (
+        "latitude",
+        {
+            "latitudes:\n": "latitudes:\n  - {name: zero-sign, text: a, permitted: [b], strict: c, "
+            "kept_when_strict: true, source: page}\n",
+            "  - name: zero-sign": "  - name: §zero-sign",
+        },
+        "'zero-sign' stands twice",
+    ),
     "a trap of YAML": ("operator", {"so, otherwise": "so, §nan"}, ".nan"),
 }
 
@@ -370,11 +428,16 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_table_is_refused_at_its_place(name: str, tmp_path: Path) -> None:
     kind, changes, words = BROKEN[name]
-    text = GOOD[kind]
+    text = {**GOOD, **ALONE}[kind]
     for old, new in changes.items():
         assert old in text
         text = text.replace(old, new)
     text, line, column = marked(text)
+    if kind in ALONE:
+        (fault,) = faults_of(text)
+        assert (fault.line, fault.column) == (line, column)
+        assert words in str(fault)
+        return
     path = written(tmp_path, text)
     with pytest.raises(TableError) as caught:
         load_tables(path)
@@ -384,3 +447,27 @@ def test_a_broken_table_is_refused_at_its_place(name: str, tmp_path: Path) -> No
     assert fault.cause
     assert fault.mend
     assert str(caught.value) == str(fault) == f"{path}:{line}:{column}: {fault.cause}; {fault.mend}"
+
+
+@pytest.mark.parametrize("kind", ALONE)
+def test_a_table_that_stands_alone_is_accepted_as_it_is(kind: str) -> None:
+    assert faults_of(ALONE[kind]) == []
+
+
+def test_a_name_that_only_one_table_may_have_is_refused_in_another(tmp_path: Path) -> None:
+    for kind, words in (
+        ("latitude", "the latitude zero-sign stands twice, first in specs/shared/latitude.yaml:"),
+        ("casts", "the cast to FLOAT16 stands twice, first in specs/shared/casts.yaml:"),
+        ("shared rules", "the clause id tensor.position stands twice, first in specs/shared/tensors"),
+    ):
+        with pytest.raises(TableError) as caught:
+            load_tables(written(tmp_path, ALONE[kind]))
+        assert words in str(caught.value)
+
+
+def faults_of(text: str) -> list[Fault]:
+    """What is wrong with a table, looked at by itself."""
+    try:
+        return list(own_faults(fit(read_yaml(text, "table.yaml"))))
+    except TableError as error:
+        return list(error.faults)

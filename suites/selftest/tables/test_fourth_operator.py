@@ -10,6 +10,7 @@ import pytest
 
 CLAUSE = """
   - id: {prefix}.{name}
+    check: {check}
     text: {text}
     obligation: required
     subject: {subject}
@@ -28,9 +29,11 @@ def table(name: str, code: int, formula: str, data_types: str) -> str:
                ("constraint.data-type", "same type", "descriptions"),
                ("constraint.sizes", "same sizes", "descriptions"),
                ("constraint.dimension-count", "same rank", "descriptions")]  # fmt: skip
-    written = "".join(CLAUSE.format(prefix=prefix, name=clause, text=text, subject=subject)
+    written = "".join(CLAUSE.format(prefix=prefix, name=clause, check=clause, text=text, subject=subject)
                       for clause, text, subject in clauses)  # fmt: skip
-    level = CLAUSE.format(prefix=prefix, name="support.level-3-0", text="supported", subject="descriptions")
+    written = written.replace("check: formula", "check: values")
+    level = CLAUSE.format(prefix=prefix, name="support.level-3-0", check="support.level", text="supported",
+                          subject="descriptions")  # fmt: skip
     return f"""format: dmlcts/operator/1
 operator: ELEMENT_WISE_{name}
 code: {code}

@@ -58,9 +58,7 @@ def test_extra_tables_join_the_built_in_ones(tmp_path: Path) -> None:
     written(tmp_path, "not a table", "notes.txt")
     tables = load_tables(tmp_path)
     assert set(tables.operators) == {*load_tables().operators, "ELEMENT_WISE_SAMPLE"}
-    assert "sample-latitude" in tables.latitudes
     assert tables.limits["sample_max"] == 8
-    assert tables.clause("more.first").subject == "layout"
     sample = tables.operator("SAMPLE")
     assert sample.examples[0].attributes == {"Low": -1.0, "Mode": "UP"}
     assert sample.support[0].ranks == range(1, 9)

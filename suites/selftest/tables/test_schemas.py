@@ -12,7 +12,9 @@ from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.models import MODELS, DataTypeName, LevelName
 from dmlcts.specs.schema import generate
 from dmlcts.specs.yaml_source import Document, read_yaml
-from dmlcts.suites.selftest.tables.sample_tables import BUILTIN, GOOD, SPECS
+from dmlcts.suites.selftest.tables.sample_tables import ALONE, BUILTIN, GOOD, SPECS
+
+SAMPLES = {**GOOD, **ALONE}
 
 
 def read_builtin(name: str) -> Document:
@@ -36,7 +38,7 @@ def test_a_schema_is_one(name: str) -> None:
     assert schema["$id"] == f"urn:dmlcts:schema:{name.removesuffix('.json')}:1"
     assert schema["title"].startswith("dmlcts/")
     kind = name.removesuffix(".json")  # a second table of factors is never good, so that there is no sample of one
-    document = (read_yaml(GOOD[kind], name) if kind in GOOD else read_builtin(f"shared/{kind}.yaml")).value
+    document = (read_yaml(SAMPLES[kind], name) if kind in SAMPLES else read_builtin(f"shared/{kind}.yaml")).value
     jsonschema.validate(document, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**document, "unknown": 1}, schema)

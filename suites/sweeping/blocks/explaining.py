@@ -9,6 +9,7 @@ import numpy as np
 
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.writing import SWEEP_TEST
+from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -24,21 +25,20 @@ from dmlcts.suites.sweeping.blocks.totals import Suspect, Totals
 _MOST = 3
 
 
-def class_clauses(prefix: str, known: set[str], main: str) -> dict[str, str]:
+def class_clauses(table: OperatorTable, main: str) -> dict[str, str]:
     """The clause that a wrong value breaks, by the class of its input; ``main`` where the table has none of its own."""
-    if main.endswith(".nan.bound"):
+    if main == table.clause_of("nan.bound"):
         return {}
-    found = {}
-    for name, candidates in (("nan", ("nan", "nan.input")), ("infinite", ("infinity", "bounds.infinite"))):
-        clause = next((f"{prefix}.{one}" for one in candidates if f"{prefix}.{one}" in known), None)
-        if clause is not None:
-            found[name] = clause
-    return found
+    found = {
+        "nan": table.clause_of("rounding.nan", "nan.input"),
+        "infinite": table.clause_of("rounding.infinity", "bounds.infinite"),
+    }
+    return {name: clause for name, clause in found.items() if clause is not None}
 
 
 def _clause(bench: Bench, target: Target, value: np.generic) -> str:
     table = bench.tables.operator(target.operator)
-    clauses = class_clauses(table.prefix, {clause.id for clause in table.clauses}, target.clause)
+    clauses = class_clauses(table, target.clause)
     if target.data_type.is_floating and np.isnan(value):
         return clauses.get("nan", target.clause)
     if target.data_type.is_floating and np.isinf(value):

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc
+from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
@@ -152,13 +153,8 @@ class _Maker:
     seed: int
     thorough: bool
 
-    def _clause(self, *names: str) -> str:
-        known = {clause.id for clause in self.subject.table.clauses}
-        for name in names:
-            clause = self.subject.clause(name)
-            if clause in known:
-                return clause
-        return ""
+    def _clause(self, *names: OwnCheck) -> str:
+        return self.subject.table.clause_of(*names) or ""
 
     def targets(self) -> Iterator[Target]:
         """Without repetitions: where only Min is an attribute, pairs with the same Min are one."""
@@ -195,15 +191,15 @@ class _Maker:
         if few is not None and data_type.is_floating:
             ordinary = [ordinary[0], ordinary[1], ordinary[6], (np.float32(-0.1), np.float32(0.3))]
         yield ordinary[:few], ""
-        yield edge_values.equal_bounds(data_type)[: few and 1], self._clause("bounds.equal", "formula")
-        yield edge_values.inverted_bounds(data_type)[: few and 2], self._clause("bounds.inverted", "formula")
+        yield edge_values.equal_bounds(data_type)[: few and 1], self._clause("bounds.equal", "values")
+        yield edge_values.inverted_bounds(data_type)[: few and 2], self._clause("bounds.inverted", "values")
         if not data_type.is_floating:
             low, high = edge_values.limits_as_float(data_type)
             yield [(np.float32(2.9), high), (low, np.float32(100.75))], self._clause("cast.integer", "cast.inexact")
             return
         infinite = [(-_INFINITY, _INFINITY), (np.float32(0), _INFINITY), (-_INFINITY, np.float32(0)),
                     (_INFINITY, -_INFINITY)]  # fmt: skip
-        yield infinite[: few and 3], self._clause("bounds.infinite", "formula")
+        yield infinite[: few and 3], self._clause("bounds.infinite", "values")
         tiny = np.finfo(data_type.numpy).smallest_subnormal
         subnormal = np.float32(tiny * data_type.numpy.type(3))
         yield [(-subnormal, subnormal), (subnormal, np.float32(1))][: few and 1], ""
@@ -215,7 +211,7 @@ class _Maker:
         """Every finite FLOAT16 bound: as Min itself; as Max the tie above it, where the page says how it is rounded."""
         table = self.subject.table
         greatest = np.float32(np.finfo(np.float16).max)
-        clause = self._clause("cast.float16", "cast.exact", "formula")
+        clause = self._clause("cast.float16", "cast.exact", "values")
         for name in table.float_attributes:
             attribute = table.attribute(name)
             ties = name != "Min" and attribute is not None and attribute.cast == "documented"

@@ -1,0 +1,192 @@
+"""What the functions of the formulas mean, exactly: on members of value sets, on integers, on truth values."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from dmlcts.specs.oracle.integer_range import IntegerRange
+from dmlcts.specs.oracle.real_number import Datum, Enclosure, divided, infinity
+from dmlcts.specs.oracle.value_sets import Arithmetic, Member
+
+Floating = Callable[..., Iterable[Member]]
+"""Of an :class:`Arithmetic` and members of its format: every member that the result may be."""
+
+Integers = Callable[..., int | None]
+"""Of an :class:`IntegerRange` and integers of it: the integer, not yet brought into the type; ``None``: any value."""
+
+Compared = Callable[[Arithmetic, Member, Member], Iterable[bool]]
+Enclosed = Callable[..., Enclosure | None]
+"""Of numbers: bounds of the real result, which are equal where it is known; ``None`` where there is none."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The exact meaning of a function, by what it is applied to; ``None`` where it has no meaning there.
+
+    Attributes:
+        floating: on members of a floating-point format.
+        integers: on integers of a type.
+        truth: on truth values.
+        compared: on two members of a floating-point format, to truth values.
+        ordered: on two integers, to a truth value.
+        real: the real result, for functions that an accuracy rule may be about.
+    """
+
+    floating: Floating | None = None
+    integers: Integers | None = None
+    truth: Callable[..., bool] | None = None
+    compared: Compared | None = None
+    ordered: Callable[[int, int], bool] | None = None
+    real: Enclosed | None = None
+
+
+def _same(_: IntegerRange, a: int) -> int:
+    return a
+
+
+def rounding(to_integer: Callable[[Fraction], int]) -> Exact:
+    """A function to whole numbers; integers are whole already."""
+    return Exact(floating=lambda arithmetic, a: arithmetic.whole(to_integer, a), integers=_same)
+
+
+def comparison(name: str) -> Exact:
+    """A comparison; NaN is unordered, so that only "not equal" holds of it."""
+    compare: Callable[[object, object], bool] = getattr(operator, name)
+
+    def compared(arithmetic: Arithmetic, a: Member, b: Member) -> Iterable[bool]:
+        return arithmetic.compared(compare, a, b, unordered=name == "ne")
+
+    return Exact(compared=compared, ordered=compare)
+
+
+def _truncated_quotient(_: IntegerRange, a: int, b: int) -> int | None:
+    if b == 0:
+        return None
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _quotient(integers: IntegerRange, a: int, b: int) -> int | None:
+    """Truncated; nothing follows for a divisor of zero, nor where the quotient leaves the type (MIN / -1)."""
+    quotient = _truncated_quotient(integers, a, b)
+    return quotient if quotient is not None and quotient in integers else None
+
+
+def _truncated_remainder(integers: IntegerRange, a: int, b: int) -> int | None:
+    quotient = _quotient(integers, a, b)
+    return None if quotient is None else a - b * quotient
+
+
+def _floored_remainder(integers: IntegerRange, a: int, b: int) -> int | None:
+    return None if _quotient(integers, a, b) is None else a % b
+
+
+def _shifted_left(integers: IntegerRange, a: int, count: int) -> int | None:
+    return a << count if 0 <= count < integers.width else None
+
+
+def _shifted_right(integers: IntegerRange, a: int, count: int) -> int | None:
+    """A logical shift: zeros come in from above."""
+    return integers.encode(a) >> count if 0 <= count < integers.width else None
+
+
+def _bits(function: Callable[..., int]) -> Integers:
+    return lambda integers, *operands: function(*(integers.encode(operand) for operand in operands))
+
+
+def _real_quotient(a: Datum, b: Datum) -> Enclosure | None:
+    quotient = divided(a, b)
+    return None if quotient is None else Enclosure(quotient, quotient)
+
+
+def _real_root(a: Datum) -> Enclosure | None:
+    if a.value < 0:
+        return None
+    if a.infinite or a.value == 0:
+        return Enclosure(a, a)
+    low, high = enclosed_root(a.fraction)
+    return Enclosure(Datum(False, low), Datum(False, high))
+
+
+def enclosed_root(value: Fraction, bits: int = 200) -> tuple[Fraction, Fraction]:
+    """Bounds of the square root of a number that is not negative, equal where it is a fraction itself."""
+    shift = max(0, 2 * bits - (value.numerator.bit_length() - value.denominator.bit_length()))
+    shift += shift % 2
+    scaled = (value.numerator << shift) // value.denominator
+    root = math.isqrt(scaled)
+    low = Fraction(root, 1 << shift // 2)
+    return (low, low) if low * low == value else (low, Fraction(root + 1, 1 << shift // 2))
+
+
+_FAR = 1 << 12
+"""Binary exponents of this magnitude are beyond those of FLOAT64, to both sides, with the 200 bits of a mantissa."""
+
+
+@cache
+def _context() -> Any:
+    """Mpmath's arithmetic with 200 bits, apart from that of others in the process; imported when it is needed."""
+    import mpmath
+
+    context = mpmath.mp.clone()
+    context.prec = 200
+    return context
+
+
+def opaque(name: str) -> Exact:
+    """A real function that only mpmath evaluates: its result with 200 bits, and an error of at most 2^-180 of it."""
+
+    def real(a: Datum) -> Enclosure | None:
+        context = _context()
+        operand = context.mpf(a.value) if a.infinite else context.mpf(a.fraction.numerator) / a.fraction.denominator
+        try:
+            value = getattr(context, name)(operand)
+        except ZeroDivisionError:  # a pole
+            return None
+        if not isinstance(value, context.mpf) or context.isnan(value):
+            return None
+        if context.isinf(value):
+            return Enclosure(infinity(value < 0), infinity(value < 0))
+        mantissa, exponent = (-value).man_exp if value < 0 else value.man_exp  # of the magnitude
+        exponent = min(max(int(exponent), -_FAR), _FAR)  # beyond every format, however far
+        exact = Fraction(-int(mantissa) if value < 0 else int(mantissa)) * Fraction(2) ** exponent
+        if exact == 0:
+            zero = Datum(a.negative and a.value == 0, exact)
+            return Enclosure(zero, zero)
+        error = abs(exact) / (1 << 180)
+        return Enclosure(Datum(exact < 0, exact - error), Datum(exact < 0, exact + error))
+
+    return Exact(floating=lambda arithmetic, a: arithmetic.enclosed(real, a), real=real)
+
+
+MIN = Exact(floating=Arithmetic.minimum, integers=lambda _, a, b: min(a, b))
+MAX = Exact(floating=Arithmetic.maximum, integers=lambda _, a, b: max(a, b))
+ABS = Exact(floating=Arithmetic.absolute, integers=lambda _, a: abs(a))
+NEG = Exact(floating=Arithmetic.negate, integers=lambda _, a: -a)
+ADD = Exact(floating=Arithmetic.add, integers=lambda _, a, b: a + b)
+SUBTRACT = Exact(floating=Arithmetic.subtract, integers=lambda _, a, b: a - b)
+MULTIPLY = Exact(floating=Arithmetic.multiply, integers=lambda _, a, b: a * b)
+DIVIDE = Exact(floating=Arithmetic.divide, integers=_quotient, real=_real_quotient)
+MODULUS_TRUNCATE = Exact(floating=Arithmetic.remainder_truncated, integers=_truncated_remainder)
+MODULUS_FLOOR = Exact(floating=Arithmetic.remainder_floored, integers=_floored_remainder)
+SQRT = Exact(floating=lambda arithmetic, a: arithmetic.enclosed(_real_root, a), real=_real_root)
+
+BIT_AND = Exact(integers=_bits(operator.and_))
+BIT_OR = Exact(integers=_bits(operator.or_))
+BIT_XOR = Exact(integers=_bits(operator.xor))
+BIT_NOT = Exact(integers=lambda integers, a: ~a)
+BIT_COUNT = Exact(integers=_bits(int.bit_count))
+SHIFT_LEFT = Exact(integers=_shifted_left)
+SHIFT_RIGHT = Exact(integers=_shifted_right)
+
+AND = Exact(truth=lambda a, b: a and b)
+OR = Exact(truth=lambda a, b: a or b)
+XOR = Exact(truth=lambda a, b: a != b)
+NOT = Exact(truth=lambda a: not a)
+IS_NAN = Exact(compared=lambda arithmetic, a, _: {a is None})
+IS_INFINITE = Exact(compared=lambda arithmetic, a, _: {arithmetic.is_infinite(a)})

@@ -1,0 +1,237 @@
+"""What the functions of the formulas mean in numpy: on arrays of the tensor's type, each with all it may give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs.oracle.vector_arithmetic import Alternatives, Array, Rounding, vanishing
+
+Floating = Callable[..., Alternatives]
+"""Of a :class:`Rounding` and arrays of its type: every alternative for each element."""
+
+Open = NDArray[np.bool_]
+"""Where any value may come out."""
+
+
+@dataclass(frozen=True)
+class InArrays:
+    """The vectorised meaning of a function, by what it is applied to; ``None`` where it has no meaning there.
+
+    Attributes:
+        floating: on arrays of a floating-point type.
+        integers: on arrays of an integer type, modulo 2^bits; the second of a pair says where any value may come out.
+        truth: on arrays of truth values.
+        compared: on two arrays of one type, to truth values.
+        ufunc: the numpy function that gives one acceptable result, for floating-point and integer types; it is what
+            the quick first comparison writes into scratch memory.
+        kept: on integers the function gives its operand.
+        real: the real result in FLOAT64, with a relative error of at most ``error``, for an accuracy rule.
+        error: see ``real``; 0 where FLOAT64 rounds the real result to nearest.
+    """
+
+    floating: Floating | None = None
+    integers: Callable[..., Array | tuple[Array, Open]] | None = None
+    truth: Callable[..., Array] | None = None
+    compared: Callable[[Array, Array], Array] | None = None
+    ufunc: Any = None
+    kept: bool = False
+    real: Callable[..., Array] | None = None
+    error: float = 0.0
+
+
+def _same(x: Array) -> Array:
+    return x
+
+
+def _only(function: Callable[..., Array]) -> Floating:
+    return lambda _, *operands: [np.asarray(function(*operands))]
+
+
+def whole(ufunc: Any) -> InArrays:
+    """A function to whole numbers; integers are whole already."""
+    return InArrays(floating=_only(ufunc), integers=_same, ufunc=ufunc if isinstance(ufunc, np.ufunc) else None,
+                    kept=True)  # fmt: skip
+
+
+def plain(ufunc: Any) -> InArrays:
+    """A function that numpy has, on every type."""
+    return InArrays(floating=_only(ufunc), integers=ufunc, ufunc=ufunc)
+
+
+def _rounded(exact: Callable[[Array, Array], Array], ufunc: Any) -> Floating:
+    """An operation whose FLOAT32 result is found in FLOAT64 where it may be flushed for its tininess."""
+
+    def applied(rounding: Rounding, a: Array, b: Array) -> Alternatives:
+        if rounding.flushes:
+            return rounding.to_float32(exact(a.astype(np.float64), b.astype(np.float64)))
+        return [np.asarray(ufunc(a, b))]
+
+    return applied
+
+
+def round_half_away(x: Array) -> Array:
+    """To the nearest whole number, halves away from zero."""
+    below = np.trunc(x)
+    up = np.abs(x - below) >= np.asarray(0.5, x.dtype)  # exact: x and trunc(x) are close, or the difference is 0
+    return np.copysign(np.where(up, np.abs(below) + np.asarray(1, x.dtype), np.abs(below)), x)
+
+
+def _extremum(smaller: bool) -> Floating:
+    ufunc = np.minimum if smaller else np.maximum
+
+    def extremum(rounding: Rounding, a: Array, b: Array) -> Alternatives:
+        propagating = np.asarray(ufunc(a, b))
+        if rounding.signed_zeros:
+            propagating = _with_ordered_zeros(propagating, a, b, smaller)
+        found = [propagating]
+        if rounding.ignores_nan and np.isnan(propagating).any():
+            # not fmin and fmax: numpy's give NaN for signalling NaNs, depending on the array's length
+            found.append(np.where(np.isnan(a), b, np.where(np.isnan(b), a, propagating)))
+        if rounding.flushes:
+            alike = vanishing(a) & vanishing(b) & (a != b)
+            if alike.any():  # a comparison that flushes its operands may select either
+                found += [np.where(alike, a, propagating), np.where(alike, b, propagating)]
+        return found
+
+    return extremum
+
+
+def _with_ordered_zeros(result: Array, a: Array, b: Array, smaller: bool) -> Array:
+    """``result`` with IEEE 754-2019's zeros: where both operands are zero, -0 counts as less than +0."""
+    both = np.asarray((a == 0) & (b == 0))
+    if not both.any():
+        return result
+    negative = np.signbit(a) | np.signbit(b) if smaller else np.signbit(a) & np.signbit(b)
+    zero = np.where(negative, np.asarray(-0.0, result.dtype), np.asarray(0.0, result.dtype))
+    return np.where(both, zero, result)
+
+
+def _least(dtype: np.dtype[Any]) -> Any:
+    return np.iinfo(dtype).min if np.issubdtype(dtype, np.signedinteger) else None
+
+
+def _division(a: Array, b: Array) -> tuple[Array, Array, Open]:
+    """Truncated quotients, remainders with the sign of ``a``, and where nothing follows: b = 0, and MIN / -1."""
+    a, b = np.broadcast_arrays(a, b)
+    least = _least(a.dtype)
+    undefined = b == 0 if least is None else (b == 0) | ((a == least) & (b == -1))
+    divisor = np.where(undefined, np.asarray(1, b.dtype), b)
+    floored, rest = np.divmod(a, divisor)
+    inward = (rest != 0) & ((a < 0) != (divisor < 0))  # floored away from zero
+    quotient = floored + inward.astype(a.dtype)
+    return quotient, a - quotient * divisor, np.asarray(undefined)
+
+
+def _quotient(a: Array, b: Array) -> tuple[Array, Open]:
+    quotient, _, undefined = _division(a, b)
+    return quotient, undefined
+
+
+def _remainder_truncated(a: Array, b: Array) -> tuple[Array, Open]:
+    _, remainder, undefined = _division(a, b)
+    return remainder, undefined
+
+
+def _remainder_floored(a: Array, b: Array) -> tuple[Array, Open]:
+    _, _, undefined = _division(a, b)
+    return np.remainder(a, np.where(undefined, np.asarray(1, b.dtype), b)), undefined
+
+
+def _floating_quotient(rounding: Rounding, a: Array, b: Array) -> Alternatives:
+    if rounding.flushes:
+        return rounding.to_float32(a.astype(np.float64) / b.astype(np.float64))  # 53 bits do for a quotient of 24
+    return [np.asarray(a / b)]
+
+
+def _floored_modulus(_: Rounding, a: Array, b: Array) -> Alternatives:
+    """``a - b * floor(a / b)``: fmod is exact, and the one addition after it is rounded once."""
+    a, b = np.broadcast_arrays(a, b)
+    rest = np.fmod(a, b)
+    other = (rest != 0) & (np.signbit(rest) != np.signbit(b)) & ~np.isnan(rest)
+    return [np.where(other, rest + b, np.where(rest == 0, np.copysign(rest, b), rest))]
+
+
+def _root(rounding: Rounding, a: Array) -> Alternatives:
+    return [np.asarray(np.sqrt(a))] if not rounding.flushes else rounding.to_float32(np.sqrt(a.astype(np.float64)))
+
+
+def _shift(left: bool) -> Callable[[Array, Array], tuple[Array, Open]]:
+    def shifted(a: Array, count: Array) -> tuple[Array, Open]:
+        a, count = np.broadcast_arrays(a, count)
+        width = 8 * a.dtype.itemsize
+        beyond = (count < 0) | (count >= width) if np.issubdtype(count.dtype, np.signedinteger) else count >= width
+        bits = np.dtype(f"u{a.dtype.itemsize}")
+        places = np.where(beyond, 0, count).astype(bits)
+        pattern = np.ascontiguousarray(a).view(bits)
+        return (pattern << places if left else pattern >> places).view(a.dtype), np.asarray(beyond)
+
+    return shifted
+
+
+def _bit_count(a: Array) -> Array:
+    pattern = np.ascontiguousarray(a).view(f"u{a.dtype.itemsize}")
+    count = np.zeros(pattern.shape, a.dtype)
+    for place in range(8 * a.dtype.itemsize):
+        count += ((pattern >> pattern.dtype.type(place)) & pattern.dtype.type(1)).astype(a.dtype)
+    return count
+
+
+def opaque(ufunc: Any, error: float) -> InArrays:
+    """A real function in FLOAT64 with a stated relative error."""
+
+    def applied(rounding: Rounding, a: Array) -> Alternatives:
+        value = ufunc(a.astype(np.float64))
+        bounds = [value * (1 - error), value * (1 + error)]
+        if rounding.flushes:
+            return [one for bound in bounds for one in rounding.to_float32(bound)]
+        return [np.asarray(bound.astype(a.dtype)) for bound in bounds]
+
+    return InArrays(floating=applied, real=ufunc, error=error)
+
+
+FLOOR, CEIL, TRUNC, RINT = np.floor, np.ceil, np.trunc, np.rint
+REAL_FUNCTIONS: tuple[tuple[str, str, Any], ...] = (
+    ("exp", "e to its power", np.exp),
+    ("log", "the natural logarithm", np.log),
+    ("sin", "the sine", np.sin),
+    ("cos", "the cosine", np.cos),
+    ("tan", "the tangent", np.tan),
+    ("asin", "the arc sine", np.arcsin),
+    ("acos", "the arc cosine", np.arccos),
+    ("atan", "the arc tangent", np.arctan),
+    ("sinh", "the hyperbolic sine", np.sinh),
+    ("cosh", "the hyperbolic cosine", np.cosh),
+    ("tanh", "the hyperbolic tangent", np.tanh),
+    ("asinh", "the inverse hyperbolic sine", np.arcsinh),
+    ("acosh", "the inverse hyperbolic cosine", np.arccosh),
+    ("atanh", "the inverse hyperbolic tangent", np.arctanh),
+)
+"""The real functions that no rational arithmetic gives, by the names that mpmath has for them."""
+
+MIN = InArrays(floating=_extremum(smaller=True), integers=np.minimum, ufunc=np.minimum)
+MAX = InArrays(floating=_extremum(smaller=False), integers=np.maximum, ufunc=np.maximum)
+ABS, NEG, ADD, SUBTRACT = plain(np.abs), plain(np.negative), plain(np.add), plain(np.subtract)
+MULTIPLY = InArrays(
+    floating=_rounded(np.multiply, np.multiply), integers=np.multiply, ufunc=np.multiply
+)  # a sum of FLOAT32 is never tiny and inexact, so that only products need it
+DIVIDE = InArrays(floating=_floating_quotient, integers=_quotient, real=np.divide)
+MODULUS_TRUNCATE = InArrays(floating=_only(np.fmod), integers=_remainder_truncated)
+MODULUS_FLOOR = InArrays(floating=_floored_modulus, integers=_remainder_floored)
+SQRT = InArrays(floating=_root, real=np.sqrt)
+
+BIT_AND, BIT_OR, BIT_XOR = (InArrays(integers=one) for one in (np.bitwise_and, np.bitwise_or, np.bitwise_xor))
+BIT_NOT, BIT_COUNT = InArrays(integers=np.invert), InArrays(integers=_bit_count)
+SHIFT_LEFT, SHIFT_RIGHT = InArrays(integers=_shift(left=True)), InArrays(integers=_shift(left=False))
+
+AND, OR, XOR = (InArrays(truth=one) for one in (np.logical_and, np.logical_or, np.logical_xor))
+NOT = InArrays(truth=np.logical_not)
+EQ, NE, LT, LE, GT, GE = (
+    InArrays(compared=one) for one in (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+)
+IS_NAN = InArrays(compared=lambda a, _: np.isnan(a))
+IS_INFINITE = InArrays(compared=lambda a, _: np.isinf(a))

@@ -1,0 +1,83 @@
+"""The law of one operator: what its table, and the shared ones, say to the oracles.
+
+The oracles get their rules from here and nowhere else: the formulas, parsed; the latitudes that act on a type; the
+documented casts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.formula import Expression, MultiplyAdd
+from dmlcts.specs.latitudes import LatitudeName, Latitudes
+from dmlcts.specs.models import CastRule, Clause, Latitude, OperatorTable
+
+CastTarget = str
+"""A row of the table of casts: "integer", "FLOAT16" or "FLOAT32"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """What the tables say about one operator.
+
+    Attributes:
+        table: the operator's own table.
+        expression: its formula.
+        scale_bias: what its ScaleBias does, where it has one.
+        latitude_table: the table of latitudes, by name.
+        casts: the documented casts, by target.
+    """
+
+    table: OperatorTable
+    expression: Expression
+    scale_bias: MultiplyAdd | None
+    latitude_table: Mapping[str, Latitude]
+    casts: Mapping[CastTarget, CastRule]
+    _found: dict[tuple[DataType, bool], Latitudes] = field(default_factory=dict, init=False, repr=False)
+
+    def latitudes(self, data_type: DataType, *, strict: bool) -> Latitudes:
+        """The latitudes that clauses of the table list for a type; with ``strict`` those alone that it keeps."""
+        key = (data_type, strict)
+        if key not in self._found:
+            self._found[key] = frozenset(
+                name for clause in self.table.clauses if _is_about(clause, data_type, self.table)
+                for name in clause.latitude if not strict or self.latitude_table[name].kept_when_strict
+            )  # fmt: skip
+        return self._found[key]
+
+    def cast_to(self, data_type: DataType) -> CastRule | None:
+        """The documented cast of a FLOAT to a type, or ``None`` where the table of casts has none."""
+        return self.casts.get(data_type.name if data_type.is_floating else "integer")
+
+    @cached_property
+    def named(self) -> dict[LatitudeName, tuple[str, ...]]:
+        """The ids of the clauses that list each latitude."""
+        found: dict[LatitudeName, tuple[str, ...]] = {}
+        for clause in self.table.clauses:
+            for name in clause.latitude:
+                found[name] = (*found.get(name, ()), clause.id)
+        return found
+
+    def with_expression(self, expression: Expression) -> Law:
+        """The same law with another formula."""
+        return replace(self, expression=expression)
+
+
+def _is_about(clause: Clause, data_type: DataType, table: OperatorTable) -> bool:
+    """Whether a clause says something about a type; a type that no support table lists is treated as all others."""
+    match clause.data_types:
+        case "all":
+            return True
+        case "unlisted":
+            return data_type not in table.data_types
+        case "floating":
+            return data_type.is_floating
+        case "integer":
+            return not data_type.is_floating
+        case "not-FLOAT32":
+            return data_type is not DataType.FLOAT32
+        case names:
+            return data_type.name in names

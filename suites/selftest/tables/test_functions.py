@@ -1,0 +1,157 @@
+"""The table of functions: both meanings of each agree, and say what is written by hand here."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType
+from dmlcts.specs.functions import FUNCTIONS, SYMBOLS, Function
+from dmlcts.specs.latitudes import NONE, Latitudes
+from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64
+from dmlcts.specs.oracle.integer_range import IntegerRange
+from dmlcts.specs.oracle.value_sets import Arithmetic
+from dmlcts.specs.oracle.vector_arithmetic import Rounding
+
+FORMATS = {DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64}
+LENIENT: Latitudes = frozenset({"zero-sign", "nan"})
+
+
+def rows(part: str) -> list[Any]:
+    """The functions with a meaning of that kind."""
+    found = [function for function in FUNCTIONS.values() if getattr(function.exact, part) is not None]
+    return [pytest.param(function, id=function.name) for function in found]
+
+
+def test_every_function_has_both_meanings_or_neither() -> None:
+    for function in FUNCTIONS.values():
+        exact, arrays = function.exact, function.arrays
+        for part in ("floating", "integers", "truth", "compared", "real"):
+            assert (getattr(exact, part) is None) == (getattr(arrays, part) is None) or part == "real", function.name
+        if function.arrays.real is not None:
+            assert exact.real is not None
+        assert function.exact.floating or function.exact.integers or function.exact.truth or function.exact.compared
+    assert set(SYMBOLS.values()) <= set(FUNCTIONS)
+
+
+@pytest.mark.parametrize("function", rows("integers"))
+@pytest.mark.parametrize("data_type", [DataType.INT8, DataType.UINT8])
+def test_on_every_pair_of_bytes(function: Function, data_type: DataType) -> None:
+    integers = IntegerRange.of(data_type)
+    limits = np.iinfo(data_type.numpy)
+    every = np.arange(int(limits.min), int(limits.max) + 1)
+    grids = np.meshgrid(*[every] * len(function.takes), indexing="ij")
+    operands = [grid.ravel().astype(data_type.numpy) for grid in grids]
+    assert function.arrays.integers is not None
+    assert function.exact.integers is not None
+    with np.errstate(all="ignore"):
+        result = function.arrays.integers(*operands)
+    values, undefined = result if isinstance(result, tuple) else (result, np.zeros(operands[0].shape, bool))
+    columns = [one.tolist() for one in (values, undefined, *operands)]
+    for got, nothing, *given in zip(*columns, strict=True):
+        wanted = function.exact.integers(integers, *given)
+        assert nothing == (wanted is None), (function.name, given)
+        assert nothing or integers.wrapped(wanted) == got, (function.name, given)  # type: ignore[arg-type]
+
+
+def inputs(data_type: DataType, count: int) -> np.ndarray:
+    """Seeded patterns, and every special value."""
+    generator = np.random.Generator(np.random.PCG64(11))
+    bits = generator.integers(0, 1 << 8 * data_type.itemsize - 1, count, np.uint64)
+    sign = generator.integers(0, 2, count, np.uint64) << np.uint64(8 * data_type.itemsize - 1)
+    special = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -7.5, np.inf, -np.inf, np.nan]
+    information = np.finfo(data_type.numpy)
+    special += [float(information.max), float(information.smallest_subnormal), -float(information.smallest_normal)]
+    given = (bits | sign).astype(data_type.bits_dtype).view(data_type.numpy)
+    middle = generator.normal(0, 3, count).astype(data_type.numpy)
+    return np.concatenate([given, middle, np.array(special).astype(data_type.numpy)])
+
+
+def members(array: np.ndarray, data_type: DataType) -> list[int | None]:
+    return [None if np.isnan(value) else int(value.view(data_type.bits_dtype)) for value in array]
+
+
+@pytest.mark.parametrize("function", rows("floating"))
+@pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.FLOAT32])
+@pytest.mark.parametrize("latitudes", [NONE, LENIENT, LENIENT | {"subnormals"}], ids=["none", "zeros, NaN", "flushed"])
+def test_on_floating_point_numbers(function: Function, data_type: DataType, latitudes: Latitudes) -> None:
+    arithmetic, rounding = Arithmetic(FORMATS[data_type], latitudes), Rounding(data_type, latitudes)
+    x = inputs(data_type, 60)
+    operands = [x] if len(function.takes) == 1 else [x, np.roll(x, 7)]
+    if len(operands) == 2:  # every pair of special values
+        pairs = np.array(list(itertools.product(x[-15:], repeat=2)), data_type.numpy).T
+        operands = [np.concatenate([one, other]) for one, other in zip(operands, pairs, strict=True)]
+    floating, exactly = function.arrays.floating, function.exact.floating
+    assert floating is not None
+    assert exactly is not None
+    with np.errstate(all="ignore"):
+        found = [members(np.broadcast_to(one, operands[0].shape), data_type)
+                 for one in rounding.closed(floating(rounding, *operands))]  # fmt: skip
+    given = [members(one, data_type) for one in operands]
+    for index, patterns in enumerate(zip(*given, strict=True)):
+        wanted = arithmetic.closed(exactly(arithmetic, *patterns))
+        got = arithmetic.closed(column[index] for column in found)
+        at = [one[index] for one in operands]
+        assert got >= wanted, (function.name, at)
+        # At the smallest normal number FLOAT64 cannot tell on which side of it a real function's result lies.
+        edge = function.arrays.error and abs(at[0]) == np.finfo(data_type.numpy).smallest_normal
+        assert got == wanted or edge, (function.name, at)
+
+
+@pytest.mark.parametrize("function", rows("compared"))
+@pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64])
+def test_comparisons_of_floating_point_numbers(function: Function, data_type: DataType) -> None:
+    arithmetic = Arithmetic(FORMATS[data_type], NONE)
+    pairs = np.array(list(itertools.product(inputs(data_type, 5), repeat=2)), data_type.numpy).T
+    assert function.arrays.compared is not None
+    assert function.exact.compared is not None
+    got = function.arrays.compared(*pairs)
+    for index, (a, b) in enumerate(zip(*(members(one, data_type) for one in pairs), strict=True)):
+        assert set(function.exact.compared(arithmetic, a, b)) == {bool(got[index])}, (function.name, pairs[:, index])
+
+
+@pytest.mark.parametrize("function", rows("truth"))
+def test_on_truth_values(function: Function) -> None:
+    assert function.arrays.truth is not None
+    assert function.exact.truth is not None
+    for given in itertools.product((False, True), repeat=len(function.takes)):
+        assert bool(function.arrays.truth(*map(np.asarray, given))) == function.exact.truth(*given)
+
+
+@pytest.mark.parametrize(
+    "name, operands, wanted",
+    [
+        ("divide", (-7, 2), -3), ("divide", (7, -2), -3), ("divide", (1, 0), None), ("divide", (-128, -1), None),
+        ("modulus_truncate", (-7, 3), -1), ("modulus_truncate", (7, -3), 1), ("modulus_floor", (-7, 3), 2),
+        ("modulus_floor", (7, -3), -2), ("bit_and", (12, 10), 8), ("bit_or", (12, 10), 14), ("bit_xor", (12, 10), 6),
+        ("bit_not", (0,), -1), ("bit_count", (-1,), 8), ("shift_left", (1, 7), 128), ("shift_left", (1, 8), None),
+        ("shift_right", (-1, 7), 1), ("abs", (-128,), 128), ("round_half_even", (3,), 3),
+    ],
+)  # fmt: skip
+def test_integers_by_hand(name: str, operands: tuple[int, ...], wanted: int | None) -> None:
+    meaning = FUNCTIONS[name].exact.integers
+    assert meaning is not None
+    assert meaning(IntegerRange.of(DataType.INT8), *operands) == wanted
+
+
+@pytest.mark.parametrize(
+    "name, operands, wanted",
+    [
+        ("divide", (1.0, 3.0), 0.333251953125), ("divide", (1.0, 0.0), np.inf), ("divide", (1.0, -0.0), -np.inf),
+        ("divide", (0.0, 0.0), np.nan), ("divide", (1.0, -np.inf), -0.0), ("sqrt", (2.0,), 1.4140625),
+        ("sqrt", (-0.0,), -0.0), ("sqrt", (-1.0,), np.nan), ("sqrt", (np.inf,), np.inf), ("exp", (1.0,), 2.71875),
+        ("exp", (-np.inf,), 0.0), ("exp", (12.0,), np.inf), ("log", (0.0,), -np.inf), ("log", (-1.0,), np.nan),
+        ("atan", (np.inf,), 1.5703125), ("atanh", (1.0,), np.inf), ("sin", (np.inf,), np.nan), ("sin", (-0.0,), -0.0),
+        ("acosh", (0.5,), np.nan), ("modulus_floor", (-7.5, 2.0), 0.5), ("modulus_truncate", (-7.5, 2.0), -1.5),
+        ("modulus_floor", (-1.0, np.inf), np.inf), ("modulus_truncate", (-1.0, np.inf), -1.0),
+    ],
+)  # fmt: skip
+def test_numbers_by_hand(name: str, operands: tuple[float, ...], wanted: float) -> None:
+    meaning = FUNCTIONS[name].exact.floating
+    assert meaning is not None
+    half = DataType.FLOAT16
+    given = members(np.array(operands, np.float16), half)
+    assert set(meaning(Arithmetic(BINARY16, NONE), *given)) == set(members(np.array([wanted], np.float16), half))
