@@ -176,9 +176,9 @@ def _assembled(batch: _Batch, *, runnable: bool = True) -> Tables:
         rules=tuple(table for _, table in tables_of(batch.loaded, RulesTable)),
         latitudes=MappingProxyType(latitudes),
         digests=MappingProxyType(dict(batch.digests)),
-        casts=MappingProxyType({
-            rule.target: rule for _, table in tables_of(batch.loaded, CastsTable) for rule in table.casts
-        }),
+        casts=MappingProxyType(
+            {rule.target: rule for _, table in tables_of(batch.loaded, CastsTable) for rule in table.casts}
+        ),
         known_types=tuple(known),
         factors=next((table for _, table in tables_of(batch.loaded, FactorsTable)), None),
     )

@@ -76,8 +76,8 @@ class Clause(Model):
     ]  # fmt: skip
     quotation: Quotation | None = None
     sources: tuple[Word, ...] = Field((), description="further sources, by id")
-    data_types: Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...] = (
-        Field("all", description="the listed types it is about; `unlisted`: those in no support row")
+    data_types: Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...] = Field(
+        "all", description="the listed types it is about; `unlisted`: those in no support row"
     )
     level: LevelName | None = Field(
         None, description="for `check: support.level`: the support table it states; obliged from there on"
@@ -508,9 +508,7 @@ class FactorsTable(Model):
     economies: tuple[EconomyRow, ...] = ()
 
 
-AnyTable = (
-    OperatorTable | RulesTable | LatitudeTable | CastsTable | DataTypesTable | FeatureLevelsTable | FactorsTable
-)
+AnyTable = OperatorTable | RulesTable | LatitudeTable | CastsTable | DataTypesTable | FeatureLevelsTable | FactorsTable
 
 MODELS: dict[str, type[AnyTable]] = {
     "dmlcts/operator/2": OperatorTable,

@@ -8,7 +8,6 @@ become another one, so every such spelling is refused with its position and the 
 from __future__ import annotations
 
 import bisect
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,15 +17,20 @@ from typing import Any
 import yaml
 
 from dmlcts.specs.errors import Fault, TableError
+from dmlcts.specs.yaml_scalars import STRANGE, Refused, cut, plain_value
 
 KeyPath = tuple[str | int, ...]
+
 """Where a value stands: mapping keys and list indices from the root, as in ``("clauses", 3, "id")``."""
 
 Position = tuple[int, int]
+
 """Line and column, both counted from 1."""
 
 MAX_BYTES = 1 << 20
+
 MAX_DEPTH = 32
+
 MAX_FAULTS = 100
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is optional and ten times as fast
@@ -116,7 +120,7 @@ def read_yaml(text: str, file: str) -> Document:
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "replace")) > MAX_BYTES:
         raise TableError(_too_large(file))
     text = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-    strange = _STRANGE.search(text)
+    strange = STRANGE.search(text)
     if strange:
         line, column = _position_in(text, strange.start())
         cause = f"the character U+{ord(strange[0]):04X} cannot stand in a table"
@@ -133,137 +137,8 @@ def _position_in(text: str, index: int) -> Position:
     return text.count("\n", 0, start) + 1, index - start + 1
 
 
-# Control characters, surrogates, byte order marks, and the line breaks that only YAML knows.
-_STRANGE = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}\ufeff]"
-)
-
-
-class _Refused(Exception):  # noqa: N818 - it never leaves this module
-    """A scalar that is refused: cause and mend."""
-
-    def __init__(self, cause: str, mend: str) -> None:
-        super().__init__(cause)
-        self.cause = cause
-        self.mend = mend
-
-
 class _Stop(Exception):  # noqa: N818 - it never leaves this module
     """Reading on makes no sense."""
-
-
-_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
-_HEXADECIMAL = re.compile(r"[-+]?0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]*([eE][-+][0-9]+)?|\.[0-9]+([eE][-+][0-9]+)?")
-_SPECIAL = {
-    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
-    **{sign + word: math.inf for sign in ("", "+") for word in (".inf", ".Inf", ".INF")},
-    **{"-" + word: -math.inf for word in (".inf", ".Inf", ".INF")},
-}
-_WORDS = {"true": True, "false": False, "null": None}
-
-_NOT_A_NUMBER = re.compile(r"[-+]?\.?nan", re.IGNORECASE)
-_INFINITY = re.compile(r"([-+]?)\.?inf(inity)?", re.IGNORECASE)
-_LEADING_ZERO = re.compile(r"([-+]?)0+([0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?)")
-_OTHER_BASE = re.compile(r"([-+]?)(0[oO][0-7]+|0[bB][01]+|0X[0-9a-fA-F]+)")
-_EXPONENT = re.compile(r"([-+]?)([0-9]*)(\.[0-9]*)?[eE]([-+]?)([0-9]+)")
-_SIGNED_DOT = re.compile(r"([-+])(\.[0-9]+([eE][-+][0-9]+)?)")
-_UNDERSCORE = re.compile(r"[-+]?(0x[0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9_]+)?)")
-_SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(:[0-9]+)+(\.[0-9_]*)?")
-_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t]+[0-9][-+0-9:. TtZz\t]*)?")
-
-
-def _plain_value(text: str) -> str | int | float | bool | None:
-    """What an unquoted scalar means; :class:`_Refused` where YAML versions or readers differ."""
-    if text in _WORDS:
-        return _WORDS[text]
-    if text in _SPECIAL:
-        return _SPECIAL[text]
-    if _INTEGER.fullmatch(text) or _HEXADECIMAL.fullmatch(text):
-        return _integer(text)
-    if _FLOAT.fullmatch(text):
-        return _float(text)
-    _refuse_look_alikes(text)
-    return text
-
-
-def _integer(text: str) -> int:
-    # Its length is looked at first: converting a very long literal is slow, and Python limits it.
-    value = int(text, 0) if len(text) <= 24 else 1 << 64
-    if abs(value) >= 1 << 64:
-        raise _Refused(f"the integer {_cut(text)} has more than 64 bits", "write it with a decimal point, or in quotes")
-    if value == 0 and text[0] in "+-":
-        raise _Refused(f"YAML reads {text} as an integer and drops its sign", f"write {text[0]}0.0 for the signed zero")
-    return value
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise _Refused(f"the number {_cut(text)} is beyond FLOAT64", f"write {'-' * (value < 0)}.inf if that is meant")
-    if value == 0 and re.search("[1-9]", re.split("[eE]", text)[0]):
-        raise _Refused(f"the number {_cut(text)} is too small for FLOAT64", "write 0.0 if that is meant")
-    return value
-
-
-def _refuse_look_alikes(text: str) -> None:
-    quoted = f'"{_cut(text)}"'
-    lowered = text.lower()
-    if not text:
-        raise _Refused("there is no value here", "write one, write null, or remove the key")
-    if text == "~" or lowered == "null":
-        raise _Refused(f"{text} is another spelling of null", f"write null, or {quoted} for the text")
-    if lowered in ("true", "false"):
-        raise _Refused(f"{text} is another spelling of {lowered}", f"write {lowered}, or {quoted} for the text")
-    if lowered in ("yes", "no", "on", "off", "y", "n"):
-        meant = "true" if lowered in ("yes", "on", "y") else "false"
-        raise _Refused(f"YAML 1.1 reads {text} as {meant}", f"write {meant}, or {quoted} for the text")
-    if text in ("<<", "="):
-        raise _Refused(f"{text} has a special meaning in YAML 1.1", f"write {quoted} for the text")
-    if _TIMESTAMP.fullmatch(text):
-        raise _Refused(f"YAML 1.1 reads {_cut(text)} as a date", f"write {quoted} in quotes")
-    _refuse_numbers(text, quoted)
-
-
-def _refuse_numbers(text: str, quoted: str) -> None:
-    found = _INFINITY.fullmatch(text)
-    if found:
-        raise _Refused(
-            f"YAML reads {text} as a text", f"write {found[1].replace('+', '')}.inf, or {quoted} for the text"
-        )
-    if _NOT_A_NUMBER.fullmatch(text):
-        raise _Refused(f"YAML reads {text} as a text", f"write .nan, or {quoted} for the text")
-    if "_" in text and _UNDERSCORE.fullmatch(text):
-        without = _cut(text.replace("_", ""))
-        raise _Refused(f"YAML versions differ on the underscore in {_cut(text)}", f"write {without}, or {quoted}")
-    if _SEXAGESIMAL.fullmatch(text):
-        cause = f"YAML 1.1 may read {_cut(text)} as a number to base 60"
-        raise _Refused(cause, f"write the number it stands for, or {quoted} for the text")
-    found = _OTHER_BASE.fullmatch(text)
-    if found:
-        cause = f"YAML versions differ on {_cut(text)}"
-        raise _Refused(cause, f"write {_cut(hex(int(text.lower(), 0)))} in hexadecimal, or {quoted} for the text")
-    found = _EXPONENT.fullmatch(text)
-    if found and (found[2] or len(found[3] or "") > 1):
-        sign, digits, fraction, exponent_sign, exponent = found.groups()
-        tail = fraction if fraction and len(fraction) > 1 else ".0"
-        mended = f"{sign}{digits.lstrip('0') or '0'}{tail}e{exponent_sign or '+'}{exponent}"
-        cause = f"YAML 1.1 reads {_cut(text)} as a text, YAML 1.2 as a number"
-        raise _Refused(cause, f"write {_cut(mended)}, or {quoted} for the text")
-    found = _LEADING_ZERO.fullmatch(text)
-    if found:
-        cause = f"YAML versions differ on {_cut(text)}: a leading zero may mean octal"
-        raise _Refused(cause, f"write {_cut(found[1] + found[2])}, or {quoted} for the text")
-    found = _SIGNED_DOT.fullmatch(text)
-    if found:
-        cause = f"YAML 1.1 reads {_cut(text)} as a text, YAML 1.2 as a number"
-        raise _Refused(cause, f"write {_cut(found[1] + '0' + found[2])}, or {quoted} for the text")
-
-
-def _cut(text: str) -> str:
-    """The text on one line, and short."""
-    line = " ".join(text.split())
-    return line if len(line) <= 40 else f"{line[:39]}\N{HORIZONTAL ELLIPSIS}"
 
 
 _SYNTAX_MENDS = (
@@ -276,10 +151,10 @@ _SYNTAX_MENDS = (
     ("cannot start any token", "put a text that begins with this character in quotes"),
 )
 
-
 _YAML_TAGS = "tag:yaml.org,2002:"  # what `!!` stands for
 
 _KEY: KeyPath = (-1,)
+
 """Where a key is read: keys share the reading of values, but no value stands at this path."""
 
 
@@ -368,14 +243,14 @@ class _Reader:
         position = self.place(event.start_mark)
         self.positions[path] = position
         if isinstance(event, yaml.AliasEvent):
-            self.fault(position, f"the alias *{_cut(event.anchor or '')} is not allowed", "write the value out")
+            self.fault(position, f"the alias *{cut(event.anchor or '')} is not allowed", "write the value out")
             return None
         if event.anchor is not None:
-            self.fault(position, f"the anchor &{_cut(event.anchor)} is not allowed", "remove it")
+            self.fault(position, f"the anchor &{cut(event.anchor)} is not allowed", "remove it")
         if event.tag is not None:
             self.fault(
                 position,
-                f"the tag {_cut(event.tag.replace(_YAML_TAGS, '!!'))} is not allowed",
+                f"the tag {cut(event.tag.replace(_YAML_TAGS, '!!'))} is not allowed",
                 "remove it; use quotes to make a text",
             )
         if isinstance(event, yaml.ScalarEvent):
@@ -396,8 +271,8 @@ class _Reader:
         if event.start_mark.line == event.end_mark.line:
             self.plain.add(path)
         try:
-            return _plain_value(text)
-        except _Refused as refused:
+            return plain_value(text)
+        except Refused as refused:
             self.fault(position, refused.cause, refused.mend)
             return None
 

@@ -15,22 +15,22 @@ import hypothesis
 import pytest
 
 from dmlcts.backends import BackendUnavailable
-from dmlcts.reports.characters import as_text, one_line
-from dmlcts.reports.journal import Collection
-from dmlcts.reports.once import Fault, fault_of
-from dmlcts.reports.outcomes import Outcome
-from dmlcts.reports.records import ItemRecord
-from dmlcts.reports.selecting import within
+from dmlcts.reports.documents.journal import Collection
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.records import ItemRecord
+from dmlcts.reports.documents.selecting import within
+from dmlcts.reports.summaries.characters import as_text, one_line
+from dmlcts.reports.summaries.once import Fault, fault_of
 from dmlcts.specs import DataType, DmlctsError
-from dmlcts.suites.bench import Bench, DeviceGone
-from dmlcts.suites.checks import Checked
+from dmlcts.suites.cases.bench import Bench, DeviceGone
+from dmlcts.suites.console.saying import complain
+from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
-from dmlcts.suites.judge import ConformanceFailure, Judge
-from dmlcts.suites.recording import item_record, publish
-from dmlcts.suites.runs import Run, key_of
-from dmlcts.suites.saying import complain
-from dmlcts.suites.seeding import draw_from_the_seed_alone
-from dmlcts.suites.settings import (
+from dmlcts.suites.judging.judge import ConformanceFailure, Judge
+from dmlcts.suites.running.item_record import item_record, publish
+from dmlcts.suites.running.markers import Checked
+from dmlcts.suites.running.options import (
     DEFAULT_BACKEND,
     DEFAULT_RESULTS,
     DEFAULT_SEED,
@@ -38,7 +38,7 @@ from dmlcts.suites.settings import (
     PROFILES,
     Settings,
 )
-from dmlcts.suites.subjects import Subject
+from dmlcts.suites.running.run import Run, key_of
 
 _SETTINGS = pytest.StashKey[Settings]()
 _RUN = pytest.StashKey["Run"]()

@@ -20,17 +20,18 @@ from dmlcts.backends.contract import (
     ExecutionFailed,
     InvalidArgument,
 )
-from dmlcts.backends.directml import fetching, hosts
-from dmlcts.backends.directml.cache import cache_folder
-from dmlcts.backends.directml.com import ComError, Pointer
+from dmlcts.backends.directml.abi.com import ComError, Pointer
+from dmlcts.backends.directml.abi.dml import DML_TENSOR_DATA_TYPE, IDMLDevice1
+from dmlcts.backends.directml.abi.host import Host, Scratch
+from dmlcts.backends.directml.abi.hresults import DEVICE_LOST, E_INVALIDARG, E_OUTOFMEMORY, failed, name_of
 from dmlcts.backends.directml.descriptions import Description
-from dmlcts.backends.directml.dml import DML_TENSOR_DATA_TYPE, IDMLDevice1
-from dmlcts.backends.directml.host import Host, Scratch
-from dmlcts.backends.directml.hresults import DEVICE_LOST, E_INVALIDARG, E_OUTOFMEMORY, failed, name_of
-from dmlcts.backends.directml.library import Found, Library, find
-from dmlcts.backends.directml.options import Options, flag_names
+from dmlcts.backends.directml.hosting import choosing
+from dmlcts.backends.directml.loading import fetching
+from dmlcts.backends.directml.loading.cache import cache_folder
+from dmlcts.backends.directml.loading.library import Found, Library, find
+from dmlcts.backends.directml.loading.options import Options, flag_names
+from dmlcts.backends.directml.loading.signals import HeldSignals
 from dmlcts.backends.directml.session import Bindings, Session, properties
-from dmlcts.backends.directml.signals import HeldSignals
 from dmlcts.specs import OperatorDesc, Region
 
 # The calls that judge a description; E_INVALIDARG from any other is a mistake of this backend or of its host.
@@ -88,7 +89,7 @@ class DirectMLBackend:
             {name: value for name, value in arithmetic.items() if value},
         )
         cache = cache_folder()
-        make_host = hosts.chosen(options, cache)
+        make_host = choosing.chosen(options, cache)
         if options.fetch and not options.library:
             fetching.fetch(cache, lambda line: sys.stderr.write(f"{line}\n"))
         return DirectMLDevice(find(options.library, cache), make_host, options)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dmlcts.backends.contract import InvalidArgument
-from dmlcts.backends.directml.com import U32
-from dmlcts.backends.directml.dml import (
+from dmlcts.backends.directml.abi.com import U32
+from dmlcts.backends.directml.abi.dml import (
     DML_BUFFER_TENSOR_DESC,
     DML_IS_INFINITY_MODE,
     DML_OPERATOR_DESC,

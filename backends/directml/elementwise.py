@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from dmlcts.backends.directml.com import PTR
-from dmlcts.backends.directml.dml import DML_SCALAR_UNION
+from dmlcts.backends.directml.abi.com import PTR
+from dmlcts.backends.directml.abi.dml import DML_SCALAR_UNION
 
 _KINDS: Mapping[str, Any] = MappingProxyType(
     {

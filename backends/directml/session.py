@@ -6,8 +6,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from dmlcts.backends.directml.com import PTR, Pointer, check, taken
-from dmlcts.backends.directml.dml import (
+from dmlcts.backends.directml.abi.com import PTR, Pointer, check, taken
+from dmlcts.backends.directml.abi.dml import (
     DML_BINDING_DESC,
     DML_BINDING_PROPERTIES,
     DML_BINDING_TABLE_DESC,
@@ -34,8 +34,8 @@ from dmlcts.backends.directml.dml import (
     IDMLOperator,
     IDMLOperatorInitializer,
 )
-from dmlcts.backends.directml.host import Host, Scratch
-from dmlcts.backends.directml.hresults import unsigned
+from dmlcts.backends.directml.abi.host import Host, Scratch
+from dmlcts.backends.directml.abi.hresults import unsigned
 
 NO_BINDING = DML_BINDING_DESC(DML_BINDING_TYPE.DML_BINDING_TYPE_NONE, None)
 _BUFFER = DML_BINDING_TYPE.DML_BINDING_TYPE_BUFFER.value

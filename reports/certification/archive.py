@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from dmlcts.reports.writing import write_bytes
+from dmlcts.reports.documents.writing import write_bytes
 from dmlcts.specs import DmlctsError
 from dmlcts.specs.files import read_bounded
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from dmlcts.reports.results import suite_identity, suite_tags
+from dmlcts.reports.documents.results import suite_identity, suite_tags
 from dmlcts.specs.tables import Tables
 
 _RELEASE = re.compile(r"[0-9]+(\.[0-9]+)*(\.post[0-9]+)?")

@@ -13,20 +13,18 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from dmlcts.reports.certification import archive, signing
+from dmlcts.reports.certification.drafts import ISOLATED, PROFILE, draft_reasons, owes_sweep, sweep_fault
 from dmlcts.reports.certification.identity import Reference, unreleased
 from dmlcts.reports.certification.submission import Submission, digest
 from dmlcts.reports.certification.verdict import Said, Status
-from dmlcts.reports.outcomes import Outcome, Verdict
-from dmlcts.reports.results import verdict_of
-from dmlcts.reports.waivers import WaiverError, Waivers
-from dmlcts.specs import DataType, FeatureLevel
-from dmlcts.specs.tables import Tables
+from dmlcts.reports.documents.outcomes import Outcome, Verdict
+from dmlcts.reports.documents.waivers import WaiverError
+from dmlcts.reports.documents.wording import many
+from dmlcts.specs import FeatureLevel
 
 _EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)
 _SKEW = timedelta(days=1)
 _TOLERANCE = timedelta(seconds=2)
-SWEPT_OPERATOR = "ELEMENT_WISE_ROUND"
-_ISOLATED, _PROFILE = "process", "certification"
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def check_digests(context: Context) -> Said:
     ]  # fmt: skip
     yield from ((Status.FAIL, fault) for fault in faults)
     if not faults:
-        yield Status.PASS, f"{len(held)} files, as the statement lists them"
+        yield Status.PASS, f"{many(len(held), 'file')}, as the statement lists them"
 
 
 def check_signature(context: Context) -> Said:
@@ -134,7 +132,7 @@ def check_tables(context: Context) -> Said:
     ]  # fmt: skip
     yield from ((Status.FAIL, fault) for fault in faults)
     if not faults:
-        yield Status.PASS, f"{len(ours)} tables, the same as here"
+        yield Status.PASS, f"{many(len(ours), 'table')}, the same as here"
 
 
 def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
@@ -155,7 +153,7 @@ def check_release(context: Context) -> Said:
 def check_options(context: Context) -> Said:
     """The options are those of a certification, in the statement and in the results."""
     statement, results = context.statement, context.submission.results
-    wanted = {"profile": _PROFILE, "isolation": _ISOLATED}
+    wanted = {"profile": PROFILE, "isolation": ISOLATED}
     faults = [
         f"{name} is {statement[name]}, a certification needs {value}"
         for name, value in wanted.items() if statement[name] != value
@@ -312,7 +310,8 @@ def check_waivers(context: Context) -> Said:
         return
     used = sum(row["outcome"] == Outcome.WAIVED.value for row in rows_told(context.submission))
     on = "" if context.day is None else f", as of {context.day}"
-    yield Status.PASS, f"{len(named)} waivers cover {used} rows{on}; a person has to agree with their reasons"
+    counted = f"{many(len(named), 'waiver')} for {many(used, 'row')}"
+    yield Status.PASS, f"{counted}{on}; a person has to agree with the reasons"
 
 
 def rows_told(submission: Submission) -> tuple[dict[str, Any], ...]:
@@ -354,67 +353,6 @@ def check_draft(context: Context) -> Said:
         yield Status.FAIL, f"it should call itself a draft: {due[0]}"
     else:
         yield Status.PASS, "a submission proper, CONFORMANT"
-
-
-def owes_sweep(tables: Tables, level: FeatureLevel | str) -> bool:
-    """Whether a certification at ``level`` owes the sweep of ROUND over every FLOAT32."""
-    table = tables.operators.get(SWEPT_OPERATOR)
-    supported = () if table is None else table.support_at(FeatureLevel.parse(str(level)))
-    return any(DataType.FLOAT32 in support.data_types for support in supported)
-
-
-def sweep_standing(submission: Submission) -> Verdict | None:
-    """The verdict that the sweep's rows amount to, waivers applied; ``None`` where there is no sweep."""
-    told = submission.sweep
-    return None if told is None else waived_verdict(told, submission.waivers)
-
-
-def waived_verdict(document: Mapping[str, Any], waivers: Waivers) -> Verdict:
-    """The verdict of a document with clause rows and failures, its waived failures left out of account."""
-
-    def applied(part: Mapping[str, Any], clause: str) -> dict[str, Any]:
-        covered = waivers.covering(clause, part["operator"], part["data_type"]) is not None
-        held = covered and part["outcome"] == Outcome.FAIL.value
-        return {**part, "outcome": Outcome.WAIVED.value if held else part["outcome"]}
-
-    return verdict_of({
-        **document,
-        "clauses": [applied(row, row["id"]) for row in document["clauses"]],
-        "failures": [applied(failure, failure["clause"]) for failure in document["failures"]],
-    })  # fmt: skip
-
-
-def sweep_fault(submission: Submission) -> str:
-    """What keeps a sweep from being in order, in one word; "" where nothing does."""
-    standing = sweep_standing(submission)
-    return "missing" if standing is None else "" if standing is Verdict.CONFORMANT else standing.value
-
-
-def draft_reasons(
-    *, suite: Mapping[str, Any], profile: str, isolation: str, verdict: str | None, signed: bool, sweep: str
-) -> list[str]:
-    """Why a submission can only be a draft; empty where it need not be one.
-
-    Args:
-        suite: what the statement says of the suite.
-        profile: the profile that was run.
-        isolation: "process" or "none".
-        verdict: the run's verdict, ``None`` where it is not known yet.
-        signed: whether the statement is signed.
-        sweep: what is wrong with the sweep, in one word, "" where it is in order or not owed.
-    """
-    reasons = list(unreleased(suite))
-    if profile != _PROFILE:
-        reasons.append(f"the profile was {profile}, and only certification runs certify")
-    if isolation != _ISOLATED:
-        reasons.append("the implementation did not run in a process of its own")
-    if verdict not in (None, Verdict.CONFORMANT.value):
-        reasons.append(f"the verdict is {verdict}")
-    if not signed:
-        reasons.append("it is not signed")
-    if sweep:
-        reasons.append(f"the sweep of FLOAT32 ROUND is {sweep}")
-    return reasons
 
 
 CHECKS: Mapping[str, Check] = {

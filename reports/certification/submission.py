@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from dmlcts.reports import waivers as waiving
 from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.archive import ArchiveError
-from dmlcts.reports.records import ItemRecord, RecordError
-from dmlcts.reports.validation import MOST_VALUES, parse_document, parse_yaml, validate_results, values_in
+from dmlcts.reports.documents import waivers as waiving
+from dmlcts.reports.documents.records import ItemRecord, RecordError
+from dmlcts.reports.documents.validation import MOST_VALUES, parse_document, parse_yaml, validate_results, values_in
 from dmlcts.specs import DmlctsError
 
 FORMAT, EVIDENCE_FORMAT, ENVIRONMENT_FORMAT = "dmlcts/submission/1", "dmlcts/evidence/1", "dmlcts/environment/1"

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dmlcts.reports.characters import escaped, one_line
-from dmlcts.reports.waivers import with_waived
+from dmlcts.reports.documents.waivers import with_waived
+from dmlcts.reports.documents.wording import many
+from dmlcts.reports.summaries.characters import escaped, one_line
 
 
 class Status(enum.StrEnum):
@@ -106,7 +107,7 @@ class Verification:
         opened = [line for line in self.lines if line.status is Status.OPEN]
         match self.standing:
             case Standing.FAIL:
-                return f"{len(failed)} faults, the first: {failed[0].said}" if failed else "nothing was checked"
+                return f"{many(len(failed), 'fault')}, the first: {failed[0].said}" if failed else "nothing was checked"
             case Standing.DRAFT:
                 return "it is what it says, and it says that it certifies nothing"
             case Standing.INCOMPLETE:

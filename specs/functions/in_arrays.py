@@ -231,6 +231,5 @@ SHIFT_LEFT, SHIFT_RIGHT = InArrays(integers=_shift(left=True)), InArrays(integer
 AND, OR, XOR = (InArrays(truth=one) for one in (np.logical_and, np.logical_or, np.logical_xor))
 NOT = InArrays(truth=np.logical_not)
 EQ, NE, LT, LE, GT, GE = (
-    InArrays(compared=one)
-    for one in (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+    InArrays(compared=one) for one in (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 )

@@ -31,7 +31,6 @@ PIECE = 1 << 16
 """Elements judged at once: input, output, scratch and mask together fit a second-level cache."""
 
 
-
 class Unsupported(Exception):  # noqa: N818  # a way to take, not a fault
     """The formula or the type has no fast evaluation; the vectorised oracle evaluates it."""
 

@@ -56,9 +56,7 @@ class IntegerScaleBias:
         finite: whether scale and bias are; where they are not, nothing follows from the pages.
     """
 
-    def __init__(
-        self, integers: IntegerRange, operation: MultiplyAdd, scale: int, bias: int, *, lenient: bool
-    ) -> None:
+    def __init__(self, integers: IntegerRange, operation: MultiplyAdd, scale: int, bias: int, *, lenient: bool) -> None:
         self.integers = integers
         self.operation = operation
         self.lenient = lenient

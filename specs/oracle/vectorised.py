@@ -164,9 +164,7 @@ class VectorOracle:
         self.latitudes = NONE if plain else law.latitudes(self.data_type, strict=strict)
         self.rounding = Rounding(self.data_type, self.latitudes)
         self.signed_zeros = self.rounding.signed_zeros
-        self.any_payload = (
-            plain or not self.data_type.is_floating or bool(self.latitudes & {"nan", "nan-payload"})
-        )
+        self.any_payload = plain or not self.data_type.is_floating or bool(self.latitudes & {"nan", "nan-payload"})
 
     @cached_property
     def plain(self) -> VectorOracle:

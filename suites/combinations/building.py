@@ -12,14 +12,14 @@ import numpy as np
 from dmlcts.specs import ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.models import FactorsTable
-from dmlcts.suites.bench import Bench
-from dmlcts.suites.cases import Case, Placement
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.recipe import Recipe
+from dmlcts.suites.cases.values import Array, Values
 from dmlcts.suites.combinations import drawing, sizes
 from dmlcts.suites.combinations.classifying import stored_count
 from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of
-from dmlcts.suites.combinations.recipe import Recipe
-from dmlcts.suites.subjects import Subject
-from dmlcts.suites.values import Array, Values
+from dmlcts.suites.generation.subject import Subject
 
 _PLACEMENTS = {
     "apart": Placement(),
@@ -162,7 +162,7 @@ def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str,
 
     x = drawing.arranged(x, data_type, levels["input"], count, inside, _generator(recipe, "start"))
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
-        x = drawing.with_limits(x, data_type)
+        x = drawing.with_limits(x, data_type) if given is None else drawing.kept_exact(x, given, data_type)
     return attributes, Values.of(x, data_type)
 
 

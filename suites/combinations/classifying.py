@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.models import OperatorTable
-from dmlcts.suites import lattice
-from dmlcts.suites.cases import Case, Placement
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.values import Array, Values
 from dmlcts.suites.combinations.magnitudes import holds, magnitudes, needs_rounding, within
 from dmlcts.suites.combinations.sizes import layout_of, sides_of, spread_of
-from dmlcts.suites.values import Array, Values
+from dmlcts.suites.generation import edge_values
 
 _LOOKED_AT = 1021
 _SMALL = 13  # integers below are neighbours of powers of two, nearly all of them
@@ -117,7 +117,7 @@ def _limits(data_type: DataType) -> frozenset[np.float32]:
     if data_type.is_floating:
         most = np.float32(np.finfo(data_type.numpy).max)
         return frozenset({most, -most})
-    return frozenset(value for value in lattice.limits_as_float(data_type) if value != 0)
+    return frozenset(value for value in edge_values.limits_as_float(data_type) if value != 0)
 
 
 def placement_of(placement: Placement) -> str:
@@ -143,7 +143,7 @@ def input_of(values: Values, number: int) -> str:
 
 @lru_cache(maxsize=16)
 def _sorted_lattice(data_type: DataType) -> Array:
-    return np.sort(lattice.inputs(data_type))
+    return np.sort(edge_values.inputs(data_type))
 
 
 def _on_lattice(x: Array, data_type: DataType) -> NDArray[np.bool_]:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.reports.records import ItemRecord, LevelsSeen
+from dmlcts.reports.documents.records import ItemRecord, LevelsSeen
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.models import FactorsTable, OperatorTable
 from dmlcts.specs.tables import Tables
-from dmlcts.suites.cases import Case
+from dmlcts.suites.cases.case import Case
 from dmlcts.suites.combinations.building import counts_of
 from dmlcts.suites.combinations.classifying import levels_of
 from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of

@@ -11,16 +11,17 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from dmlcts.specs import DataType, ScaleBias
-from dmlcts.suites import lattice
+from dmlcts.suites.cases.values import Array
 from dmlcts.suites.combinations.classifying import kind_of
-from dmlcts.suites.combinations.magnitudes import magnitudes, needs_rounding
-from dmlcts.suites.values import Array
+from dmlcts.suites.combinations.magnitudes import exactly_scaled, magnitudes, needs_rounding
+from dmlcts.suites.generation import edge_values
 
 _MANY = 64  # so many elements have their stream's level, wherever they begin
 LENGTH = 1021  # a prime: a stream that repeats never falls in step with sizes and strides
 _FACTORS = (2.0, 3.0, 0.5, 1.5, 0.75, 5.0, 0.25, 1.25)
 _WHOLE_FACTORS = (2.0, 3.0, 5.0)
 _LEAST_TELLING = 13  # the integers below are in every stream
+_SPRINKLED = 16  # of so many elements one is special, whatever the level: what only such show needs no third factor
 Generator = np.random.Generator
 
 
@@ -67,6 +68,9 @@ def _ordinary(generator: Generator, data_type: DataType, power: int) -> Array:
 def stream(generator: Generator, data_type: DataType, level: str, power: int) -> Array:
     """The elements of an explicit stream of a level of ``input``, the first one typical of it.
 
+    A few are special at every level: a fault of infinite values that needs two other things, such as bounds and a
+    place, would else hide in three factors.
+
     Args:
         generator: draws them.
         data_type: the type.
@@ -75,9 +79,9 @@ def stream(generator: Generator, data_type: DataType, level: str, power: int) ->
     """
     x = _ordinary(generator, data_type, power)
     if level == "distinct":
-        return x
+        return _sprinkled(generator, x, data_type)
     if level == "lattice":
-        chosen = lattice.inputs(data_type)
+        chosen = edge_values.inputs(data_type)
         if not data_type.is_floating:
             wide = chosen.astype(np.float64)
             chosen = chosen[np.abs(wide) >= _LEAST_TELLING]
@@ -87,16 +91,34 @@ def stream(generator: Generator, data_type: DataType, level: str, power: int) ->
         chosen = (generator.integers(-(1 << low), 1 << low, LENGTH) + 0.5).astype(data_type.numpy)
         share = 2
     elif level == "subnormals":
-        chosen = lattice.subnormals(data_type)
+        chosen = edge_values.subnormals(data_type)
         chosen = chosen[np.abs(chosen) < np.finfo(data_type.numpy).smallest_normal]
         share = 2
     else:
         infinite = np.array([np.inf, -np.inf, 0.0, -0.0], data_type.numpy)
-        chosen = np.concatenate([lattice.nans(data_type), infinite, infinite])
+        chosen = np.concatenate([edge_values.nans(data_type), infinite, infinite])
         share = 2
     picked = chosen[generator.integers(0, chosen.size, LENGTH)]
     mine = np.arange(LENGTH) % share != share - 1  # three of four, or every second one, the first among them
-    return np.where(mine, picked, x)
+    return _sprinkled(generator, np.where(mine, picked, x), data_type)
+
+
+def _sprinkled(generator: Generator, x: Array, data_type: DataType) -> Array:
+    """The stream with one special value in sixteen: infinite, NaN, a zero, subnormal, or a limit of the type."""
+    if data_type.is_floating:
+        information = np.finfo(data_type.numpy)
+        small = information.smallest_subnormal
+        special = np.array(
+            [np.inf, -np.inf, np.nan, 0.0, -0.0, small, -small, information.max, information.min], data_type.numpy
+        )
+    else:
+        limits = np.iinfo(data_type.numpy)
+        special = np.array([limits.min, limits.max, limits.min + 1, limits.max - 1], data_type.numpy)
+    order = np.concatenate([generator.permutation(special) for _ in range(LENGTH // _SPRINKLED // special.size + 1)])
+    y = x.copy()
+    places = np.arange(_SPRINKLED - 3, LENGTH, _SPRINKLED)  # not the first of eight, where a short tensor begins
+    y[places] = order[: places.size]
+    return y
 
 
 def scale_bias(generator: Generator, data_type: DataType, level: str, power: int) -> ScaleBias | None:
@@ -153,7 +175,7 @@ def scaled(x: Array, given: ScaleBias | None, data_type: DataType) -> Array:
     if data_type.is_floating:
         low, high = -float(np.finfo(data_type.numpy).max), float(np.finfo(data_type.numpy).max)
     else:
-        least, most = lattice.limits_as_float(data_type)
+        least, most = edge_values.limits_as_float(data_type)
         low, high = float(least), float(most)
     kept = wide[(wide >= low) & (wide <= high)]
     return kept if kept.size else np.array([0.0 if low < 0 else 1.0])
@@ -177,7 +199,7 @@ def bounds(
     found = {name: pair.get(name, high if generator.integers(2) else low) for name in names}
     one = names[int(generator.integers(len(names)))]
     upper = one == "Max"
-    edges = lattice.limits_as_float(data_type) if not data_type.is_floating else (
+    edges = edge_values.limits_as_float(data_type) if not data_type.is_floating else (
         np.float32(-np.finfo(data_type.numpy).max), np.float32(np.finfo(data_type.numpy).max)
     )  # fmt: skip
     if level == "equal":
@@ -218,7 +240,7 @@ def _of_type(value: float, data_type: DataType) -> np.float32:
     """The nearest value of the type that is a FLOAT too; never -0."""
     if data_type.is_floating:
         return np.float32(data_type.numpy.type(value)) + np.float32(0)
-    low, high = lattice.limits_as_float(data_type)
+    low, high = edge_values.limits_as_float(data_type)
     return np.float32(np.clip(np.float32(np.rint(value)), low, high)) + np.float32(0)
 
 
@@ -231,7 +253,7 @@ def _ordered(low: np.float32, high: np.float32, data_type: DataType) -> tuple[np
             return low, high
         step = max(abs(float(low)) / 4, 2.0**-10)
         return _of_type(float(low) - step, data_type), _of_type(float(high) + step, data_type)
-    least, greatest = (float(value) for value in lattice.limits_as_float(data_type))
+    least, greatest = (float(value) for value in edge_values.limits_as_float(data_type))
     inner = _below(greatest)
     bottom = least if least == 0 else -_below(-least)
     low, high = np.float32(np.clip(low, bottom, inner)), np.float32(np.clip(high, bottom, inner))
@@ -289,6 +311,21 @@ def with_limits(x: Array, data_type: DataType) -> Array:
     return x
 
 
+def kept_exact(x: Array, given: ScaleBias, data_type: DataType) -> Array:
+    """The stream without what ScaleBias takes beyond the type or beyond exact sums: others of it stand there.
+
+    Args:
+        x: the stream.
+        given: a whole scale and bias.
+        data_type: an integer type.
+    """
+    exact = exactly_scaled(x, given, data_type)
+    if exact.any():
+        return np.where(exact, x, np.resize(x[exact], x.size))
+    small = np.arange(min(1 << 12, int(np.iinfo(data_type.numpy).max))).astype(data_type.numpy)
+    return np.resize(small[exactly_scaled(small, given, data_type)], x.size)
+
+
 def arranged(
     x: Array, data_type: DataType, level: str, count: int, inside: Callable[[float], bool], generator: Generator
 ) -> Array:
@@ -310,4 +347,3 @@ def arranged(
             if inside(float(x[start])):
                 break
     return np.roll(x, -best)
-

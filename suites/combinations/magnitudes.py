@@ -1,13 +1,17 @@
-"""What counts as large, tiny and overflowing for a scale or a bias, and as a value of the type for a bound."""
+"""What counts as large, tiny and overflowing for a scale or a bias, as exact after both, and as a type's value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dmlcts.specs import DataType
+from dmlcts.specs import DataType, ScaleBias
+
+_COUNTED = 1 << 24  # as far as FLOAT32 has every integer
 
 
 @dataclass(frozen=True)
@@ -64,3 +68,21 @@ def needs_rounding(value: float | np.float32, data_type: DataType) -> bool:
         mantissa, _ = np.frexp(np.float64(value))
         return not float(mantissa * 4096).is_integer()
     return not (holds(value, data_type) if data_type.is_floating else float(value).is_integer())
+
+
+def in_exact_domain(value: int, given: ScaleBias, data_type: DataType) -> bool:
+    """Whether x * scale + bias is the same in integers of the type and in FLOAT32, step by step."""
+    return bool(exactly_scaled(np.array([value], np.float64), given, data_type)[0])
+
+
+def exactly_scaled(x: NDArray[Any], given: ScaleBias, data_type: DataType) -> NDArray[np.bool_]:
+    """For which elements of an integer type that is so; FLOAT64 tells, since it has every integer that counts."""
+    factors = (float(given.scale), float(given.bias))
+    if not all(np.isfinite(factor) and factor.is_integer() for factor in factors):
+        return np.zeros(x.shape, bool)
+    limits = np.iinfo(data_type.numpy)
+    low, high = max(int(limits.min), -_COUNTED), min(int(limits.max), _COUNTED)
+    wide = x.astype(np.float64)
+    product = wide * factors[0]
+    steps = (wide, product, product + factors[1])
+    return np.logical_and.reduce([(low <= step) & (step <= high) for step in steps])

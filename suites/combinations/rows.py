@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dmlcts.specs.tables import Tables
-from dmlcts.suites.cases import Case
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.combinations.building import build, space
 from dmlcts.suites.combinations.covering import covering_array
-from dmlcts.suites.combinations.recipe import Recipe
-from dmlcts.suites.subjects import Subject
+from dmlcts.suites.generation.subject import Subject
 
 
 def profile_of(subject: Subject) -> str:

@@ -40,7 +40,6 @@ def encode(message: dict[str, Any]) -> bytes:
     return _HEADER.pack(_MARK, len(payload), zlib.crc32(payload)) + payload
 
 
-
 def decode(read: Callable[[int], bytes]) -> dict[str, Any]:
     """The next message.
 

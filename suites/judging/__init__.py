@@ -1,1 +1,4 @@
-"""From something that is wrong to what is to blame: smaller cases, what a fault needs, and the clause it breaks."""
+"""Whether an answer is right: values against the oracle, memory against what was there, one answer against another.
+
+What is to blame for a wrong one is found in ``attribution``.
+"""

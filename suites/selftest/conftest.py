@@ -43,7 +43,7 @@ def dmlcts(tmp_path: Path) -> Callable[..., Ran]:
     def run(*arguments: str, folder: Path | None = None) -> Ran:
         where = folder or tmp_path
         done = subprocess.run(
-            [sys.executable, "-m", "dmlcts.suites.cli", *arguments],
+            [sys.executable, "-m", "dmlcts.suites.commands.main", *arguments],
             cwd=where, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         path = where / "results" / "results.json"

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from dmlcts.reports.locking import FolderLock
-from dmlcts.reports.outcomes import Verdict
-from dmlcts.reports.records import FailureRecord
-from dmlcts.reports.results import suite_identity
-from dmlcts.reports.writing import prepare_sweep_folder
+from dmlcts.reports.documents.locking import FolderLock
+from dmlcts.reports.documents.outcomes import Verdict
+from dmlcts.reports.documents.records import FailureRecord
+from dmlcts.reports.documents.results import suite_identity
+from dmlcts.reports.views.run_folder import prepare_sweep_folder
 from dmlcts.specs import DataType, DmlctsError, UsageError
-from dmlcts.suites.settings import Settings
-from dmlcts.suites.sweeping.accounting import unaccounted
+from dmlcts.suites.running.options import Settings
+from dmlcts.suites.sweeping.blocks.accounting import unaccounted
+from dmlcts.suites.sweeping.blocks.targets import Block, Plan, plan
+from dmlcts.suites.sweeping.blocks.totals import Totals
+from dmlcts.suites.sweeping.crews.workers import Crew, Description, Job, claims, level_of
 from dmlcts.suites.sweeping.journal import SCHEMA, Journal
-from dmlcts.suites.sweeping.targets import Block, Plan, plan
-from dmlcts.suites.sweeping.totals import Totals
-from dmlcts.suites.sweeping.workers import Crew, Description, Job, claims, level_of
 
 Told = Callable[[Block, Totals], None]
 

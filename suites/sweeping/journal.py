@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dmlcts.reports.journal import Journal as Lines
-from dmlcts.reports.journal import JournalLine, journal_lines
-from dmlcts.reports.validation import DocumentError
-from dmlcts.reports.writing import SWEEP_JOURNAL
+from dmlcts.reports.documents.journal import Journal as Lines
+from dmlcts.reports.documents.journal import JournalLine, journal_lines
+from dmlcts.reports.documents.validation import DocumentError
+from dmlcts.reports.documents.writing import SWEEP_JOURNAL
 from dmlcts.specs import UsageError
-from dmlcts.suites.runs import difference
-from dmlcts.suites.sweeping.accounting import unaccounted
-from dmlcts.suites.sweeping.targets import Block, Plan
-from dmlcts.suites.sweeping.totals import MalformedTotals, Totals
+from dmlcts.suites.running.run import difference
+from dmlcts.suites.sweeping.blocks.accounting import unaccounted
+from dmlcts.suites.sweeping.blocks.targets import Block, Plan
+from dmlcts.suites.sweeping.blocks.totals import MalformedTotals, Totals
 
 NAME = SWEEP_JOURNAL
 SCHEMA = "dmlcts-sweep-journal/2"

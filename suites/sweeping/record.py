@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.reports.outcomes import Outcome, Verdict, worst
-from dmlcts.reports.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
-from dmlcts.reports.results import RunInfo, build_results, suite_identity
-from dmlcts.reports.sweeps import SCHEMA, page
-from dmlcts.reports.writing import SWEEP_TEST, dump_yaml, failure_document, write_json, write_text
+from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
+from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
+from dmlcts.reports.documents.results import RunInfo, build_results, suite_identity
+from dmlcts.reports.documents.writing import SWEEP_TEST, dump_yaml, failure_document, write_json, write_text
+from dmlcts.reports.views.sweeps import SCHEMA, page
 from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.cases.values import text_with_bits
+from dmlcts.suites.sweeping.blocks.explaining import class_clauses
+from dmlcts.suites.sweeping.blocks.targets import Target
+from dmlcts.suites.sweeping.blocks.totals import STAGES, Totals
 from dmlcts.suites.sweeping.conducting import Sweep
-from dmlcts.suites.sweeping.explaining import class_clauses
-from dmlcts.suites.sweeping.targets import Target
-from dmlcts.suites.sweeping.totals import STAGES, Totals
-from dmlcts.suites.values import text_with_bits
 
 _MEMORY = {
     "tensor.output.complete": "unwritten",

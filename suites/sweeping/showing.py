@@ -14,10 +14,10 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Column, Table
 from rich.text import Text
 
-from dmlcts.suites.consoles import PlainConsole
+from dmlcts.suites.console.plain import PlainConsole
+from dmlcts.suites.sweeping.blocks.targets import Block
+from dmlcts.suites.sweeping.blocks.totals import Totals
 from dmlcts.suites.sweeping.conducting import Sweep, Told
-from dmlcts.suites.sweeping.targets import Block
-from dmlcts.suites.sweeping.totals import Totals
 
 _EVERY_SECONDS = 10.0
 _FAILURES_SHOWN = 8

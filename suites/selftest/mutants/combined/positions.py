@@ -43,7 +43,7 @@ class StridedPositionsModulo2To24(_Bits):
 class OutputPositionsModulo2To24(_Bits):
     """Positions in strided outputs are computed modulo 2^24."""
 
-    clause = "tensor.strides.padded"
+    clause = "tensor.strides.output"
 
     def lost_input(self, operator: OperatorDesc) -> bool:
         return False

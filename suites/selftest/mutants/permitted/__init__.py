@@ -41,10 +41,12 @@ from dmlcts.suites.selftest.mutants.permitted.nans import (
     NanInputGivesMin,
     NanInputGivesNan,
     NanMaxGivesMin,
+    NansOfManyPatterns,
     NumbersWin,
 )
 from dmlcts.suites.selftest.mutants.permitted.scaling import (
     Float16ResultsTowardZero,
+    ScaleBiasByItsFactors,
     ScaleBiasCorrectlyRounded,
     ScaleBiasFactorsInFloat16,
     ScaleBiasFactorsInFloat16Fused,
@@ -87,11 +89,11 @@ PERMITTED: tuple[type[Permitted], ...] = (
     FlushInputs, FlushInputsKeepingSign, FlushBounds, FlushBoundsKeepingSign, FlushResults, FlushResultsKeepingSign,
     FlushEverything, FlushEverythingKeepingSign, FlushTinyBeforeRounding,
     ComparesFlushedTakesFirst, ComparesFlushedTakesSecond,
-    NanInputGivesNan, NanInputGivesMin, NanInputGivesMax, NumbersWin,
+    NanInputGivesNan, NansOfManyPatterns, NanInputGivesMin, NanInputGivesMax, NumbersWin,
     NanBoundIgnored, NanBoundGivesNan, NanMaxGivesMin, NanBoundIsZero,
     ZerosArePositive, ZerosAreNegative, FirstZeroWins, SecondZeroWins,
     ScaleBiasFactorsTowardZero,  # before those that it changes, as Python's order of base classes wants it
-    ScaleBiasFused, ScaleBiasSeparate, ScaleBiasInFloat64, ScaleBiasCorrectlyRounded,
+    ScaleBiasFused, ScaleBiasSeparate, ScaleBiasInFloat64, ScaleBiasCorrectlyRounded, ScaleBiasByItsFactors,
     ScaleBiasFactorsInFloat16, ScaleBiasFactorsInFloat16Fused, ScaleBiasFactorsInFloat16InFloat64,
     ScaleBiasInFloat16, ScaleBiasInFloat16Fused, Float16ResultsTowardZero,
     *arithmetics(),

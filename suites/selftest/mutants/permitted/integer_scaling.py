@@ -50,6 +50,16 @@ def in_floating(x: Array, given: ScaleBias, data_type: DataType, rounding: Round
     return store(rounding(real.astype(np.float64)), data_type)
 
 
+def from_below(x: Array, given: ScaleBias, data_type: DataType) -> Array:
+    """In FLOAT32, with elements that it does not hold taken for the neighbour nearer zero, then truncated."""
+    single = x.astype(np.float32)
+    exact, near = x.astype(object), single.astype(object)  # Python's numbers compare integers and floats exactly
+    outward = np.array([abs(int(b)) > abs(int(a)) for a, b in zip(exact.ravel(), near.ravel(), strict=True)], bool)
+    single = np.where(outward.reshape(x.shape), np.nextafter(single, np.float32(0)), single)
+    real = single * np.float32(given.scale) + np.float32(given.bias)
+    return saturated(np.trunc(real.astype(np.float64)), data_type)
+
+
 def in_integers(x: Array, given: ScaleBias, data_type: DataType, rounding: str, wraps: bool) -> Array:
     """Each step in integers of the type, exactly; scale and bias are fractions over powers of two."""
     limits = np.iinfo(data_type.numpy)
@@ -124,3 +134,5 @@ def arithmetics() -> Iterator[type[Permitted]]:
     said = "Integer x * scale + bias in FLOAT32 is truncated, saturated to INT32 and then wrapped, as with DirectML."
     compute = partial(in_floating, rounding=np.trunc, store=through_int32, dtype=np.float32)
     yield _arithmetic("IntegerScaleBiasThroughInt32", said, compute, alone=False)
+    said = "Integers become FLOAT32 toward zero, as WGSL permits; x * scale + bias is truncated, overflow saturates."
+    yield _arithmetic("IntegerScaleBiasFromBelow", said, from_below, alone=True)

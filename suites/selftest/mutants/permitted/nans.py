@@ -23,6 +23,22 @@ class NanInputGivesNan(Permitted):
         return np.where(np.isnan(x), y.dtype.type(np.nan), y) if y.dtype.kind == "f" else y
 
 
+class NansOfManyPatterns(Permitted):
+    """NaN results have the payload of their input, or x86's default, by the place where they stand."""
+
+    choice = ("nan input",)
+    touches = (FLOATING,)
+    alone = True
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        """Every second NaN is negative, quiet and without payload."""
+        y = super().compute(operator, x)
+        if y.dtype.kind != "f":
+            return y
+        second = (np.arange(y.size) % 2 == 1).reshape(y.shape)
+        return np.where(np.isnan(y) & second, -y.dtype.type(np.nan), y)
+
+
 class NanInputGivesMin(Permitted):
     """A NaN input gives Min, as max(min(x, Max), Min) does on many devices."""
 

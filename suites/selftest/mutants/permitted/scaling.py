@@ -114,6 +114,22 @@ class ScaleBiasInFloat16Fused(ScaleBiasInFloat16, ScaleBiasFused):
     """On FLOAT16 all of the arithmetic is FLOAT16, rounded once."""
 
 
+class ScaleBiasByItsFactors(ScaleBiasFused):
+    """Another kernel for each kind of ScaleBias: FLOAT16 products without a bias, FLOAT64 with scale 1, else fused."""
+
+    choice = ("scale-bias", "float16 factors", "float16 conversion")
+    alone = True
+
+    def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
+        """What one of the three does."""
+        if not data_type.is_floating:
+            return super().scale_bias(x, scale_bias, data_type)
+        chosen = ScaleBiasInFloat16 if scale_bias.bias == 0 else ScaleBiasInFloat64 if scale_bias.scale == 1 else None
+        if chosen is None:
+            return super().scale_bias(x, scale_bias, data_type)
+        return chosen().scale_bias(x, scale_bias, data_type)
+
+
 class ScaleBiasFactorsTowardZero(ScaleBiasFactorsInFloat16):
     """On FLOAT16 scale and bias are converted to it toward zero."""
 

@@ -1,0 +1,181 @@
+"""Finding and loading DirectML: Microsoft's library for Linux, and DirectML.dll on Windows."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from dmlcts.backends.contract import BackendUnavailable
+from dmlcts.backends.directml.abi.com import HRESULT, PTR, U32, Pointer, check, taken
+from dmlcts.backends.directml.abi.dml import IDMLDevice1
+from dmlcts.backends.directml.loading import fetching
+from dmlcts.specs import UsageError
+
+WSL_FOLDER = Path("/usr/lib/wsl/lib")
+_ON_WINDOWS = sys.platform == "win32"
+FILE_NAME = "DirectML.dll" if _ON_WINDOWS else fetching.LIBRARY
+# Packages that carry the library, and where in them it lies.
+_PACKAGES = (("onnxruntime", "capi/DirectML.dll"), ("torch_directml", "DirectML.dll")) if _ON_WINDOWS else (
+    ("torch_directml", fetching.LIBRARY),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Found:
+    """A DirectML library.
+
+    Args:
+        path: where it is.
+        origin: how it came to be chosen, for reports.
+    """
+
+    path: Path
+    origin: str
+
+
+def find(chosen: str, cache: Path) -> Found:
+    """The library to judge.
+
+    The one that ``chosen`` names; otherwise the fetched one, one in an installed package, the system's.
+
+    Args:
+        chosen: the path of a library or of a folder with one; "" to look for one.
+        cache: the folder into which ``dmlcts directml fetch`` puts it.
+
+    Raises:
+        UsageError: ``chosen`` names no library.
+        BackendUnavailable: there is none on this machine, or the fetched one is damaged.
+    """
+    if chosen:
+        path = Path(chosen).expanduser()
+        path = path / FILE_NAME if path.is_dir() else path
+        if not path.is_file():
+            raise UsageError(f"library={chosen} names no file", f"give the path of {FILE_NAME} or of its folder")
+        return Found(path.resolve(), "chosen by the option library")
+    fetched = fetching.fetched_library(cache)
+    if not _ON_WINDOWS and fetched.is_file():
+        if fetching.digest_of(fetched) != fetching.DIGEST:
+            raise BackendUnavailable(f"{fetched} is damaged", f"run `{fetching.COMMAND}`, which fetches it again")
+        return Found(fetched, f"fetched from {fetching.DISTRIBUTION} {fetching.VERSION}")
+    for package, inside in _PACKAGES:
+        packaged = _in_package(package, inside)
+        if packaged is not None:
+            return Found(packaged, f"of the installed package {package}")
+    for folder in _system_folders():
+        if (folder / FILE_NAME).is_file():
+            return Found(folder / FILE_NAME, "the system's")
+    if _ON_WINDOWS:
+        raise BackendUnavailable(
+            "there is no DirectML.dll here", "pip install onnxruntime-directml, or give -o library=PATH"
+        )
+    raise BackendUnavailable(
+        "Microsoft's DirectML library is not here",
+        f"run `{fetching.COMMAND}` (a download of 25 MB), or give -o fetch=yes or -o library=PATH",
+    )
+
+
+def _in_package(package: str, inside: str) -> Path | None:
+    try:
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return None
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(folder) / inside
+        if path.is_file():
+            return path
+    return None
+
+
+def _system_folders() -> tuple[Path, ...]:
+    if _ON_WINDOWS:
+        return (Path(os.environ.get("SYSTEMROOT", r"C:\Windows")) / "System32",)
+    return (WSL_FOLDER,)
+
+
+class Library:
+    """A loaded DirectML.
+
+    Args:
+        found: which.
+
+    Raises:
+        BackendUnavailable: it cannot be loaded here, or is no DirectML.
+    """
+
+    def __init__(self, found: Found) -> None:
+        check_processor()
+        self.path = found.path
+        self.origin = found.origin
+        mend = "give another library with -o library=PATH"
+        try:
+            self._handle = _load(found.path)
+        except OSError as error:
+            raise BackendUnavailable(f"{found.path} cannot be loaded: {error}", mend) from error
+        try:
+            self._create = self._handle.DMLCreateDevice
+        except AttributeError:
+            raise BackendUnavailable(f"{found.path} is no DirectML: it has no DMLCreateDevice", mend) from None
+        self._create.argtypes = (PTR, ctypes.c_int32, PTR, PTR)
+        self._create.restype = HRESULT
+
+    def create_device(self, d3d12_device: int, flags: int) -> Pointer:
+        """A DirectML device on a D3D12 device.
+
+        Args:
+            d3d12_device: the address of an ``ID3D12Device``.
+            flags: of ``DML_CREATE_DEVICE_FLAGS``.
+
+        Raises:
+            ComError: the library refuses.
+        """
+        made = PTR()
+        check("DMLCreateDevice", self._create(d3d12_device, flags, IDMLDevice1.iid, ctypes.byref(made)))
+        return taken("DMLCreateDevice", IDMLDevice1, made)
+
+    def version(self, digest: str) -> str:
+        """The version, as far as the library says or its digest tells."""
+        if _ON_WINDOWS:
+            return _file_version(self.path)
+        if digest == fetching.DIGEST:
+            return f"of {fetching.DISTRIBUTION} {fetching.VERSION}"
+        return "unknown"
+
+
+def check_processor() -> None:
+    """Raise :class:`BackendUnavailable` where structures and calls are not those of 64-bit x86."""
+    machine = platform.machine().lower()
+    if machine not in ("x86_64", "amd64") or ctypes.sizeof(PTR) != 8:
+        raise BackendUnavailable(
+            f"DirectML is called here as on 64-bit x86, and this is {machine}", "use such a machine"
+        )
+    if not _ON_WINDOWS and sys.platform != "linux":
+        raise BackendUnavailable(f"there is no DirectML for {sys.platform}", "use Linux or Windows")
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    if sys.platform == "win32":
+        return ctypes.CDLL(str(path))
+    # The library brings its own C++ runtime, whose symbols must win over those of others in the process.
+    return ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_DEEPBIND)
+
+
+def _file_version(path: Path) -> str:
+    """The version resource of a Windows file, as "1.15.4.0"; "unknown" where it has none."""
+    version = ctypes.WinDLL("version")  # type: ignore[attr-defined,unused-ignore]  # of Windows only
+    name = ctypes.c_wchar_p(str(path))
+    size = version.GetFileVersionInfoSizeW(name, None)
+    if not size:
+        return "unknown"
+    content = ctypes.create_string_buffer(size)
+    found, length = PTR(), U32()
+    if not version.GetFileVersionInfoW(name, 0, size, content) or not version.VerQueryValueW(
+        content, ctypes.c_wchar_p("\\"), ctypes.byref(found), ctypes.byref(length)
+    ):
+        return "unknown"
+    high, low = (U32 * 4).from_address(found.value or 0)[2:4]
+    return f"{high >> 16}.{high & 0xFFFF}.{low >> 16}.{low & 0xFFFF}"

@@ -1,0 +1,333 @@
+"""The ``onnxruntime`` backend: each operator as a model of one ONNX operator, on any execution provider.
+
+Clip, Max and Round are what an exporter writes; TOWARD_ZERO, TOWARD_INFINITY, ScaleBias and strides are not
+supported, because ONNX has no operator for them and a composition would be judged as if it were the runtime's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.backends.bindings import check_bindings, check_memory
+from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, InvalidArgument, NotSupported
+from dmlcts.backends.onnxruntime.models import Node, build, version_at
+from dmlcts.backends.runtimes import (
+    ALIGNMENT,
+    CLIP,
+    DESCRIPTIONS,
+    LEVEL,
+    NO_SCALE_BIAS,
+    ROUND,
+    THRESHOLD,
+    Mapped,
+    bound,
+    cast_bound,
+    check_description,
+    choice,
+    is_packed,
+    load,
+    mapping_rows,
+    sample,
+    types_text,
+)
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, UsageError
+from dmlcts.specs.loading import load_tables
+
+_PROVIDERS: Mapping[str, tuple[str, str]] = {
+    "CPU": ("CPUExecutionProvider", "pip install onnxruntime"),
+    "CUDA": ("CUDAExecutionProvider", "pip install onnxruntime-gpu, and CUDA with cuDNN"),
+    "DML": ("DmlExecutionProvider", "on Windows: pip install onnxruntime-directml"),
+}
+_INSTALL = "pip install onnxruntime onnx"
+_OPTIMISATIONS = {"off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "all": "ORT_ENABLE_ALL"}
+_LEAST_OPSET = 6
+_ATTRIBUTES_UNTIL = 11  # from this opset on Clip's bounds are inputs of the tensor's type
+_BROADCAST_FROM = 8  # before this opset Max does not take a scalar beside a tensor
+
+
+class OnnxRuntimeBackend:
+    """Runs the operators with ONNX Runtime."""
+
+    name = "onnxruntime"
+
+    def open(
+        self,
+        *,
+        provider: str = "CPU",
+        opset: str = "13",
+        bounds: str = "constant",
+        optimize: str = "all",
+        threshold: str = "max",
+        fold: str = "no",
+        threads: str = "1",
+    ) -> OnnxRuntimeDevice:
+        """Open an execution provider.
+
+        Args:
+            provider: CPU, CUDA or DML, or the full name of another execution provider.
+            opset: version of the ONNX operator set, 6 or later; Clip has FLOAT attributes until 10.
+            bounds: "constant" makes Min and Max initializers of the model, "input" makes them inputs.
+            optimize: graph optimisation: "off", "basic" or "all".
+            threshold: "max" makes THRESHOLD Max(x, Min), "clip" makes it Clip with no maximum.
+            fold: "yes" makes the input a constant too, so that an optimiser computes the result while it loads.
+            threads: how many threads a model runs on; 0 leaves it to the runtime.
+
+        Raises:
+            UsageError: an option has a value that means nothing.
+            BackendUnavailable: a package is missing, or the provider is not there.
+        """
+        for option, value, known in (
+            ("bounds", bounds, ("constant", "input")), ("optimize", optimize, _OPTIMISATIONS),
+            ("threshold", threshold, ("max", "clip")), ("fold", fold, ("no", "yes")),
+        ):  # fmt: skip
+            choice(option, value, known)
+        for option, value in (("opset", opset), ("threads", threads)):
+            if not value.isdecimal():
+                raise UsageError(f"the option {option} is {value!r}", "give a whole number")
+        runtime, onnx = load("onnxruntime", _INSTALL), load("onnx", _INSTALL)
+        newest = onnx.defs.onnx_opset_version()
+        if not _LEAST_OPSET <= int(opset) <= newest:
+            raise UsageError(f"the opset is {opset}", f"choose one from {_LEAST_OPSET} to {newest}")
+        full, install = _PROVIDERS.get(provider, (provider, f"choose one of {', '.join(_PROVIDERS)}"))
+        offered = runtime.get_available_providers()
+        if full not in offered:
+            said = f"onnxruntime {runtime.__version__} has no {full}, only {', '.join(offered)}"
+            raise BackendUnavailable(said, install)
+        options = {
+            "provider": full, "opset": opset, "bounds": bounds, "optimize": optimize, "threshold": threshold,
+            "fold": fold, "threads": threads,
+        }  # fmt: skip
+        return OnnxRuntimeDevice(runtime, onnx, options)
+
+
+class OnnxRuntimeDevice:
+    """One execution provider; a context manager.
+
+    Args:
+        runtime: the package ``onnxruntime``.
+        onnx: the package ``onnx``.
+        options: those of :meth:`OnnxRuntimeBackend.open`, checked, the provider by its full name.
+    """
+
+    def __init__(self, runtime: Any, onnx: Any, options: Mapping[str, str]) -> None:
+        self.runtime = runtime
+        self.onnx = onnx
+        self.options = options
+        self.opset = int(options["opset"])
+        self._tables = load_tables()
+        self._closed = False
+        self._claimed = {name: self._taken(name) for name in (CLIP, ROUND, THRESHOLD)}
+        if not any(self._claimed.values()):
+            raise BackendUnavailable(
+                f"{options['provider']} runs none of the operators: {self._complaint}", "try another opset or provider"
+            )
+        nothing = {name: frozenset[DataType]() for name in self._tables.operators if name not in self._claimed}
+        self.info = DeviceInfo(
+            name="onnxruntime",
+            feature_level=LEVEL,
+            adapter=options["provider"],
+            library="onnxruntime",
+            version=runtime.__version__,
+            data_types={**self._claimed, **nothing},
+            details={"options": dict(options), "onnx": onnx.__version__, "mapping": mapping_rows(self._mapping())},
+        )
+
+    def _taken(self, operator: str) -> frozenset[DataType]:
+        """The element types on which the provider runs ``operator``, found by loading a model of each."""
+        taken = set()
+        for data_type in self._tables.operator(operator).data_types:
+            one = sample(operator, data_type)
+            try:
+                self.session(self.model(one, self.node(one)))
+            except (NotSupported, InvalidArgument, ExecutionFailed) as error:
+                self._complaint = str(error)
+            else:
+                taken.add(data_type)
+        return frozenset(taken)
+
+    def _mapping(self) -> list[Mapped]:
+        clip, most, rounded = (version_at(self.onnx, name, self.opset) for name in ("Clip", "Max", "Round"))
+        operands = "constants of the model" if self.options["bounds"] == "constant" else "inputs of the model"
+        given = "attributes min and max" if self.opset < _ATTRIBUTES_UNTIL else f"min and max as {operands}"
+        types = {name: types_text(kinds) for name, kinds in self._claimed.items()}
+        if self.options["threshold"] == "clip":
+            threshold = f"Clip-{clip} without max"
+        else:
+            threshold = f"Max-{most}(x, Min), Min as one of the {operands}"
+        rows = [
+            Mapped("CLIP", f"Clip-{clip}, {given}", "runtime", f"takes {types[CLIP]}"),
+            Mapped("THRESHOLD", threshold, "runtime" if self._claimed[THRESHOLD] else "nobody",
+                   f"takes {types[THRESHOLD]}"),
+            Mapped("ROUND HALVES_TO_NEAREST_EVEN", f"Round-{rounded}" if rounded else "",
+                   "runtime" if self._claimed[ROUND] else "nobody", f"takes {types[ROUND]}"),
+            Mapped("ROUND TOWARD_ZERO", "", "nobody", "ONNX has no truncation"),
+            Mapped("ROUND TOWARD_INFINITY", "", "nobody", "ONNX does not round halves away from zero"),
+            NO_SCALE_BIAS,
+        ]  # fmt: skip
+        if self.opset >= _ATTRIBUTES_UNTIL or self.options["threshold"] == "max":
+            rows.append(Mapped(
+                "the cast of Min and Max to the tensor's type", "truncation or rounding as CLIP's page says", "backend",
+                "ONNX's operands have the tensor's type: clauses on casts say nothing of the runtime; what the pages "
+                "leave open is not supported",
+            ))  # fmt: skip
+        rows += [
+            Mapped("packed tensors", "the sizes of x and y", "runtime"),
+            Mapped("strides that leave gaps, repeat or permute", "", "nobody", "a tensor of the runtime is packed"),
+            self._memory_row(),
+            DESCRIPTIONS,
+        ]
+        return rows
+
+    def _memory_row(self) -> Mapped:
+        if self.options["fold"] == "yes":
+            return Mapped("InputTensor", "a constant of a model made at every dispatch", "backend",
+                          "clauses on the input's memory and on dispatching again say nothing of it")  # fmt: skip
+        if self.options["provider"] == "CPUExecutionProvider":
+            return Mapped("bindings", "buffers bound where they stand in the memory, in place too", "runtime")
+        return Mapped("bindings", "buffers of the host, which the runtime copies to its device and back", "runtime",
+                      "writes outside the tensors are not seen")  # fmt: skip
+
+    def node(self, operator: OperatorDesc) -> Node:
+        """What ``operator`` is mapped to.
+
+        Raises:
+            NotSupported: nothing.
+        """
+        if operator.name == ROUND:
+            mode = operator.attributes["RoundingMode"]
+            if mode != "HALVES_TO_NEAREST_EVEN":
+                raise NotSupported(f"ONNX has no operator for RoundingMode {mode}")
+            if version_at(self.onnx, "Round", self.opset) is None:
+                raise NotSupported(f"opset {self.opset} has no Round")
+            return Node("Round")
+        clips = operator.name == CLIP or self.options["threshold"] == "clip"
+        names = {"min": "Min", "max": "Max"} if operator.name == CLIP else {"min": "Min"}
+        if clips and self.opset < _ATTRIBUTES_UNTIL:
+            return Node("Clip", attributes={key: float(bound(operator, name)) for key, name in names.items()})
+        if not clips and self.opset < _BROADCAST_FROM:
+            raise NotSupported(f"Max of opset {self.opset} takes no scalar beside a tensor")
+        values = {key: cast_bound(operator, name, operator.name == CLIP) for key, name in names.items()}
+        return Node("Clip" if clips else "Max", tuple(values), values)
+
+    def model(self, operator: OperatorDesc, node: Node, x: NDArray[Any] | None = None) -> bytes:
+        """The model of ``node`` with the tensors of ``operator``; ``x`` makes the input a constant."""
+        constants = self.options["bounds"] == "constant"
+        kind, sizes = operator.input.data_type, operator.input.sizes
+        return build(self.onnx, node, self.opset, kind, sizes, constants=constants, x=x)
+
+    def session(self, model: bytes) -> Any:
+        """The loaded model.
+
+        Raises:
+            NotSupported: the runtime has no kernel for it.
+            InvalidArgument: it refuses the model, as Clip-6 does where min is above max.
+            ExecutionFailed: it loads it on another provider.
+        """
+        chosen = self.runtime.SessionOptions()
+        chosen.log_severity_level = 4  # what goes wrong is raised; the log would repeat it
+        chosen.intra_op_num_threads = int(self.options["threads"])
+        level = _OPTIMISATIONS[self.options["optimize"]]
+        chosen.graph_optimization_level = getattr(self.runtime.GraphOptimizationLevel, level)
+        provider = self.options["provider"]
+        if provider != "CPUExecutionProvider":
+            chosen.enable_mem_pattern = False  # DirectML's provider asks for it
+            chosen.add_session_config_entry("session.disable_cpu_ep_fallback", "1")  # never judge the wrong one
+        try:
+            made = self.runtime.InferenceSession(model, chosen, providers=[provider])
+        except Exception as error:  # its errors have names of their own, one of them the contract's
+            said = " ".join(str(error).split())
+            if type(error).__name__ in ("NotImplemented", "InvalidGraph") or "disable_cpu_ep_fallback" in said:
+                raise NotSupported(f"onnxruntime: {said}") from error
+            raise InvalidArgument(f"onnxruntime does not load the model: {said}") from error
+        if made.get_providers()[0] != provider:
+            raise ExecutionFailed(f"onnxruntime fell back from {provider} to {made.get_providers()[0]}")
+        return made
+
+    def create(self, operator: OperatorDesc) -> OnnxRuntimeKernel:
+        """Check ``operator`` and load a model of it.
+
+        Raises:
+            InvalidArgument: the description breaks the rules of the tables, or the runtime refuses the model.
+            NotSupported: ONNX, or this provider, cannot express it.
+            ExecutionFailed: the device is closed, or the runtime loads the model on another provider.
+        """
+        if self._closed:
+            raise ExecutionFailed("the device is closed")
+        check_description(operator, FeatureLevel(LEVEL), self._tables)
+        node = self.node(operator)
+        if operator.input.data_type not in self._claimed[operator.name]:
+            raise NotSupported(f"onnxruntime has no {node.operator} on {operator.input.data_type.name} here")
+        for name, tensor in operator.tensors.items():
+            if not is_packed(tensor):
+                raise NotSupported(f"{name} has strides {list(tensor.element_strides)}; onnxruntime's are packed")
+        return OnnxRuntimeKernel(self, operator, node)
+
+    def close(self) -> None:
+        """Refuse further work; calling it again does nothing."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class OnnxRuntimeKernel:
+    """A loaded model; ``create`` of :class:`OnnxRuntimeDevice` makes it."""
+
+    def __init__(self, device: OnnxRuntimeDevice, operator: OperatorDesc, node: Node) -> None:
+        self._device = device
+        self._operator = operator
+        self._node = node
+        self._folds = device.options["fold"] == "yes"
+        self._session = None if self._folds else device.session(device.model(operator, node))
+        self._closed = False
+
+    def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
+        """Run the model once, on the memory itself.
+
+        Raises:
+            ExecutionFailed: the kernel is closed, memory or bindings cannot be used, or the runtime failed.
+        """
+        if self._closed:
+            raise ExecutionFailed("the kernel is closed")
+        check_memory(memory)
+        read, written = check_bindings(memory, bindings, self._operator.tensors, ALIGNMENT, in_place=True)
+        source, target = self._view(memory, read), self._view(memory, written)
+        try:
+            session = self._session
+            if session is None:
+                session = self._device.session(self._device.model(self._operator, self._node, source))
+            binding = session.io_binding()
+            if not self._folds:
+                self._bind(binding.bind_input, "x", source)
+            if self._device.options["bounds"] == "input":
+                for name, value in self._node.values.items():
+                    binding.bind_cpu_input(name, np.asarray(value))
+            self._bind(binding.bind_output, "y", target)
+            session.run_with_iobinding(binding)
+        except ExecutionFailed:
+            raise
+        except Exception as error:  # as in OnnxRuntimeDevice.session
+            raise ExecutionFailed(f"onnxruntime: {' '.join(str(error).split())}") from error
+
+    def _view(self, memory: NDArray[np.uint8], region: Region) -> NDArray[Any]:
+        tensor = self._operator.input
+        return np.ndarray(tensor.sizes, tensor.data_type.numpy, memory, region.offset)
+
+    @staticmethod
+    def _bind(bind: Any, name: str, array: NDArray[Any]) -> None:
+        bind(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
+
+    def close(self) -> None:
+        """Release the model; calling it again does nothing."""
+        self._session = None
+        self._closed = True

@@ -1,0 +1,295 @@
+"""Several runs side by side: where implementations differ from the pages, and from each other.
+
+The document (``dmlcts-comparison/1``) is built from finished runs alone: their results and the accounts in their
+failure files. A backend that could not run is a column that says why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.validation import load_failure, load_results
+from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.specs import DataType, UsageError
+from dmlcts.specs.tables import Tables
+
+SCHEMA = "dmlcts-comparison/1"
+_SHOWN = ("title", "given", "input", "acceptable", "got", "property", "said")
+_ABOUT_CASES = ("needs", "again", "after", "origin", UNEXAMINED)  # what is said of the case beside what it holds
+_DEVICE = ("name", "adapter", "driver", "library", "version", "feature_level")
+_ALIKE = ("feature_level", "profile", "seed", "strict", "selection")
+_TYPES = [data_type.name for data_type in DataType]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One implementation.
+
+    Attributes:
+        label: what it is called in the comparison.
+        results: its results document; ``None`` where it could not run.
+        reason: why it could not; "" where it did.
+        accounts: the text of each failure, by file name.
+    """
+
+    label: str
+    results: Mapping[str, Any] | None = None
+    reason: str = ""
+    accounts: Mapping[str, str] = field(default_factory=dict)
+
+
+def finished(label: str, folder: str | Path) -> Column:
+    """The column of a finished run.
+
+    Raises:
+        DocumentError: the folder holds no valid results, or a failure file that they name is not valid.
+    """
+    results = load_results(folder)
+    files = {failure["file"] for failure in results["failures"] if failure["file"]}
+    accounts = {name: load_failure(Path(folder) / "failures" / name)["text"] for name in sorted(files)}
+    return Column(label, results, "", accounts)
+
+
+def example(title: str, account: str) -> dict[str, str]:
+    """What a failure's account shows, by label: the attributes as one text, the input, what is acceptable, what came.
+
+    Args:
+        title: the failure's title.
+        account: its text, as a failure file holds it.
+    """
+    found: dict[str, str] = {"title": title}
+    given = []
+    for line in account.splitlines()[1:]:
+        match = re.fullmatch(r"  (\S+) +(\S.*)", line)
+        if match is None:
+            continue
+        label, said = match.groups()
+        if label in ("clause", "replay"):
+            break  # what follows is about the clause
+        if label in _SHOWN:
+            found[label] = said  # the input's value stands after its tensor
+        elif label not in ("tensors", "output", "wrong", "element", "bytes", *_ABOUT_CASES):
+            given.append(f"{label} = {said}")
+    found["given"] = ", ".join(given)
+    return {name: found[name] for name in _SHOWN if found.get(name)}
+
+
+def _cell(column: Column, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """What a column shows in one row; ``None`` where it did not owe it, or did not run at all."""
+    if row is None or column.results is None:
+        return None
+    shown: dict[str, Any] = {"outcome": row["outcome"], "cases": row["cases"], "failures": row["failures"]}
+    for failure in column.results["failures"]:
+        if [failure[name] for name in ("clause", "operator", "data_type")] == [
+            row[name] for name in ("id", "operator", "data_type")
+        ]:
+            shown["example"] = example(failure["title"], column.accounts.get(failure["file"], ""))
+            shown["file"] = failure["file"]
+            break
+    return shown
+
+
+def _is_clean(cell: Mapping[str, Any] | None) -> bool:
+    return cell is None or cell["outcome"] in (Outcome.PASS.value, Outcome.CHARACTERISED.value)
+
+
+def _departures(columns: Sequence[Column], tables: Tables) -> list[dict[str, Any]]:
+    rows: dict[tuple[str, str, str], list[Mapping[str, Any] | None]] = {}
+    for number, column in enumerate(columns):
+        for row in column.results["clauses"] if column.results else ():
+            key = (row["operator"], row["id"], row["data_type"])
+            rows.setdefault(key, [None] * len(columns))[number] = row
+    order = {clause.id: number for number, clause in enumerate(tables.clauses)}
+    found = []
+    for key in sorted(rows, key=lambda key: (key[0], order.get(key[1], 0), _TYPES.index(key[2]))):
+        cells = [_cell(column, row) for column, row in zip(columns, rows[key], strict=True)]
+        if not all(map(_is_clean, cells)):
+            operator, clause, data_type = key
+            known = tables.clause(clause)
+            found.append({
+                "operator": operator, "clause": clause, "data_type": data_type, "obligation": known.obligation,
+                "text": known.text, "cells": cells,
+            })  # fmt: skip
+    return found
+
+
+def _matrix(columns: Sequence[Column], tables: Tables) -> list[dict[str, Any]]:
+    """How many rows of each operator and subject ended how, a cell a column."""
+    counts: dict[tuple[str, str], list[Counter[str]]] = {}
+    order: dict[str, int] = {}
+    for clause in tables.clauses:
+        order.setdefault(clause.subject, len(order))
+    for number, column in enumerate(columns):
+        for row in column.results["clauses"] if column.results else ():
+            key = (row["operator"], tables.clause(row["id"]).subject)
+            counts.setdefault(key, [Counter() for _ in columns])[number][row["outcome"]] += 1
+    return [
+        {"operator": operator, "subject": subject, "cells": [dict(sorted(one.items())) or None for one in cells]}
+        for (operator, subject), cells in sorted(counts.items(), key=lambda item: (item[0][0], order[item[0][1]]))
+    ]
+
+
+def _behaviours(columns: Sequence[Column]) -> list[dict[str, Any]]:
+    seen: dict[tuple[str, str, str], list[str | None]] = {}
+    for number, column in enumerate(columns):
+        for one in column.results["behaviours"] if column.results else ():
+            key = (one["operator"], one["clause"], one["data_type"])
+            seen.setdefault(key, [None] * len(columns))[number] = one["behaviour"]
+    return [
+        {"operator": operator, "clause": clause, "data_type": data_type, "cells": cells,
+         "differ": len({cell for cell in cells if cell is not None}) > 1}
+        for (operator, clause, data_type), cells in sorted(seen.items(), key=lambda item: (
+            item[0][0], item[0][1], _TYPES.index(item[0][2])))
+    ]  # fmt: skip
+
+
+def _mapping(details: object) -> list[dict[str, str]]:
+    """What a backend says it mapped to what; nothing where its details, which are free, say something else."""
+    told = details.get("mapping") if isinstance(details, Mapping) else None
+    rows = [row for row in told if isinstance(row, Mapping)] if isinstance(told, list) else []
+    return [{name: str(row.get(name) or "") for name in ("what", "to", "by", "note")} for row in rows]
+
+
+def _described(column: Column) -> dict[str, Any]:
+    described: dict[str, Any] = {"label": column.label, "available": column.results is not None}
+    if column.results is None:
+        return described | {"reason": column.reason}
+    results = column.results
+    outcomes = Counter(row["outcome"] for row in results["clauses"])
+    return described | {
+        "reason": "",
+        "verdict": results["verdict"],
+        "backend": results["backend"],
+        "device": {name: str(results["device"].get(name) or "") for name in _DEVICE},
+        "mapping": _mapping(results["device"].get("details")),
+        "outcomes": {outcome.value: outcomes[outcome.value] for outcome in Outcome if outcomes[outcome.value]},
+        "run": {name: results[name] for name in _ALIKE},
+        "suite": results["suite"]["version"],
+    }
+
+
+def _uneven(described: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What keeps the runs from being compared row by row, a sentence each."""
+    ran = [one for one in described if one["available"]]
+    found = []
+    for name in _ALIKE:
+        values: dict[str, list[str]] = defaultdict(list)
+        for one in ran:
+            values[str(one["run"][name])].append(one["label"])
+        if len(values) > 1:
+            told = "; ".join(f"{', '.join(labels)}: {value}" for value, labels in values.items())
+            found.append(f"the runs differ in {name.replace('_', ' ')} ({told})")
+    return found
+
+
+def compare(columns: Sequence[Column], tables: Tables) -> dict[str, Any]:
+    """The comparison of ``columns`` as one JSON value (``dmlcts-comparison/1``).
+
+    Args:
+        columns: at least one, with labels that differ.
+        tables: the tables that the runs rest on.
+
+    Raises:
+        UsageError: two columns have one label, or a run judged a clause that ``tables`` does not have.
+    """
+    labels = [column.label for column in columns]
+    twice = [label for label, times in Counter(labels).items() if times > 1]
+    if twice:
+        raise UsageError(f"{twice[0]} is compared with itself", "name each backend with its options, or folder, once")
+    described = [_described(column) for column in columns]
+    return {
+        "schema": SCHEMA,
+        "columns": described,
+        "uneven": _uneven(described),
+        "matrix": _matrix(columns, tables),
+        "departures": _departures(columns, tables),
+        "behaviours": _behaviours(columns),
+    }
+
+
+# Words and groups that every view of the document shares.
+
+
+def short(operator: str) -> str:
+    """An operator's name as people write it."""
+    return operator.removeprefix("ELEMENT_WISE_")
+
+
+def matrix_cell(cell: Mapping[str, int] | None, available: bool) -> tuple[str, str]:
+    """A cell of the matrix: its kind ("pass", "fail", "partly", "none", "absent") and its words.
+
+    The kind is told by the words and their sign as well, never by colour alone.
+    """
+    if not available:
+        return "absent", ""
+    if not cell:
+        return "absent", "not owed"
+    total = sum(cell.values())
+    failed = sum(times for name, times in cell.items() if Outcome(name).breaks_conformance)
+    missing = sum(times for name, times in cell.items() if Outcome(name).did_not_run)
+    if failed:
+        return "fail", f"✗ {failed} of {total} fail" + (f", {missing} not supported" if missing else "")
+    if missing == total:
+        return "none", "○ not supported"
+    if missing:
+        return "partly", f"✓ {total - missing}, ○ {missing} not supported"
+    return "pass", f"✓ {total}"
+
+
+def departure_cell(cell: Mapping[str, Any] | None, available: bool) -> tuple[str, str]:
+    """A cell of a departure: its kind and its words, as in :func:`matrix_cell`."""
+    if not available or cell is None:
+        return "absent", "" if not available else "not owed"
+    outcome = Outcome(cell["outcome"])
+    if outcome.breaks_conformance:
+        return "fail", f"✗ {outcome.value.replace('_', ' ')}"
+    if outcome.did_not_run:
+        ran = f" ({cell['cases']} cases ran)" if cell["cases"] else ""
+        return "none", f"○ {outcome.value.replace('_', ' ')}{ran}"
+    return "pass", "✓" if outcome is Outcome.PASS else f"✓ {outcome.value}"
+
+
+def example_text(found: Mapping[str, str]) -> str:
+    """An example in one line: "Min = 1.0, Max = 0.0: input 0.5 gives 0.0; acceptable 1.0"."""
+    if "input" in found and "got" in found:
+        told = f"input {found['input'].split(' at index')[0]} gives {found['got']}"
+    else:
+        told = found.get("title", "") + (f" ({found['said']})" if "said" in found else "")
+    if "acceptable" in found:
+        told += f"; acceptable {found['acceptable']}"
+    elif "property" in found:
+        told += f"; {found['property']}"
+    given = ", ".join(part for part in found.get("given", "").split(", ") if not part.endswith("= none"))
+    return f"{given}: {told}" if given else told
+
+
+def grouped_departures(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Departures in which somebody fails; element types that all columns treat alike share one entry.
+
+    Each has the members of a departure, ``data_types`` in place of ``data_type``, and the cells of the first type.
+    """
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in document["departures"]:
+        outcomes = tuple(None if cell is None else cell["outcome"] for cell in row["cells"])
+        if not any(outcome is not None and Outcome(outcome).breaks_conformance for outcome in outcomes):
+            continue
+        key = (row["operator"], row["clause"], outcomes)
+        shared = {name: value for name, value in row.items() if name != "data_type"}
+        groups.setdefault(key, shared | {"data_types": []})["data_types"].append(row["data_type"])
+    return list(groups.values())
+
+
+def grouped_behaviours(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Behaviours; element types that all columns treat alike share one entry, with ``data_types``."""
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in document["behaviours"]:
+        key = (row["operator"], row["clause"], tuple(row["cells"]))
+        shared = {name: value for name, value in row.items() if name != "data_type"}
+        groups.setdefault(key, shared | {"data_types": []})["data_types"].append(row["data_type"])
+    return list(groups.values())

@@ -1,0 +1,234 @@
+"""A comparison as text for a terminal, as Markdown, and as one self-contained page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jinja2
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dmlcts.reports.comparing.comparison import (
+    departure_cell,
+    example_text,
+    grouped_behaviours,
+    grouped_departures,
+    matrix_cell,
+    short,
+)
+from dmlcts.reports.summaries.characters import escaped, one_line, visible
+
+_STYLES = {"pass": "", "fail": "bold", "partly": "", "none": "dim", "absent": "dim"}
+
+
+def _version(column: Mapping[str, Any]) -> str:
+    device = column["device"]
+    told = " ".join(part for part in (device["library"], device["version"]) if part) or device["name"]
+    return f"{told}, {device['adapter']}" if device["adapter"] else str(told)
+
+
+def _ran(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [column for column in document["columns"] if column["available"]]
+
+
+def _table(title: str, *headings: str) -> Table:
+    made = Table(title=title, title_justify="left")
+    for heading in headings:
+        made.add_column(Text(heading), overflow="fold")
+    return made
+
+
+def print_comparison(document: Mapping[str, Any], console: Console) -> None:
+    """Print the matrix, every departure with an example of each column, and what is open side by side."""
+    columns = document["columns"]
+    for column in columns:
+        if column["available"]:
+            verdict = column["verdict"].replace("_", " ")
+            console.print(Text(one_line(f"{column['label']}: {verdict} ({_version(column)})")))
+        else:
+            console.print(Text(one_line(f"{column['label']}: unavailable: {column['reason']}")))
+    for text in document["uneven"]:
+        console.print(Text(one_line(f"note: {text}"), style="bold"))
+    ran = _ran(document)
+    if not ran:
+        return
+    which = [number for number, column in enumerate(columns) if column["available"]]
+    labels = [column["label"] for column in ran]
+    table = _table("Clause rows (a clause on one element type)", "operator", "subject", *labels)
+    for row in document["matrix"]:
+        cells = [matrix_cell(row["cells"][number], True) for number in which]
+        table.add_row(short(row["operator"]), row["subject"], *(Text(told, _STYLES[kind]) for kind, told in cells))
+    console.print(table)
+    for row in grouped_departures(document):
+        console.print()
+        types = ", ".join(row["data_types"])
+        named = f"{short(row['operator'])} {row['clause']} ({row['obligation']}) on {types}"
+        console.print(Text(one_line(named), style="bold"))
+        console.print(Text(one_line(f"  {row['text']}")))
+        for number in which:
+            cell = row["cells"][number]
+            told = departure_cell(cell, True)[1]
+            shown = f": {example_text(cell['example'])}" if cell and "example" in cell else ""
+            console.print(Text(one_line(f"  {columns[number]['label']}: {told}{shown}")))
+    title = "What the pages leave open, where the implementations differ"
+    table = _table(title, "clause", "types", *labels)
+    for row in grouped_behaviours(document):
+        if row["differ"]:
+            seen = [Text(row["cells"][number] or "") for number in which]
+            table.add_row(row["clause"], ", ".join(row["data_types"]), *seen)
+    if table.row_count:
+        console.print()
+        console.print(table)
+    for column in ran:
+        if column["mapping"]:
+            title = f"{column['label']}: what was mapped to what"
+            table = _table(title, "what", "mapped to", "seen in the results", "note")
+            for mapped in column["mapping"]:
+                table.add_row(*(Text(mapped[name]) for name in ("what", "to", "by", "note")))
+            console.print()
+            console.print(table)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
+
+
+def _head(*cells: str) -> list[str]:
+    return [_row(*cells), f"|{'---|' * len(cells)}"]
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """The comparison as Markdown: verdicts, matrix, departures with examples, open behaviours, what was mapped."""
+    columns = document["columns"]
+    lines = _head("implementation", "version", "verdict")
+    for column in columns:
+        if column["available"]:
+            verdict = column["verdict"].replace("_", " ")
+            lines.append(_row(column["label"], _version(column), verdict))
+        else:
+            lines.append(_row(column["label"], "", f"unavailable: {column['reason']}"))
+    lines += ["", *(f"Note: {escaped(text)}." for text in document["uneven"])]
+    ran = _ran(document)
+    which = [number for number, column in enumerate(columns) if column["available"]]
+    labels = [column["label"] for column in ran]
+    if not ran:
+        return "\n".join(lines) + "\n"
+    lines += ["Clause rows, a clause on one element type each: ✓ right, ✗ wrong, ○ not supported.", ""]
+    lines += _head("operator", "about", *labels)
+    for row in document["matrix"]:
+        told = [matrix_cell(row["cells"][number], True)[1] for number in which]
+        lines.append(_row(short(row["operator"]), row["subject"], *told))
+    departures = grouped_departures(document)
+    if departures:
+        lines += ["", "Where they differ from the pages, with one example each:", ""]
+        lines += _head("clause", "types", "implementation", "example")
+        for row in departures:
+            for number in which:
+                cell = row["cells"][number]
+                if cell and departure_cell(cell, True)[0] == "fail":
+                    shown = example_text(cell["example"]) if "example" in cell else cell["outcome"]
+                    lines.append(_row(row["clause"], ", ".join(row["data_types"]), columns[number]["label"], shown))
+    behaviours = [row for row in grouped_behaviours(document) if row["differ"]]
+    if behaviours:
+        lines += ["", "Where the pages leave it open, and they differ from each other:", ""]
+        lines += _head("clause", "types", *labels)
+        for row in behaviours:
+            told = [row["cells"][number] or "" for number in which]
+            lines.append(_row(row["clause"], ", ".join(row["data_types"]), *told))
+    if any(column["mapping"] for column in ran):
+        lines += [
+            "",
+            "What was mapped to what; where it is the backend that is seen, ✓ says nothing of the runtime:",
+            "",
+        ]
+        lines += _head("implementation", "what", "mapped to", "seen", "note")
+        for column in ran:
+            for one in column["mapping"]:
+                lines.append(_row(column["label"], one["what"], one["to"] or "nothing", one["by"], one["note"]))
+    return "\n".join(lines) + "\n"
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>dmlcts: {{ labels | join(", ") }}</title>
+<style>
+:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --rule: #c8c8c8; --head: #f2f2f2;
+--pass: #e3eefa; --fail: #fbe0c3; --none: #ececec; --failink: #7a3300; }
+@media (prefers-color-scheme: dark) { :root { --ink: #eee; --paper: #151515; --rule: #444; --head: #262626;
+--pass: #14293f; --fail: #4a2a08; --none: #2b2b2b; --failink: #ffc48a; } }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 82rem; padding: 0 1rem;
+color: var(--ink); background: var(--paper); }
+div.wide { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0 1.5rem; }
+th, td { border: 1px solid var(--rule); padding: .25rem .6rem; text-align: left; vertical-align: top; }
+th { background: var(--head); } td.pass, td.partly { background: var(--pass); }
+td.fail { background: var(--fail); color: var(--failink); font-weight: 600; }
+td.none, td.absent { background: var(--none); }
+small { display: block; font-weight: 400; color: var(--ink); } code { font-size: 13px; }
+</style></head><body>
+<h1>Implementations compared</h1>
+<p>A row is a clause on one element type. ✓ right, ✗ wrong, ○ not supported: what the implementation has no way to
+express was not run.</p>
+{% for text in uneven %}<p><strong>Note:</strong> {{ text }}.</p>{% endfor %}
+<div class="wide"><table><thead><tr><th>implementation</th><th>version</th><th>level</th>
+<th>verdict</th><th>rows</th></tr>
+</thead><tbody>{% for column in columns %}<tr><td>{{ column.label }}</td>
+{% if column.available %}<td>{{ version(column) }}</td><td>{{ column.run.feature_level }}</td>
+<td>{{ column.verdict | replace("_", " ") }}</td><td>{% for name, times in column.outcomes.items() %}{{ times }}
+{{ name | replace("_", " ") }}{{ "" if loop.last else ", " }}{% endfor %}</td>
+{% else %}<td colspan="4">unavailable: {{ column.reason }}</td>{% endif %}</tr>
+{% endfor %}</tbody></table></div>
+<h2>By subject</h2>
+<div class="wide"><table><thead><tr><th>operator</th><th>subject</th>
+{% for column in columns %}<th>{{ column.label }}</th>
+{% endfor %}</tr></thead><tbody>
+{% for row in matrix %}<tr><td>{{ short(row.operator) }}</td><td>{{ row.subject }}</td>
+{% for cell in row.cells %}{% set told = matrix_cell(cell, columns[loop.index0].available) %}
+<td class="{{ told[0] }}">{{ told[1] or "unavailable" }}</td>{% endfor %}</tr>
+{% endfor %}</tbody></table></div>
+<h2>Where they differ from the pages</h2>
+{% if not departures %}<p>Nowhere.</p>{% else %}
+<div class="wide"><table><thead><tr><th>clause</th><th>types</th>{% for column in columns %}<th>{{ column.label }}</th>
+{% endfor %}</tr></thead><tbody>
+{% for row in departures %}<tr><td><code>{{ row.clause }}</code> {{ row.obligation }}<small>{{ short(row.operator) }}:
+{{ row.text }}</small></td><td>{{ row.data_types | join(", ") }}</td>
+{% for cell in row.cells %}{% set told = departure_cell(cell, columns[loop.index0].available) %}
+<td class="{{ told[0] }}">{{ told[1] or "unavailable" }}{% if cell and cell.example is defined %}
+<small>{{ example_text(cell.example) }}</small>{% endif %}</td>{% endfor %}</tr>
+{% endfor %}</tbody></table></div>{% endif %}
+<h2>Where the pages leave it open</h2>
+<div class="wide"><table><thead><tr><th>clause</th><th>types</th><th></th>
+{% for column in columns %}<th>{{ column.label }}</th>{% endfor %}</tr></thead><tbody>
+{% for row in behaviours %}<tr><td><code>{{ row.clause }}</code></td><td>{{ row.data_types | join(", ") }}</td>
+<td>{{ "≠ differ" if row.differ else "= alike" }}</td>{% for cell in row.cells %}
+<td{% if cell is none %} class="absent"{% endif %}>{{ cell or "" }}</td>{% endfor %}</tr>
+{% endfor %}</tbody></table></div>
+{% for column in columns if column.available and column.mapping %}
+<h2>{{ column.label }}: what was mapped to what</h2>
+<div class="wide"><table><thead><tr><th>what</th><th>mapped to</th>
+<th>seen in the results</th><th>note</th></tr></thead>
+<tbody>{% for one in column.mapping %}<tr><td>{{ one.what }}</td><td>{{ one.to or "nothing" }}</td>
+<td>{{ one.by }}</td><td>{{ one.note }}</td></tr>
+{% endfor %}</tbody></table></div>
+{% endfor %}
+</body></html>
+"""
+
+
+def html(document: Mapping[str, Any]) -> str:
+    """The comparison as one self-contained page, for light and dark, its signs readable without colour."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=visible)
+    tools = {
+        "short": short, "matrix_cell": matrix_cell, "departure_cell": departure_cell, "example_text": example_text,
+        "version": _version,
+    }  # fmt: skip
+    return environment.from_string(_PAGE).render(
+        columns=document["columns"],
+        uneven=document["uneven"],
+        matrix=document["matrix"],
+        labels=[column["label"] for column in document["columns"]],
+        departures=grouped_departures(document),
+        behaviours=grouped_behaviours(document),
+        **tools,
+    )

@@ -1,0 +1,303 @@
+"""What one test found: frozen values that travel as JSON between processes.
+
+Every value checks itself when it is made, whether from Python or from JSON, so that a record that exists is
+one that can be written, merged and validated. ``from_json`` refuses missing, unknown and malformed members
+with a :class:`RecordError` that says where they stand.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self, cast, get_args, get_origin, get_type_hints
+
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.specs import DataType, DmlctsError
+
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.yaml")
+
+
+_LATER = ("reason",)
+"""Members that earlier versions did not write."""
+
+
+class RecordError(DmlctsError):
+    """A malformed record.
+
+    Args:
+        record: the record's class ("ItemRecord").
+        pointer: JSON pointer to the member that is wrong, "" for the record itself.
+        cause: what is wrong with it.
+        mend: what to write instead.
+    """
+
+    def __init__(self, record: str, pointer: str, cause: str, mend: str) -> None:
+        super().__init__(f"{record}{' ' + pointer if pointer else ''}: {cause}; {mend}")
+        self.record = record
+        self.pointer = pointer
+        self.cause = cause
+        self.mend = mend
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.record, self.pointer, self.cause, self.mend)
+
+
+class _MemberError(Exception):
+    """Inside this module: what is wrong below some member, before the record's name is known."""
+
+    def __init__(self, pointer: str, cause: str, mend: str) -> None:
+        super().__init__(cause)
+        self.pointer, self.cause, self.mend = pointer, cause, mend
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _plain(value: object, pointer: str) -> Any:
+    """A copy of ``value`` made of JSON's own types only."""
+    match value:
+        case None | bool() | str():
+            return value
+        case numbers.Integral():
+            return int(value)
+        case numbers.Real() if math.isfinite(value):
+            return float(value)
+        case list() | tuple():
+            return [_plain(member, f"{pointer}/{index}") for index, member in enumerate(value)]
+        case Mapping():
+            for key in value:
+                if not isinstance(key, str):
+                    raise _MemberError(pointer, f"has the key {_shown(key)}", "keys are strings")
+            return {key: _plain(member, f"{pointer}/{key}") for key, member in value.items()}
+    raise _MemberError(pointer, f"{_shown(value)} is no JSON value", "write non-finite numbers as their bits")
+
+
+def _read(annotation: Any, value: Any, pointer: str) -> Any:
+    if get_origin(annotation) is tuple:
+        if not isinstance(value, list | tuple):
+            raise _MemberError(pointer, f"{_shown(value)} is no list", "write a list")
+        member = get_args(annotation)[0]
+        return tuple(_read(member, item, f"{pointer}/{index}") for index, item in enumerate(value))
+    if isinstance(annotation, type) and issubclass(annotation, _Record):
+        if isinstance(value, annotation):
+            return value
+        try:
+            return annotation.from_json(value)
+        except RecordError as error:
+            raise _MemberError(pointer + error.pointer, error.cause, error.mend) from None
+    if annotation is Outcome:
+        try:
+            return Outcome(value)
+        except ValueError:
+            known = ", ".join(outcome.value for outcome in Outcome)
+            raise _MemberError(pointer, f"{_shown(value)} is no outcome", f"write one of {known}") from None
+    if annotation is str:
+        if not isinstance(value, str):
+            raise _MemberError(pointer, f"{_shown(value)} is no string", "write a string")
+        return value
+    if annotation is int:
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+            raise _MemberError(pointer, f"{_shown(value)} is no count", "write an integer, 0 or more")
+        return int(value)
+    if annotation is float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
+            raise _MemberError(pointer, f"{_shown(value)} is no duration", "write a number, 0 or more")
+        return float(value)
+    if not isinstance(value, Mapping):
+        raise _MemberError(pointer, f"{_shown(value)} is no object", "write an object")
+    return _plain(value, pointer)
+
+
+@functools.cache
+def _hints(record: Hashable) -> dict[str, Any]:
+    return get_type_hints(record)
+
+
+def _write(value: Any) -> Any:
+    if isinstance(value, _Record):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_write(member) for member in value]
+    return value.value if isinstance(value, Outcome) else value
+
+
+@dataclass(frozen=True)
+class _Record:
+    """Checking and JSON, for all records alike."""
+
+    def __post_init__(self) -> None:
+        try:
+            for name, annotation in _hints(cast(Any, type(self))).items():
+                object.__setattr__(self, name, _read(annotation, getattr(self, name), f"/{name}"))
+            self._check()
+        except _MemberError as error:
+            raise RecordError(type(self).__name__, error.pointer, error.cause, error.mend) from None
+
+    def _check(self) -> None:
+        name = getattr(self, "data_type", "")
+        if name and name not in DataType.__members__:
+            known = ", ".join(DataType.__members__)
+            raise _MemberError("/data_type", f"{_shown(name)} is no data type", f"write one of {known}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as JSON's own types; :meth:`from_json` gives it back."""
+        copied = {member.name: _write(getattr(self, member.name)) for member in fields(self)}
+        return cast(dict[str, Any], _plain(copied, ""))
+
+    @classmethod
+    def from_json(cls, value: object) -> Self:
+        """The record that ``value`` describes.
+
+        Raises:
+            RecordError: ``value`` is no such record; the message says where and why.
+        """
+        if not isinstance(value, Mapping):
+            raise RecordError(cls.__name__, "", f"{_shown(value)} is no object", "write an object")
+        names = [member.name for member in fields(cls)]
+        optional = {member.name for member in fields(cls) if member.metadata.get("optional")}
+        for name in names:
+            if name not in value and name not in optional:
+                raise RecordError(cls.__name__, "", f"lacks {name!r}", f"its members are {', '.join(names)}")
+        for name in value:
+            if name not in names:
+                cause = f"has the unknown member {_shown(name)}"
+                raise RecordError(cls.__name__, "", cause, f"its members are {', '.join(names)}")
+        return cls(**value)
+
+
+@dataclass(frozen=True)
+class ClauseTally(_Record):
+    """How often a test checked one clause, on one operator and data type, and how that ended.
+
+    Attributes:
+        clause: the clause's id.
+        operator: the ``OperatorDesc`` name.
+        data_type: the :class:`DataType`'s name.
+        outcome: the worst outcome of its cases.
+        cases: how many cases were executed.
+        elements: how many output elements were judged.
+        failures: how many of the cases failed.
+        unsupported: how many further cases the backend could not express, for this clause's sake.
+    """
+
+    clause: str
+    operator: str
+    data_type: str
+    outcome: Outcome
+    cases: int
+    elements: int
+    failures: int
+    unsupported: int = 0
+
+    def _check(self) -> None:
+        super()._check()
+        for name in ("clause", "operator", "data_type"):
+            if not getattr(self, name):
+                raise _MemberError(f"/{name}", "is empty", "a tally names its clause, operator and data type")
+
+
+@dataclass(frozen=True)
+class Behaviour(_Record):
+    """What the implementation does where the pages are silent.
+
+    Attributes:
+        clause: the clause's id.
+        operator: the ``OperatorDesc`` name.
+        data_type: the :class:`DataType`'s name.
+        behaviour: what was seen, in words ("NaN input gives Max").
+        example: one case that shows it.
+    """
+
+    clause: str
+    operator: str
+    data_type: str
+    behaviour: str
+    example: str
+
+
+@dataclass(frozen=True)
+class FailureRecord(_Record):
+    """One failing case, told to a person and replayable by a machine.
+
+    Attributes:
+        clause: the clause's id, "" where no single clause is at fault.
+        operator: the ``OperatorDesc`` name, or "".
+        data_type: the :class:`DataType`'s name, or "".
+        outcome: how the case ended.
+        test: the pytest node id.
+        title: one short line.
+        text: the whole account.
+        case: what replays the case.
+        file: the name of its file in ``failures/``, "" where it has none.
+        details: label and text of each part of the account, in its order ("input": "0.5 (0x3f000000) at …").
+        replay: the command that executes the case again, run in the results folder; "" where there is no case.
+    """
+
+    clause: str
+    operator: str
+    data_type: str
+    outcome: Outcome
+    test: str
+    title: str
+    text: str
+    case: dict[str, Any]
+    file: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+    replay: str = ""
+
+    def _check(self) -> None:
+        super()._check()
+        if self.file and not _FILE.fullmatch(self.file):
+            mend = "write letters, digits, '.', '_' and '-' only, ending in .yaml"
+            raise _MemberError("/file", f"{_shown(self.file)} is no plain file name", mend)
+        for label, said in self.details.items():
+            if not isinstance(said, str):
+                raise _MemberError(f"/details/{label}", f"{_shown(said)} is no string", "write a string")
+
+
+@dataclass(frozen=True)
+class LevelsSeen(_Record):
+    """The levels that a test's cases of one operator and data type had, see ``suites/combinations``.
+
+    Attributes:
+        operator: the ``OperatorDesc`` name.
+        data_type: the :class:`DataType`'s name.
+        rows: each kind of case once, as the positions of its levels, one digit a factor.
+    """
+
+    operator: str
+    data_type: str
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ItemRecord(_Record):
+    """Everything that one test found.
+
+    Attributes:
+        test: the pytest node id.
+        outcome: how the test ended as a whole.
+        seconds: how long it took.
+        tallies: what it checked.
+        behaviours: what it saw where the pages are silent.
+        failures: what it found wrong.
+        left_out: how many of its cases were not tried, because the implementation does not survive their kind.
+        combinations: the levels of what it dispatched and judged; records of earlier versions say nothing of them.
+        reason: why it did not run, where it did not; records of earlier versions lack it.
+    """
+
+    test: str
+    outcome: Outcome
+    seconds: float
+    tallies: tuple[ClauseTally, ...] = ()
+    behaviours: tuple[Behaviour, ...] = ()
+    failures: tuple[FailureRecord, ...] = ()
+    left_out: int = 0
+    combinations: tuple[LevelsSeen, ...] = field(default=(), metadata={"optional": True})
+    reason: str = field(default="", metadata={"optional": True})

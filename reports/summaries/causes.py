@@ -1,0 +1,262 @@
+"""Faults in the order of causes: what explains the most stands first, what it explains is folded under it.
+
+Nothing is left out and no verdict depends on it: this is an order for readers. A fault is told once with every
+operator, type and test that it was seen on (:mod:`.once`); one clause may have several. One fault is often seen under
+many clauses: two are told as one where their simplest failing cases read the same. A property (idempotence, order,
+oddness) that fails only where a value is wrong follows from that, and so does a wrong value that a support or state
+clause met with the needs of a fault and perhaps more. What comes by chance comes first, what the pages leave open
+after what they say, and cases that nobody examined last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dmlcts.reports.documents.outcomes import Outcome, worst
+from dmlcts.reports.summaries.once import Fault, fault, numberless
+
+_ORDER = (
+    "formula", "rounding", "casting", "special values", "scale and bias", "descriptions", "layout", "memory",
+    "aliasing", "state", "properties",
+)  # fmt: skip
+_VALUES = frozenset(_ORDER[:5])
+_CONSEQUENCES = frozenset({"properties"})
+_OCCASIONS = frozenset({"descriptions", "state"})
+"""Subjects of clauses whose cases meet wrong values as well that are another clause's."""
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A fault with what is told under it.
+
+    Attributes:
+        clause: the id of the clause that it breaks; "" for failures outside any clause.
+        outcome: the worst of its outcomes.
+        rows: the failing rows of the results that it was seen on; another fault may share them.
+        failures: its failing cases, the one to read first at the head.
+        cases: how many cases failed; where a row has several faults, how many tests met this one.
+        examined: whether the suite looked for its smallest case, and for what it needs.
+        same: others whose simplest failing case reads the same: one fault, most likely.
+        needing_more: others of its clause that go wrong in its way and where it does, and need more besides: the same
+            perhaps, on values that hide it until then, or another; each is told in a line of its own.
+        following: others that fail only where this one does, and would if nothing else were wrong.
+    """
+
+    clause: str
+    outcome: Outcome
+    rows: tuple[Row, ...]
+    failures: tuple[Row, ...]
+    cases: int
+    examined: bool = True
+    same: tuple[Cause, ...] = ()
+    needing_more: tuple[Cause, ...] = ()
+    following: tuple[Cause, ...] = ()
+
+    @property
+    def places(self) -> frozenset[tuple[str, str]]:
+        """The (operator, data type name) pairs that it fails on."""
+        members = self.failures or self.rows
+        return frozenset((member["operator"], member["data_type"]) for member in members if member["operator"])
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The tests that met it, by name, without what they were given."""
+        return tuple(dict.fromkeys(str(failure["test"]).partition("[")[0] for failure in self.failures))
+
+    @property
+    def folded(self) -> tuple[Cause, ...]:
+        """What is told under it."""
+        return (*self.same, *self.needing_more, *self.following)
+
+
+def causes(rows: Iterable[Row], failures: Iterable[Row], subject: Callable[[str], str]) -> list[Cause]:
+    """The faults of a results document, each once, at its own place or under another.
+
+    Args:
+        rows: the document's clause rows.
+        failures: its failing cases.
+        subject: gives a clause's subject; any word for one that is not known.
+    """
+    failing: dict[str, list[Row]] = defaultdict(list)
+    told: dict[str, dict[Fault, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if Outcome(row["outcome"]).breaks_conformance:
+            failing[row["id"]].append(row)
+    for failure in failures:
+        if Outcome(failure["outcome"]).breaks_conformance:
+            told[failure["clause"]][_fault(failure)].append(failure)
+    found = [cause for clause in {*failing, *told} for cause in _of_clause(clause, failing[clause], told[clause])]
+
+    def order(cause: Cause) -> tuple[Outcome, bool, bool, int, int, int, int, str, str]:
+        name = subject(cause.clause) if cause.clause else ""
+        place = _ORDER.index(name) if name in _ORDER else len(_ORDER)
+        if name in _OCCASIONS and _wrong_value(cause):
+            place = _ORDER.index("state")  # after what may be why
+        if cause.outcome is Outcome.FAIL and cause.failures and cause.failures[0]["details"].get("again"):
+            place = -1  # what comes and goes may stand under any clause: it has to be known first
+        title = str(cause.failures[0]["title"]) if cause.failures else ""
+        silent = bool(cause.rows) and cause.rows[0]["obligation"] == "unspecified"
+        spread = -len(cause.places), len(_needs(cause)), -cause.cases
+        return cause.outcome, not cause.examined, silent, place, *spread, cause.clause, title
+
+    return _folded(sorted(found, key=order), subject)
+
+
+def _fault(failure: Row) -> Fault:
+    """The fault that a failing case shows; all that ended badly outside any clause are one, told test by test."""
+    if not failure["clause"]:
+        return Fault("", Outcome(failure["outcome"]), "", "", "", examined=True)
+    return fault(failure["clause"], Outcome(failure["outcome"]), str(failure["title"]), failure["details"])
+
+
+def _of_clause(clause: str, rows: Sequence[Row], told: Mapping[Fault, Sequence[Row]]) -> list[Cause]:
+    """The faults of one clause; rows of which no failing case is told are one more, unless there is but one fault."""
+    told = _of_known_origin(told)
+    seen: dict[Fault, list[Row]] = {found: [] for found in told}
+    shared: set[Fault] = set()
+    untold: list[Row] = []
+    met: dict[tuple[str, str], dict[Fault, None]] = defaultdict(dict)
+    for found, members in told.items():
+        for one in members:
+            met[one["operator"], one["data_type"]][found] = None
+    for row in rows:
+        at = list(met.get((row["operator"], row["data_type"]), ()))
+        at = at or (list(told) if len(told) == 1 else [])
+        shared |= set(at if len(at) > 1 else [])
+        for found in at:
+            seen[found].append(row)
+        if not at:
+            untold.append(row)
+    causes = [_cause(clause, seen[found], members, found, alone=found not in shared) for found, members in told.items()]
+    if untold:
+        outcome = worst(Outcome(row["outcome"]) for row in untold)
+        causes.append(Cause(clause, outcome, tuple(untold), (), sum(int(row["failures"]) for row in untold)))
+    return causes
+
+
+def _of_known_origin(told: Mapping[Fault, Sequence[Row]]) -> dict[Fault, Sequence[Row]]:
+    """The faults with cases whose values nobody traced under the one fault that they can be of, where it is one.
+
+    A case that is recognised as a known fault is not traced again.
+    """
+    merged: dict[Fault, Sequence[Row]] = {}
+    for found, members in sorted(told.items(), key=lambda item: not item[0].origin):
+        traced = [one for one in merged if one.origin and replace(one, origin="") == found]
+        at = traced[0] if len(traced) == 1 and found.examined else found
+        merged[at] = [*merged.get(at, ()), *members]
+    return merged
+
+
+def _cause(clause: str, rows: Sequence[Row], failures: Sequence[Row], found: Fault, *, alone: bool) -> Cause:
+    ordered = tuple(sorted(failures, key=lambda failure: (not failure["file"], _elements(failure))))
+    counted = sum(int(row["failures"]) for row in rows) if alone else 0
+    return Cause(clause, found.outcome, tuple(rows), ordered, max(counted, len(failures)), found.examined)
+
+
+def _elements(failure: Row) -> int:
+    """How many elements a case's tensors have; 0 where it is told without them."""
+    tensors = failure["case"].get("tensors")
+    told = tensors.values() if isinstance(tensors, Mapping) else ()
+    return sum(math.prod(tensor["sizes"]) for tensor in told if isinstance(tensor, Mapping) and tensor.get("sizes"))
+
+
+def _reads_as(cause: Cause) -> tuple[Outcome, bool, str, str, frozenset[str]] | None:
+    """What a fault's first failing case says and needs; ``None`` where it says too little to be taken for another's."""
+    if not (cause.clause and cause.failures):
+        return None
+    first = cause.failures[0]
+    seen = next((first["details"][name] for name in ("said", "acceptable", "bytes") if first["details"].get(name)), "")
+    return (cause.outcome, cause.examined, str(first["title"]), str(seen), _needs(cause)) if seen else None
+
+
+def _folded(ordered: Sequence[Cause], subject: Callable[[str], str]) -> list[Cause]:
+    kept: list[Cause] = []
+    reading: dict[object, int] = {}
+    in_its_way: dict[Fault, list[tuple[int, frozenset[str]]]] = defaultdict(list)
+    for cause in ordered:
+        reads = _reads_as(cause)
+        twin = None if reads is None else reading.get(reads)
+        if twin is not None and kept[twin].clause != cause.clause:
+            kept[twin] = replace(kept[twin], same=(*kept[twin].same, cause))
+            continue
+        needs, way = _needs(cause), _way(cause)
+        alike = in_its_way[way] if needs and way is not None else []
+        simpler = next((at for at, less in alike if less < needs and cause.places <= kept[at].places), None)
+        if simpler is not None:
+            kept[simpler] = replace(kept[simpler], needing_more=(*kept[simpler].needing_more, cause))
+            continue
+        origin = None
+        if cause.clause and subject(cause.clause) in _CONSEQUENCES | _OCCASIONS:
+            origin = next((at for at, one in enumerate(kept) if _explains(one, cause, subject)), None)
+        if origin is not None:
+            kept[origin] = replace(kept[origin], following=(*kept[origin].following, cause))
+            continue
+        alike.append((len(kept), needs))
+        if reads is not None:
+            reading.setdefault(reads, len(kept))
+        kept.append(cause)
+    return kept
+
+
+def _way(cause: Cause) -> Fault | None:
+    """In which way a fault breaks its clause, whatever it needs; ``None`` where that is not known."""
+    if cause.outcome is not Outcome.FAIL or not cause.failures:
+        return None
+    return replace(_fault(cause.failures[0]), needs="", origin="")
+
+
+def _explains(one: Cause, other: Cause, subject: Callable[[str], str]) -> bool:
+    """Whether a fault accounts for another clause's: it fails on the same operators and types, and needs no more."""
+    if not (one.clause and other.clause) or one.clause == other.clause or one.examined is not other.examined:
+        return False
+    if not one.outcome is other.outcome is Outcome.FAIL or not other.places or not other.places <= one.places:
+        return False
+    if subject(other.clause) in _CONSEQUENCES:
+        return subject(one.clause) in _VALUES or _wrong_value(one)
+    if subject(other.clause) not in _OCCASIONS or subject(one.clause) in _OCCASIONS:
+        return False
+    needs = _needs(one)
+    return bool(needs) and needs <= _needs(other) and _wrong_value(one) and _wrong_value(other)
+
+
+def _wrong_value(cause: Cause) -> bool:
+    return bool(cause.failures) and bool(cause.failures[0]["details"].get("acceptable"))
+
+
+def _needs(cause: Cause) -> frozenset[str]:
+    """The conditions that a fault needs, without their numbers."""
+    details = cause.failures[0]["details"] if cause.failures else {}
+    said = numberless(str(details.get("needs") or "").partition(" (")[0])
+    return frozenset(part for part in said.replace(" and ", ", ").split(", ") if part)
+
+
+def examined(found: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
+    """The faults of :func:`causes`, and those of cases that nobody examined, where any other was."""
+    first, rest = [one for one in found if one.examined], [one for one in found if not one.examined]
+    return (first, rest) if first else (rest, [])
+
+
+def first_line(failure: Row) -> str:
+    """The failure in one line: what went in under which attributes, what came out, and what was acceptable."""
+    details = failure["details"]
+    parts = [failure["title"] or failure["test"]]
+    attributes = failure["case"].get("attributes") if isinstance(failure["case"], Mapping) else None
+    named = [
+        f"{name} {details[name]}" for name in (attributes if isinstance(attributes, Mapping) else ())
+        if details.get(name) not in (None, "none")
+    ]  # fmt: skip
+    if failure["data_type"]:
+        parts.append(f"on {failure['data_type']}")
+    if named:
+        parts.append(f"with {', '.join(named)}")
+    for label in ("acceptable", "bytes", "element", "said"):
+        if details.get(label):
+            words = f"{label}: {details[label]}" if label == "acceptable" else details[label]
+            return f"{' '.join(parts)}; {words}"
+    return " ".join(parts)

@@ -1,0 +1,370 @@
+"""What a results document amounts to, arranged for a reader: shared by the HTML page and the Markdown summary.
+
+Everything here is derived from the document and the tables. A clause that the tables do not have (the results
+come from other tables) is shown with what the document itself says of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
+from dmlcts.reports.documents.wording import many, places, type_order
+from dmlcts.reports.summaries.causes import causes, examined
+from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.specs import UsageError
+from dmlcts.specs.models import Clause
+from dmlcts.specs.tables import Tables
+
+OTHER = "other"
+SUBJECTS: tuple[str, ...] = (*get_args(Clause.model_fields["subject"].annotation), OTHER)
+"""The subjects that the tables sort clauses by, and the one of clauses that they do not have."""
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A clause as the tables say it; only ``id`` where they have none.
+
+    Attributes:
+        id: the clause's id.
+        subject: one of :data:`SUBJECTS`.
+        obligation: "required", "implied" or "unspecified".
+        text: the statement, in the tables' words.
+        quotation: the words of the source that it rests on, or "".
+        source: title, locale and revision of that source.
+        disagreements: other documents that say something else, with what they say.
+        permitted: for what is unspecified, the outcomes that are permitted.
+    """
+
+    id: str
+    subject: str = OTHER
+    obligation: str = ""
+    text: str = "These tables have no such clause: the results come from other tables."
+    quotation: str = ""
+    source: str = ""
+    disagreements: tuple[tuple[str, str], ...] = ()
+    permitted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One operator, data type and subject of the matrix.
+
+    Attributes:
+        outcome: the worst outcome of its rows.
+        clauses: how many rows it has.
+        broken: how many of them break conformance.
+        anchor: the clause to read first.
+    """
+
+    outcome: Outcome
+    clauses: int
+    broken: int
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One operator's outcomes: a line for each subject, a column for each data type.
+
+    Attributes:
+        operator: the ``OperatorDesc`` name.
+        data_types: the columns.
+        lines: subject and cells; ``None`` where there is nothing to check.
+        unlisted: the columns of types that the operator's table does not list; they may be refused.
+    """
+
+    operator: str
+    data_types: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+    unlisted: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One clause with everything that the run found about it.
+
+    Attributes:
+        rule: what it says.
+        outcome: the worst outcome of its rows.
+        rows: its rows of the document.
+        where: operators and data types of the rows that break conformance, in words; "" for none.
+        cases: how many cases were executed.
+        elements: how many output elements were judged.
+        failures: how many cases failed.
+    """
+
+    rule: Rule
+    outcome: Outcome
+    rows: Rows
+    where: str
+    cases: int
+    elements: int
+    failures: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One failing case, however many tests came down to it.
+
+    Attributes:
+        document: its entry in the results document.
+        rule: the clause it breaks; ``None`` where no single clause is at fault.
+        tests: the tests that found it.
+        cause: the number of the fault under which it is told (:mod:`.causes`); all cases that nobody examined have one
+            number, and the waived ones of each clause.
+    """
+
+    document: Mapping[str, Any]
+    rule: Rule | None
+    tests: tuple[str, ...]
+    cause: int = 0
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A results document, arranged for a reader.
+
+    Attributes:
+        results: the document.
+        verdict: its verdict.
+        sentence: what the verdict rests on, in words.
+        counts: how many rows ended in each outcome, worst first, those that occur.
+        matrices: one an operator.
+        entries: every clause that has a row, the worst first, then in the tables' order.
+        failures: every failing case in the order of causes; those told under one clause stand together.
+        selection: what was selected, in words; "" for everything.
+        same_tables: whether the tables that this overview was made with are those the run rested on.
+        rules: every clause that a row or failure names, by id.
+    """
+
+    results: Mapping[str, Any]
+    verdict: Verdict
+    sentence: str
+    counts: tuple[tuple[Outcome, int], ...]
+    matrices: tuple[Matrix, ...]
+    entries: tuple[Entry, ...]
+    failures: tuple[Failure, ...]
+    selection: str
+    same_tables: bool
+    rules: Mapping[str, Rule] = field(repr=False)
+
+
+def outcome_of(row: Mapping[str, Any]) -> Outcome:
+    """The outcome of a row or failure of a results document."""
+    return Outcome(row["outcome"])
+
+
+def rule_of(identifier: str, tables: Tables) -> Rule:
+    """What the tables say of a clause."""
+    try:
+        clause = tables.clause(identifier)
+    except UsageError:
+        return Rule(identifier)
+    source = tables.source(identifier)
+    read = [part for part in (source.locale, source.revision) if part not in ("none", "n/a")]  # logic has neither
+    titles = {item.id: item.title for item in tables.owner(identifier).sources}
+    return Rule(
+        identifier,
+        clause.subject,
+        clause.obligation,
+        clause.text,
+        clause.quotation.words if clause.quotation else "",
+        f"{source.title} ({'; '.join(read)})" if read else source.title,
+        tuple((titles[item.source], item.says) for item in clause.disagreements),
+        clause.permitted,
+    )
+
+
+def _selection(results: Mapping[str, Any]) -> str:
+    chosen = {name: value for name, value in results["selection"].items() if value}
+    return "; ".join(
+        f"{name.replace('_', ' ')} {', '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in chosen.items()
+    )
+
+
+def _sentence(results: Mapping[str, Any], entries: Sequence[Entry]) -> str:
+    rows = results["clauses"]
+    broken = [entry for entry in entries if entry.outcome.breaks_conformance]
+    stray = [failure for failure in results["failures"] if not failure["clause"]]
+    idle = sum(outcome_of(row).did_not_run for row in rows)
+    waived = sum(outcome_of(row) is Outcome.WAIVED for row in rows)
+    facts = [f"{len(broken)} of {many(len(entries), 'clause')} broken"] if broken else []
+    facts += [f"{many(len(stray), 'test')} ended badly outside any clause"] if stray else []
+    facts += [f"{many(idle, 'row')} of {len(rows):,} that should have run did not"] if idle else []
+    facts += [f"{many(waived, 'row')} waived"] if waived else []
+    facts += ["the run was stopped before its end"] if results["interrupted"] else []
+    if not rows:
+        facts.append("nothing ran")
+    beside = sorted({failure["clause"] for failure in results.get("besides", ())})
+    said = f" Broken as well, though not selected: {', '.join(beside)}." if beside else ""
+    if not facts:
+        where = f"in {many(len(rows), 'row')} of operators and data types"
+        return f"All {many(len(entries), 'clause')} hold, {where}.{said}"
+    return f"{'; '.join(facts)[0].upper()}{'; '.join(facts)[1:]}.{said}"
+
+
+def _cell(rows: Rows) -> Cell | None:
+    if not rows:
+        return None
+    ordered = sorted(rows, key=lambda row: (outcome_of(row), row["id"]))
+    outcome = outcome_of(ordered[0])
+    if outcome is Outcome.CHARACTERISED and outcome_of(ordered[-1]) is Outcome.PASS:
+        outcome = Outcome.PASS  # what was characterised is no defect, and must not hide that the rest holds
+    broken = sum(outcome_of(row).breaks_conformance for row in rows)
+    return Cell(outcome, len(rows), broken, str(ordered[0]["id"]))
+
+
+def _matrices(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Matrix, ...]:
+    cells: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        cells[row["operator"], rules[row["id"]].subject, row["data_type"]].append(row)
+    found = []
+    for operator in sorted({row["operator"] for row in rows}):
+        types = tuple(sorted({row["data_type"] for row in rows if row["operator"] == operator}, key=type_order))
+        lines = tuple(
+            (subject, tuple(_cell(cells.get((operator, subject, name), [])) for name in types))
+            for subject in SUBJECTS
+            if any((operator, subject, name) in cells for name in types)
+        )
+        table = tables.operators.get(operator)
+        listed = types if table is None else tuple(data_type.name for data_type in table.data_types)
+        found.append(Matrix(operator, types, lines, frozenset(types) - frozenset(listed)))
+    return tuple(found)
+
+
+def _entries(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Entry, ...]:
+    grouped: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        grouped[row["id"]].append(row)
+    order = {clause.id: number for number, clause in enumerate(tables.clauses)}
+    found = []
+    for identifier, members in grouped.items():
+        broken = {(row["operator"], row["data_type"]) for row in members if outcome_of(row).breaks_conformance}
+        found.append(
+            Entry(
+                rules[identifier],
+                worst(map(outcome_of, members)),
+                sorted(members, key=lambda row: (row["operator"], type_order(row["data_type"]))),
+                places(broken, tables),
+                *(sum(row[name] for row in members) for name in ("cases", "elements", "failures")),
+            )
+        )
+    place = {entry.rule.id: order.get(entry.rule.id, len(order)) for entry in found}
+    serious = (Outcome.PASS, Outcome.CHARACTERISED)  # these two are of one rank here: neither needs attention
+    return tuple(
+        sorted(found, key=lambda entry: (
+            len(Outcome) if entry.outcome in serious else entry.outcome.rank, place[entry.rule.id], entry.rule.id,
+        ))
+    )  # fmt: skip
+
+
+def _failures(rows: Rows, told: Rows, rules: Mapping[str, Rule]) -> tuple[Failure, ...]:
+    """Failures that several tests reached are one; in the order of causes, waived ones last."""
+    heads, rest = examined(causes(rows, told, lambda clause: rules[clause].subject))
+    under: dict[tuple[str, ...], tuple[int, int]] = {}
+    for number, group in enumerate([*([one] for one in heads), rest]):
+        members = [one for head in group for one in (head, *head.folded)]
+        for at, failure in enumerate(failure for one in members for failure in one.failures):
+            under.setdefault(_identity(failure), (number, at))
+    others = sorted({failure["clause"] for failure in told})
+    first: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    tests: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for failure in told:
+        key = _identity(failure)
+        first.setdefault(key, failure)
+        tests[key].append(failure["test"])
+    found = []
+    for key, failure in first.items():
+        place = under.get(key, (len(heads) + 1 + others.index(failure["clause"]), 0))
+        met_by = tuple(dict.fromkeys(tests[key]))
+        found.append((place, Failure(failure, rules.get(failure["clause"]), met_by, place[0])))
+
+    def order(placed: tuple[tuple[int, int], Failure]) -> tuple[tuple[int, int], str, str, int]:
+        place, failure = placed
+        told = failure.document
+        return place, told["clause"], told["operator"], type_order(told["data_type"])
+
+    return tuple(failure for _, failure in sorted(found, key=order))
+
+
+def _identity(failure: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is the same of the tests that came down to one failing case."""
+    members = ("clause", "operator", "data_type", "outcome", "title")
+    return (*(str(failure[name]) for name in members), str(failure["file"] or failure["test"]))
+
+
+def overview(results: Mapping[str, Any], tables: Tables) -> Overview:
+    """Arrange a results document for a reader.
+
+    Args:
+        results: a valid results document.
+        tables: the tables to take the clauses' words from; best those that the run rested on.
+    """
+    rows: Rows = results["clauses"]
+    named = [row["id"] for row in rows] + [failure["clause"] for failure in results["failures"] if failure["clause"]]
+    rules = {identifier: rule_of(identifier, tables) for identifier in dict.fromkeys(named)}
+    entries = _entries(rows, rules, tables)
+    counts = Counter(map(outcome_of, rows))
+    return Overview(
+        results,
+        Verdict(results["verdict"]),
+        _sentence(results, entries),
+        tuple((outcome, counts[outcome]) for outcome in Outcome if counts[outcome]),
+        _matrices(rows, rules, tables),
+        entries,
+        _failures(rows, results["failures"], rules),
+        _selection(results),
+        dict(results["specs"]) == dict(tables.digests),
+        rules,
+    )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Failing cases that are told together: one to read, the rest folded under it.
+
+    Attributes:
+        head: the one to read.
+        rest: the others: of the same fault on other operators and types, and of what it explains; or, where the head
+            was not examined, the others that were not.
+        seen: where all of them were seen, by clause, in words.
+        tests: the tests that met them, by name, without what they were given.
+    """
+
+    head: Failure
+    rest: tuple[Failure, ...]
+    seen: str
+    tests: tuple[str, ...]
+
+    @property
+    def rest_is(self) -> str:
+        """What the rest is, in words."""
+        unexamined = UNEXAMINED in self.head.document["details"]
+        return "more that nobody examined" if unexamined else "more of it, or that it explains"
+
+
+def grouped(failures: Sequence[Failure], tables: Tables) -> tuple[Group, ...]:
+    """The failures of an overview by what explains them, in its order.
+
+    Args:
+        failures: those of :class:`Overview`, all or the first so many.
+        tables: the tables, for the names of places.
+    """
+    groups = []
+    for _, members in itertools.groupby(failures, lambda one: one.cause):
+        head, *rest = members
+        clauses: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        for one in (head, *rest):
+            clauses[one.document["clause"]].add((one.document["operator"], one.document["data_type"]))
+        named = (f"{clause or 'no single clause'} ({places(where, tables)})" for clause, where in clauses.items())
+        tests = dict.fromkeys(test.partition("[")[0] for one in (head, *rest) for test in one.tests)
+        groups.append(Group(head, tuple(rest), "; ".join(named), tuple(tests)))
+    return tuple(groups)

@@ -1,0 +1,305 @@
+"""``results.html``: the results document as one self-contained page.
+
+Made from the document and the tables alone. The page loads nothing: styles and script stand in it, and its
+content security policy permits these two, by digest, and nothing else. It reads without the script.
+
+Everything in the document is untrusted: the template engine escapes it, and
+:func:`~dmlcts.reports.summaries.characters.visible` writes control characters and those that reorder text as their code
+points, so that what is shown is what is there.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import importlib.metadata
+import importlib.resources
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.waivers import accounts, with_waived
+from dmlcts.reports.documents.wording import many, places, short, type_order
+from dmlcts.reports.summaries.characters import visible
+from dmlcts.reports.summaries.known import Known, Likeness, known_implementations, likenesses
+from dmlcts.reports.summaries.overview import Failure, Overview, grouped, outcome_of, overview
+from dmlcts.reports.summaries.plotting import Bucket, Lane, drawing
+from dmlcts.reports.views.dxdispatch import told_model
+from dmlcts.specs import DataType
+from dmlcts.specs.tables import Tables
+
+PAGE_MARK = '<meta name="generator" content="dmlcts">'
+"""What a page of this project begins with, so that a later run knows that it may replace it."""
+
+MOST_FAILURES = 300
+"""Failures that the page tells in full; the rest is counted."""
+
+MOST_KNOWN = 4
+_INPUT = re.compile(r"(?P<value>\S+) \(0x(?P<bits>[0-9a-f]{2,16})\)")
+
+
+@dataclass(frozen=True)
+class BehaviourLine:
+    """One behaviour of the fingerprint, and what known implementations do instead.
+
+    Attributes:
+        clause: the clause's id.
+        subject: the clause's subject.
+        behaviour: what was seen, in words.
+        example: one case that shows it.
+        where: the operators and data types that show it, in words.
+        operators: their ``OperatorDesc`` names, separated by spaces.
+        types: their data type names, separated by spaces.
+        others: for each known implementation, whether it does the same (``None`` where that is not known), and
+            otherwise what it does.
+    """
+
+    clause: str
+    subject: str
+    behaviour: str
+    example: str
+    where: str
+    operators: str
+    types: str
+    others: tuple[tuple[bool | None, str], ...]
+
+
+def _slug(label: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:40]
+
+
+def template(name: str) -> str:
+    """The text of one of the package's own templates, style sheets and scripts."""
+    return importlib.resources.files("dmlcts.reports").joinpath("templates", name).read_text("utf-8")
+
+
+def _loaded(name: str) -> str | None:
+    try:
+        return template(name)
+    except FileNotFoundError:
+        return None
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """The template engine as every page uses it: escaping, strict, invisible characters shown."""
+    made = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_loaded),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=visible,
+    )
+    made.filters |= {
+        "many": many,
+        "short": short,
+        "slug": _slug,
+        "words": lambda outcome: str(outcome).replace("_", " "),
+    }
+    return made
+
+
+def inlined(style: str, script: str) -> dict[str, Markup]:
+    """A style sheet and a script to stand in a page, and the content security policy that permits only them.
+
+    Returns:
+        "style", "script" and "policy", for a template.
+    """
+
+    def digest(text: str) -> str:
+        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+    policy = (
+        f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    # the three come from this package's own templates
+    return {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704
+
+
+def _identity(view: Overview) -> list[tuple[str, object]]:
+    results = view.results
+    device, suite = results["device"], results["suite"]
+    commit = suite["commit"][:12] + (" (modified)" if suite["modified"] else "") if suite["commit"] else ""
+    shown = [
+        ("backend", results["backend"]),
+        ("adapter", device["adapter"]),
+        ("driver", device["driver"]),
+        ("library", " ".join(filter(None, (device["library"], device["version"])))),
+        ("judged at feature level", results["feature_level"]),
+        ("profile", results["profile"] + (", strict IEEE 754" if results["strict"] else "")),
+        ("seed", str(results["seed"])),
+        ("selection", view.selection or "everything"),
+        ("forbidden descriptions refused", str((device["details"] or {}).get("refusals", ""))),
+        ("suite", f"dmlcts {suite['version']}" + (f", {commit}" if commit else "")),
+        ("run", results["timings"]["started"].replace("T", " ").replace("+00:00", " UTC")),
+    ]
+    return [(label, value) for label, value in shown if value]
+
+
+def _provenance(view: Overview, tables: Tables) -> list[tuple[str, object]]:
+    results = view.results
+    rows: list[tuple[str, object]] = [("schema", results["schema"]), ("suite version", results["suite"]["version"])]
+    rows.append(("suite commit", results["suite"]["commit"] or "not a checkout"))
+    if results["suite"]["modified"] is not None:
+        rows.append(("modified checkout", "yes" if results["suite"]["modified"] else "no"))
+    rows += [(f"device {name}", value) for name, value in results["device"].items() if value and isinstance(value, str)]
+    for name in ("data_types", "details"):
+        if results["device"][name]:
+            rows.append((f"device {name.replace('_', ' ')}", _plain(results["device"][name])))
+    for name, digest in results["specs"].items():
+        here = tables.digests.get(name)
+        note = "" if here == digest else " (another table than here)" if here else " (no such table here)"
+        rows.append((f"table {name}", f"sha256 {digest}{note}"))
+    rows += [("started", results["timings"]["started"]), ("finished", results["timings"]["finished"])]
+    rows.append(("seconds", str(results["timings"]["seconds"])))
+    for one in results["timings"]["slowest"][:3]:
+        rows.append(("slowest test", f"{one['test']} ({one['seconds']} s)"))
+    rows += [(name, _plain(value)) for name, value in results["environment"].items()]
+    return rows
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def failing_inputs(failures: Iterable[Failure]) -> dict[str, dict[str, tuple[Bucket, ...]]]:
+    """The inputs that numeric failures name, by data type and then by clause."""
+    found: dict[str, dict[str, dict[int, Bucket]]] = defaultdict(lambda: defaultdict(dict))
+    for failure in failures:
+        told = failure.document
+        matched = _INPUT.match(told["details"].get("input", ""))
+        if matched and told["data_type"] and outcome_of(told).breaks_conformance:
+            bits = int(matched["bits"], 16)
+            lane = f"{told['clause']} · {short(told['operator'])}"
+            bucket = Bucket(bits, bits, 1, label=f"{told['title']} ({matched['value']}, 0x{matched['bits']})")
+            found[told["data_type"]][lane].setdefault(bits, bucket)
+    return {
+        name: {lane: tuple(found[name][lane].values()) for lane in sorted(found[name])}
+        for name in sorted(found, key=type_order)
+    }
+
+
+def _plots(failures: Iterable[Failure]) -> list[tuple[str, str, Markup]]:
+    """By data type: its name, the operators that fail on it, separated by spaces, and the drawing."""
+    failures = list(failures)
+    drawn = []
+    for name, lanes in failing_inputs(failures).items():
+        told = [
+            Lane(str(visible(f"{lane} ({many(len(buckets), 'input')})")), tuple(
+                Bucket(one.first, one.last, one.wrong, one.judged, str(visible(one.label))) for one in buckets
+            ))
+            for lane, buckets in lanes.items()
+        ]  # fmt: skip
+        title = f"{name}: where wrong inputs lie. " + "; ".join(lane.title for lane in told)
+        operators = sorted({one.document["operator"] for one in failures if one.document["data_type"] == name})
+        drawn.append((name, " ".join(operators), drawing(DataType[name], told, title)))
+    return drawn
+
+
+def _dispatch(failure: Failure) -> tuple[str, str]:
+    """The DxDispatch model of a failure's case as text, or why there is none."""
+    told = failure.document
+    if not told["case"]:
+        return "", ""
+    written, because = told_model(told["case"], f"{told['clause']}: {told['title']}")
+    if written is None:
+        return "", because
+    return json.dumps(written, indent=2, ensure_ascii=False), ""
+
+
+def _behaviours(
+    view: Overview, alike: Sequence[Likeness], known: Sequence[Known], tables: Tables
+) -> list[BehaviourLine]:
+    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for one in view.results["behaviours"]:
+        grouped[one["clause"], one["behaviour"]].append(one)
+    by_name = {one.name: one.behaviours for one in known}
+    lines = []
+    for (clause, behaviour), members in grouped.items():
+        pairs = [(one["operator"], one["data_type"]) for one in members]
+        others: list[tuple[bool | None, str]] = []
+        for likeness in alike:
+            rows = [(clause, *pair) for pair in pairs if (clause, *pair) in by_name[likeness.name]]
+            differing: dict[str, list[tuple[str, str]]] = defaultdict(list)
+            for row in rows:
+                if row in likeness.differing:
+                    differing[likeness.differing[row]].append(row[1:])
+            words = "; ".join(
+                said if len(where) == len(rows) else f"{said} ({places(where, tables)})"
+                for said, where in differing.items()
+            )
+            others.append((None if not rows else not differing, words))
+        rule = view.rules.get(clause)
+        lines.append(
+            BehaviourLine(
+                clause,
+                rule.subject if rule else "other",
+                behaviour,
+                members[0]["example"],
+                places(pairs, tables),
+                " ".join(dict.fromkeys(operator for operator, _ in pairs)),
+                " ".join(dict.fromkeys(name for _, name in pairs)),
+                tuple(others),
+            )
+        )
+    return lines
+
+
+def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | None = None) -> str:
+    """The results document as an HTML page.
+
+    Args:
+        results: a valid results document.
+        tables: the tables to take the clauses' words from.
+        known: the implementations to compare the observed behaviours with; ``None`` for those shipped.
+    """
+    view = overview(results, tables)
+    known = known_implementations() if known is None else known
+    alike = likenesses(results, known)[:MOST_KNOWN]
+    behaviours = _behaviours(view, alike, known, tables)
+    outcomes = {outcome_of(row) for row in [*results["clauses"], *results["failures"]]}
+    sections: list[tuple[str, str, str | None]] = [("matrix", "Matrix", None)]
+    sections += [("failures", "Failures", f"{len(view.failures):,}")] if view.failures else []
+    waivers = [(one, places(one.waived, tables)) for one in accounts(results)]
+    sections += [("waivers", "Waivers", f"{len(waivers):,}")] if waivers else []
+    sections += [("behaviours", "Where the pages are silent", f"{len(behaviours):,}")] if behaviours else []
+    sections += [("clauses", "Clauses", f"{len(view.entries):,}"), ("provenance", "Provenance", None)]
+    rendered = (
+        environment()
+        .get_template("report.html")
+        .render(
+            **inlined(template("report.css"), template("report.js")),
+            view=view,
+            words=with_waived(view.verdict.words, results["clauses"]),
+            results=results,
+            identity=_identity(view),
+            provenance=_provenance(view, tables),
+            sections=sections,
+            broken=[entry for entry in view.entries if entry.outcome.breaks_conformance],
+            cases=sum(row["cases"] for row in results["clauses"]),
+            elements=sum(row["elements"] for row in results["clauses"]),
+            operators=sorted({row["operator"] for row in results["clauses"]}),
+            types=sorted({row["data_type"] for row in results["clauses"]}, key=type_order),
+            outcomes=[outcome for outcome in Outcome if outcome in outcomes],
+            subjects=list(dict.fromkeys(subject for matrix in view.matrices for subject, _ in matrix.lines)),
+            plots=_plots(view.failures[:MOST_FAILURES]),
+            dispatches=[_dispatch(failure) for failure in view.failures[:MOST_FAILURES]],
+            groups=grouped(view.failures[:MOST_FAILURES], tables),
+            waivers=waivers,
+            behaviours=behaviours,
+            likenesses=alike,
+            most=MOST_FAILURES,
+            version=importlib.metadata.version("dmlcts"),
+        )
+    )
+    return rendered.lstrip() + "\n"

@@ -1,0 +1,395 @@
+"""The summary at the end of a run: a page that a person reads in ten seconds.
+
+It says everything in words and repeats nothing by colour alone; it fits 80 columns, and falls back to ASCII
+where the stream cannot encode more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dmlcts.reports.documents.outcomes import Outcome, Verdict, exit_code
+from dmlcts.reports.documents.waivers import accounts, with_waived
+from dmlcts.reports.documents.wording import many, places, short, type_order
+from dmlcts.reports.summaries.causes import Cause, causes, examined, first_line
+from dmlcts.reports.summaries.overview import rule_of
+from dmlcts.reports.views.terminal_page import Page
+from dmlcts.specs import UsageError
+from dmlcts.specs.tables import Tables
+
+CLAUSES_SHOWN = 8
+FAULTS_SHOWN = 8
+TESTS_SHOWN = 3
+NEEDS_SHOWN = 3
+BEHAVIOURS_SHOWN = 12
+GAPS_SHOWN = 4
+
+_COLOURS = {Verdict.CONFORMANT: "green", Verdict.NOT_CONFORMANT: "red", Verdict.INCOMPLETE: "yellow"}
+_FAULTS = {
+    Outcome.CRASH: "CRASH",
+    Outcome.TIMEOUT: "TIMEOUT",
+    Outcome.DEVICE_LOST: "LOST",
+    Outcome.RESOURCE_ERROR: "RESOURCE",
+    Outcome.HARNESS_ERROR: "ERROR",
+    Outcome.FAIL: "FAIL",
+}
+_LEGEND = {
+    "CRASH": "clauses failing, the worst by a crash",
+    "TIMEOUT": "clauses failing, the worst by a hang",
+    "LOST": "clauses failing, the worst by losing the device",
+    "RESOURCE": "clauses failing, the worst for want of resources",
+    "ERROR": "clauses that the suite itself failed to judge",
+    "FAIL": "clauses failing",
+    "skip": "clauses that should have run and did not",
+    "not run": "no clause ran",
+    "n/s": "not supported, as the device declares",
+    "waived": "clauses failing under a waiver",
+    "unlisted": "no feature level lists the type: refused, or accepted and right",
+}
+Rows = Sequence[Mapping[str, Any]]
+
+
+def _shortened(text: str, length: int) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else flat[: length - 1] + "…"
+
+
+def _outcome(row: Mapping[str, Any]) -> Outcome:
+    return Outcome(row["outcome"])
+
+
+def _failing(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [row for row in rows if _outcome(row).breaks_conformance]
+
+
+def _head(results: Mapping[str, Any], verdict: Verdict, page: Page) -> None:
+    device = results.get("device") or {}
+    who = device.get("name") or "unnamed device"
+    extras = [device.get("adapter"), " ".join(filter(None, (device.get("library"), device.get("version"))))]
+    extras.append(f"driver {device['driver']}" if device.get("driver") else "")
+    about = ", ".join(dict.fromkeys(extra for extra in extras if extra and extra != who))
+    page.line(
+        (with_waived(verdict.words, results.get("clauses") or []), f"bold {_COLOURS[verdict]}"),
+        f"  {results.get('backend') or 'no backend'} · {who}{f' ({about})' if about else ''}",
+    )
+    facts = [
+        f"level {results.get('feature_level', '?')}",
+        f"profile {results.get('profile', '?')}",
+        f"seed {results.get('seed', '?')}",
+        *(["strict"] if results.get("strict") else []),
+    ]
+    chosen = {key: value for key, value in (results.get("selection") or {}).items() if value}
+    parts = []
+    for key, value in chosen.items():
+        words = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        parts.append(f"{key.replace('_', ' ')} {words}")
+    page.line(" · ".join([*facts, "selected: " + ("; ".join(parts) or "everything")]))
+
+
+def _tally(rows: Rows, results: Mapping[str, Any], page: Page) -> None:
+    cases, elements = sum(row["cases"] for row in rows), sum(row["elements"] for row in rows)
+    counts = Counter(_outcome(row) for row in rows)
+    said = ", ".join(f"{counts[outcome]} {outcome.value.replace('_', ' ')}" for outcome in Outcome if counts[outcome])
+    seconds = (results.get("timings") or {}).get("seconds")
+    spent = f" in {seconds:.1f} s" if seconds is not None else ""
+    page.line(f"{many(len(rows), 'clause row')}: {said or 'none'} · {cases:,} cases, {elements:,} elements{spent}")
+    if results.get("interrupted"):
+        page.line(("The run was stopped before its end.", "yellow"))
+
+
+def _cell(rows: Rows, listed: bool) -> tuple[str, str]:
+    """What a cell of the matrix says, and its style."""
+    if not rows:
+        return "—", "dim"
+    outcomes = [_outcome(row) for row in rows]
+    failing = [outcome for outcome in outcomes if outcome.breaks_conformance]
+    if failing:
+        return f"✗ {_FAULTS[min(failing)]} {len(failing)}", "bold red"
+    idle = [outcome for outcome in outcomes if outcome.did_not_run]
+    if len(idle) == len(rows):
+        unsupported = all(outcome is Outcome.NOT_SUPPORTED for outcome in idle)
+        return ("n/s" if unsupported else "not run"), "yellow"
+    if idle:
+        return f"skip {len(idle)}", "yellow"
+    waived = outcomes.count(Outcome.WAIVED)
+    if waived:
+        return f"waived {waived}", "yellow"
+    return ("✓ pass", "green") if listed else ("✓ unlisted", "green")
+
+
+def _matrix(rows: Rows, tables: Tables, page: Page) -> None:
+    cells: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        cells[row["operator"], row["data_type"]].append(row)
+    operators = sorted({operator for operator, _ in cells})
+    data_types = sorted({data_type for _, data_type in cells}, key=type_order)
+
+    def cell(operator: str, data_type: str) -> tuple[str, str]:
+        table = tables.operators.get(operator)
+        listed = table is None or data_type in {listed.name for listed in table.data_types}
+        text, style = _cell(cells.get((operator, data_type), []), listed)
+        if page.fit("✓✗") != "✓✗":
+            text = text.removeprefix("✓ ").removeprefix("✗ ")
+        return page.fit(text), style
+
+    said: dict[str, None] = {}
+    widths = [max(len(short(operator)), 11) + 2 for operator in operators]
+    first = 0
+    while first < len(operators):
+        last, used = first, 9
+        while last < len(operators) and (last == first or used + widths[last] <= page.width):
+            used += widths[last]
+            last += 1
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        table.add_column("")
+        for operator in operators[first:last]:
+            table.add_column(Text(page.fit(short(operator))), min_width=11)
+        for data_type in data_types:
+            shown = [cell(operator, data_type) for operator in operators[first:last]]
+            said |= dict.fromkeys(text.strip("✓✗ ").rstrip("0123456789 ") for text, _ in shown)
+            table.add_row(Text(page.fit(data_type)), *(Text(text, style) for text, style in shown))
+        page.gap()
+        page.table(table)
+        first = last
+    explained = [f"{word} = {_LEGEND[word]}" for word in _LEGEND if word in said]
+    if explained:
+        page.line(("; ".join(explained), "dim"))
+
+
+def _disclosed(results: Mapping[str, Any], page: Page) -> None:
+    """What a reader must know of where the answers came from."""
+    refusals = ((results.get("device") or {}).get("details") or {}).get("refusals")
+    if refusals:
+        page.line((f"Forbidden descriptions were refused {refusals}.", "dim"))
+
+
+def _rule(clause: str, tables: Tables, page: Page) -> None:
+    """The words that a clause rests on: its quotation and source, or else its text."""
+    try:
+        entry = tables.clause(clause)
+        if entry.quotation is None:
+            page.line(entry.text, indent=2)
+        else:
+            page.line(f"“{entry.quotation.words}”", (f" ({tables.source(clause).title})", "dim"), indent=2)
+    except UsageError:
+        page.line(("(these tables have no such clause)", "dim"), indent=2)
+
+
+def _cause(cause: Cause, tables: Tables, page: Page, folder: str) -> None:
+    """One clause: where it fails, what it rests on, its first failing case and its needs, the file that replays it."""
+    where = places(cause.places, tables)
+    obligation = f" ({cause.rows[0]['obligation']})" if cause.rows else ""
+    word = (
+        f" fail{'s' if cause.cases == 1 else ''}"
+        if cause.outcome is Outcome.FAIL
+        else f", the worst: {cause.outcome.value.replace('_', ' ')}"
+    )
+    page.line(
+        (f"{_FAULTS[cause.outcome]}  ", "bold red"),
+        (cause.clause or "no single clause", "bold"),
+        f"{obligation}: {many(cause.cases, 'case')}{word}{f' · {where}' if where else ''}",
+    )
+    if cause.clause:
+        _rule(cause.clause, tables, page)
+    if cause.failures:
+        first = cause.failures[0]
+        page.line(f"first: {_shortened(first_line(first), 300)}", indent=2)
+        if first["details"].get("needs"):
+            page.line(f"needs: {_shortened(first['details']['needs'], 300)}", indent=2)
+        replay = next((failure["file"] for failure in cause.failures if failure["file"]), "")
+        page.line(f"replay: {folder}failures/{replay}" if replay else f"test: {first['test']}", indent=2, whole=True)
+    if len(cause.tests) > 1:
+        named = ", ".join(cause.tests[:TESTS_SHOWN])
+        more = f" and {many(len(cause.tests) - TESTS_SHOWN, 'more test')}" if len(cause.tests) > TESTS_SHOWN else ""
+        page.line(f"met by: {named}{more}", indent=2)
+    for one in cause.needing_more[:NEEDS_SHOWN]:
+        needs = one.failures[0]["details"]["needs"].partition(" (")[0]
+        page.line(f"and perhaps of it: needs {needs} · {places(one.places, tables)}", indent=2)
+        page.line(f"replay: {folder}failures/{one.failures[0]['file']}", indent=4, whole=True)
+    left = len(cause.needing_more) - NEEDS_SHOWN
+    if left > 0:
+        page.line(f"and perhaps of it: {many(left, 'fault')} with other needs, in results.json", indent=2)
+    for words, members in (("the same under", cause.same), ("it may be why these fail", cause.following)):
+        if members:
+            page.line(f"{words}: {_clauses(members, tables)}", indent=2)
+
+
+def _clauses(members: Sequence[Cause], tables: Tables) -> str:
+    """Clauses and where they fail: "clip.formula (CLIP on INT8); round.odd (ROUND on FLOAT16)"."""
+    found: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for one in members:
+        found[one.clause] |= one.places
+    named = [f"{clause} ({places(where, tables)})" for clause, where in list(found.items())[:CLAUSES_SHOWN]]
+    more = f"; and {len(found) - CLAUSES_SHOWN} more" if len(found) > CLAUSES_SHOWN else ""
+    return "; ".join(named) + more
+
+
+def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: Page, folder: str) -> None:
+    found = causes(rows, results.get("failures") or [], lambda clause: rule_of(clause, tables).subject)
+    first, rest = examined(found)
+    for cause in first[:FAULTS_SHOWN]:
+        page.gap()
+        _cause(cause, tables, page, folder)
+    left = len(first) - FAULTS_SHOWN
+    if left > 0:
+        page.gap()
+        page.line(f"… and {many(left, 'more fault')}, in results.json")
+    if rest:
+        page.gap()
+        told = [one for cause in rest for one in (cause, *cause.folded)]
+        page.line(("Failing as well, and not examined", "bold red"), " (the faults above may be why):")
+        page.line(_clauses(told, tables), indent=2)
+        page.line(f"dmlcts run … --clause {told[0].clause} examines one of them by itself", indent=2)
+
+
+def _besides(failures: Rows, tables: Tables, page: Page, folder: str) -> None:
+    """What broke clauses that were not selected."""
+    told: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for failure in failures:
+        told[failure["clause"]].append(failure)
+    if not told:
+        return
+    page.gap()
+    page.line(("Broken as well, and not selected (it does not count):", "bold yellow"))
+    for clause in sorted(told, key=lambda clause: (min(map(_outcome, told[clause])), clause))[:CLAUSES_SHOWN]:
+        first = min(told[clause], key=lambda failure: (_outcome(failure), not failure["file"]))
+        where = places({(failure["operator"], failure["data_type"]) for failure in told[clause]}, tables)
+        page.line((_FAULTS[_outcome(first)], "yellow"), f"  {clause} · {where}", indent=2)
+        page.line(f"first: {_shortened(first['title'], 150)}", indent=4)
+        if first["file"]:
+            page.line(f"replay: {folder}failures/{first['file']}", indent=4, whole=True)
+    if len(told) > CLAUSES_SHOWN:
+        page.line(f"… and {many(len(told) - CLAUSES_SHOWN, 'more clause')}, in results.json", indent=2)
+
+
+def _gaps(rows: Rows, tables: Tables, page: Page) -> None:
+    """What was owed and did not run."""
+    idle = [row for row in rows if _outcome(row).did_not_run]
+    if not idle:
+        return
+    whole = Counter((row["operator"], row["data_type"]) for row in rows)
+    missing: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in idle:
+        missing[row["operator"], row["data_type"]].add(row["id"])
+    entire = {place for place, clauses in missing.items() if len(clauses) == whole[place]}
+    page.gap()
+    page.line((f"Did not run: {many(len(idle), 'clause row')}", "bold yellow"))
+    if entire:
+        page.line(f"nothing ran on: {places(entire, tables)}", indent=2)
+    partly: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for place, clauses in missing.items():
+        if place not in entire:
+            for clause in clauses:
+                partly[clause].add(place)
+    for clause in sorted(partly)[:GAPS_SHOWN]:
+        page.line(f"{clause}: {places(partly[clause], tables)}", indent=2)
+    if len(partly) > GAPS_SHOWN:
+        page.line(f"… and {many(len(partly) - GAPS_SHOWN, 'more clause')}, in results.json", indent=2)
+
+
+def _waivers(results: Mapping[str, Any], tables: Tables, page: Page) -> None:
+    """What somebody answers for, and which waivers have nothing to waive."""
+    for one in accounts(results):
+        page.gap()
+        if one.waived:
+            where = f": {many(one.clauses, 'clause row')} · {places(one.waived, tables)}"
+            page.line(("waived  ", "bold yellow"), (one.clause, "bold"), where)
+            page.line(f"{_shortened(one.reason, 150)} (until {one.expires})", indent=2)
+        else:
+            said = f"{one.clause} holds wherever the waiver is about it: it can go"
+            page.line(("unexpected pass  ", "bold yellow"), said)
+        page.line(one.issue, indent=2, whole=True)
+
+
+def _behaviours(behaviours: Rows, tables: Tables, page: Page) -> None:
+    """What the implementation does where the pages are silent."""
+    if not behaviours:
+        return
+    seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for behaviour in behaviours:
+        seen[behaviour["behaviour"]].add((behaviour["operator"], behaviour["data_type"]))
+    page.gap()
+    page.line(("Where the pages are silent, this implementation:", "bold"))
+    for sentence in sorted(seen)[:BEHAVIOURS_SHOWN]:
+        page.line(sentence, (f" · {places(seen[sentence], tables)}", "dim"), indent=2)
+    if len(seen) > BEHAVIOURS_SHOWN:
+        page.line(f"… and {many(len(seen) - BEHAVIOURS_SHOWN, 'more behaviour')}, in results.json", indent=2)
+
+
+def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
+    failing = {row["id"] for row in _failing(rows)} | {row["clause"] for row in _failing(failures)} - {""}
+    outcomes = [_outcome(row) for row in rows]
+    facts = []
+    if failing:
+        facts.append(many(len(failing), "clause") + (" fails" if len(failing) == 1 else " fail"))
+    stray = [failure for failure in _failing(failures) if not failure["clause"]]
+    if stray:
+        facts.append(many(len(stray), "test") + " ended badly outside any clause")
+    idle = sum(outcome.did_not_run for outcome in outcomes)
+    if idle:
+        facts.append(many(idle, "clause row") + " did not run")
+    if not rows:
+        facts.append("nothing ran")
+    if Outcome.WAIVED in outcomes:
+        held = sum(outcome in (Outcome.PASS, Outcome.CHARACTERISED) for outcome in outcomes)
+        facts.append(f"{many(held, 'other row')} {'holds' if held == 1 else 'hold'}" if held else "no other row holds")
+    if facts:
+        return f": {', '.join(facts)}"
+    return f": {many(len(rows), 'clause row')} {'holds' if len(rows) == 1 else 'hold'}"
+
+
+def summary(
+    results: Mapping[str, Any],
+    tables: Tables,
+    console: Console,
+    *,
+    folder: str | Path | None = None,
+    written: Iterable[str | Path] = (),
+    brief: bool = False,
+) -> None:
+    """Print what a run found: verdict, matrix, failures, gaps, observed behaviour, paths, verdict again.
+
+    Args:
+        results: a results document; an empty one is summarised as such.
+        tables: the spec tables, for what the clauses say.
+        console: where to print.
+        folder: the results folder, for the paths of the files that replay a failure.
+        written: the paths that were written.
+        brief: the failing clauses and the verdict, and nothing else.
+    """
+    page = Page(console)
+    rows: Rows = results.get("clauses") or []
+    failures: Rows = results.get("failures") or []
+    verdict = Verdict(results.get("verdict") or Verdict.INCOMPLETE)
+    if not brief:
+        _head(results, verdict, page)
+        _tally(rows, results, page)
+        _matrix(rows, tables, page)
+        _disclosed(results, page)
+    place = "" if folder is None else f"{Path(folder).as_posix()}/"
+    _faults(results, rows, tables, page, place)
+    _besides(results.get("besides") or [], tables, page, place)
+    if not brief:
+        _waivers(results, tables, page)
+    _gaps(rows, tables, page)
+    if not brief:
+        _behaviours(results.get("behaviours") or [], tables, page)
+    if not brief or failures or results.get("besides") or any(_outcome(row).did_not_run for row in rows):
+        page.gap()
+    paths = [str(path) for path in written]
+    if paths:
+        page.line("Written:")
+        for path in paths:
+            page.line(path, indent=2, whole=True)
+        page.gap()
+    page.line(
+        (with_waived(verdict.words, rows), f"bold {_COLOURS[verdict]}"),
+        f"{_closing(rows, failures, verdict)} (exit code {exit_code(verdict)})",
+    )

@@ -1,0 +1,66 @@
+"""Which kernels it takes: of all that were alive beside one that is wrong, the fewest that make it wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dmlcts.specs import OperatorDesc
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding, plain
+
+_MOST_DEVICES = 48
+_CONFIRMED = 2
+
+
+def fewest_kernels(bench: Bench, finding: Finding) -> Finding | None:
+    """The finding beside as few kernels as suffice, each time on a device that has run nothing yet.
+
+    A pair is looked for first, the other kernel made before the wrong one or after it; where none suffices, kernels
+    are left out one at a time.
+
+    Returns:
+        The finding on its smallest case; ``None`` where it does not come again on a fresh device, each time.
+    """
+    case = finding.case
+    own = case.operator
+    left = _MOST_DEVICES
+
+    def shows(one: Case) -> Finding | None:
+        nonlocal left
+        left -= 1
+        fresh = bench.fresh()
+        try:
+            found = [seen for seen in judge_case(fresh, one).findings if seen.case.beside]
+        finally:
+            fresh.close()
+        return found[0] if found and found[0].outcome == finding.outcome else None
+
+    others = [operator for operator in case.beside if operator != own]
+    pairs = [pair for operator in others for pair in ((operator, own), (own, operator))]
+    best = next((found for pair in pairs if left > 0 and (found := shows(replace(case, beside=pair)))), None)
+    if best is None:
+        best = shows(case)
+        for operator in others:
+            if best is not None and left > 0:
+                fewer = tuple(one for one in best.case.beside if one != operator)
+                best = shows(replace(case, beside=fewer)) or best
+    if best is None or not all(shows(best.case) for _ in range(_CONFIRMED)):
+        return None  # of so many tries one may have gone wrong by chance
+    if any(shows(replace(case, beside=(own,))) for _ in range(_CONFIRMED)):
+        return None  # as often dispatched with no other kernel alive it goes wrong as well
+    return shows(_one_element(bench, best)) or best
+
+
+def _one_element(bench: Bench, finding: Finding) -> Case:
+    """The case on the one element that is shown, for all kernels; the case itself where its input is strided."""
+    case = finding.case
+    if finding.index < 0 or case.operator.input.strides is not None:
+        return case
+    value = case.values.array(case.operator.input.element_count)[finding.index]
+    alone = plain(bench, case, Values.of([value], case.data_type), 1)
+    tensors = alone.operator.tensors
+    beside = tuple(OperatorDesc(one.name, tensors, one.attributes) for one in case.beside)
+    return replace(case, operator=alone.operator, values=alone.values, beside=beside)

@@ -1,0 +1,121 @@
+"""One fault, met by many tests: examined once or twice, recognised after that.
+
+Bringing a finding down to its smallest case costs some hundred dispatches and a device that has run nothing yet. Most
+findings of a run show what earlier ones showed, on another operator or type: they are recognised by judging the
+smallest known case with their own operator, type and attributes, and that without each of its needs. What is not so
+is examined, within a budget for each clause and one for all of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+
+from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.specs import OperatorDesc, TensorDesc
+from dmlcts.suites.attribution.blame import of_its_value, smallest
+from dmlcts.suites.attribution.needs import confirmed, with_needs
+from dmlcts.suites.attribution.shrink import again, resizable, single_elements
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.judging.findings import Finding
+
+MOST_OF_A_CLAUSE = 3
+MOST_IN_ALL = 30
+
+_SPENT = "this is the case as a test met it: what a run spends on smaller ones went to the faults found before"
+
+
+class Faults:
+    """The faults that were found on one bench.
+
+    Args:
+        bench: what is judged.
+        of_a_clause: how many findings of one clause are examined.
+        in_all: how many are examined at all.
+    """
+
+    def __init__(self, bench: Bench, of_a_clause: int = MOST_OF_A_CLAUSE, in_all: int = MOST_IN_ALL) -> None:
+        self._bench = bench
+        self._of_a_clause = of_a_clause
+        self._left = in_all
+        self._examined: Counter[str] = Counter()
+        self._known: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+
+    def told(self, finding: Finding) -> Finding:
+        """The finding on a small case, under the clause that it breaks: recognised, or else examined."""
+        if finding.settled:
+            return finding
+        recognised = self._recognised(finding)
+        if recognised is not None:
+            return recognised
+        if self._left <= 0 or self._examined[finding.clause] >= self._of_a_clause:
+            if "said" in dict(finding.details):
+                return finding  # a refusal, or what was raised: it needs no smaller case to be understood
+            return replace(finding, details=(*finding.details, (UNEXAMINED, _SPENT)))
+        self._left -= 1
+        self._examined[finding.clause] += 1
+        least = smallest(self._bench, finding)
+        self._known[finding.clause, finding.outcome].append(least)
+        if least.clause != finding.clause:
+            self._known[least.clause, least.outcome].append(least)
+        return least
+
+    def _recognised(self, finding: Finding) -> Finding | None:
+        known = self._known[finding.clause, finding.outcome]
+        for candidate in single_elements(self._bench, finding) if finding.outcome == "fail" else ():
+            found = again(self._bench, candidate, finding.outcome)
+            if found is None:
+                continue
+            found = of_its_value(self._bench, found)
+            return self._confirmed(found, [one for one in self._known[found.clause, found.outcome] if _is_alone(one)])
+        for fault in known:
+            if fault.settled or _is_alone(fault):
+                continue
+            candidate = transplanted(fault, finding)
+            found = None if candidate is None else again(self._bench, candidate, finding.outcome)
+            told = None if found is None or found.clause != fault.clause else self._confirmed(found, [fault])
+            if told is not None:
+                return told
+        return None
+
+    def _confirmed(self, found: Finding, faults: list[Finding]) -> Finding | None:
+        """A finding that has the needs of one of the faults."""
+        for needs in dict.fromkeys(fault.needs for fault in faults):
+            seen = confirmed(self._bench, found, needs)
+            if seen is not None:
+                return with_needs(seen)
+        return None
+
+
+def faults_of(bench: Bench) -> Faults:
+    """The faults that were found on the bench so far."""
+    if bench.faults is None:
+        bench.faults = Faults(bench)
+    found: Faults = bench.faults
+    return found
+
+
+def _is_alone(fault: Finding) -> bool:
+    """Whether a fault shows in a single element, by its value alone."""
+    return fault.case.operator.input.element_count == 1 and fault.case.layout_clause is None
+
+
+def transplanted(fault: Finding, finding: Finding) -> Case | None:
+    """A fault's smallest case with the operator, the type, the attributes and the values of another finding."""
+    case, known = finding.case, fault.case
+    if known.expectation != case.expectation or not resizable(known) or not resizable(case) or known.beside:
+        return None
+    tensors = {}
+    for name, tensor in known.operator.tensors.items():
+        total = TensorDesc(tensor.data_type, tensor.sizes, tensor.strides).total_size_in_bytes
+        excess = tensor.total_size_in_bytes - total
+        own = TensorDesc(case.data_type, tensor.sizes, tensor.strides)
+        tensors[name] = TensorDesc(case.data_type, tensor.sizes, tensor.strides, own.total_size_in_bytes + excess)
+    attributes = dict(case.operator.attributes)
+    if "ScaleBias" not in fault.needs and "ScaleBias" in attributes:
+        attributes["ScaleBias"] = None
+    operator = OperatorDesc(case.operator.name, tensors, attributes)
+    return replace(
+        case, operator=operator, layout_clause=known.layout_clause, placement=known.placement, recipe=None,
+    )  # fmt: skip

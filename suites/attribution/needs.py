@@ -1,0 +1,166 @@
+"""What a fault needs: the smallest combination of conditions under which it shows.
+
+A case has *factors* beside its element type: ScaleBias, attributes out of the ordinary, strides, a place, a rank, a
+shape, a number of elements, kinds of inputs, a history. Each has a *base level*, the one that an implementation is
+most likely to have right: no ScaleBias, packed tensors, one element. Factors are taken back to their base level one at
+a time, as long as something stays wrong; what is left is needed, each of it, since the case comes out right without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from dmlcts.suites.attribution.shrink import Effort, again, alike, resizable
+from dmlcts.suites.attribution.simpler import FACTORS, Factor, long_axes
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding
+
+_MOST_PASSES = 6
+
+_RELATIONS = ("idempotent", "monotone", "odd", "contained", "threshold equivalence")
+
+
+@dataclass(frozen=True)
+class Need:
+    """One condition that a fault needs.
+
+    Attributes:
+        factor: the factor's name.
+        said: its level in the case, in words: "output strides".
+        right: under what the case comes out right: "with a packed output".
+    """
+
+    factor: str
+    said: str
+    right: str
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a fault needs, and the case that has nothing else.
+
+    Attributes:
+        finding: what is wrong with that case.
+        needs: what remains; without any of it the case comes out right.
+        complete: whether all factors were tried; otherwise ``needs`` is empty and says nothing.
+    """
+
+    finding: Finding
+    needs: tuple[Need, ...]
+    complete: bool
+
+    @property
+    def factors(self) -> frozenset[str]:
+        """The names of the factors that remain."""
+        return frozenset(need.factor for need in self.needs)
+
+    def told(self) -> str:
+        """In words: "ScaleBias and input strides (right without ScaleBias; right with a packed input)"."""
+        needs = self.needs[::-1]  # what a caller chooses first stands first
+        said = [need.said for need in needs]
+        names = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+        return f"{names} ({'; '.join(f'right {need.right}' for need in needs)})"
+
+
+def needed(bench: Bench, finding: Finding, effort: Effort) -> Needs:
+    """Take every factor of a finding's case back to its base level, one at a time, where it stays wrong.
+
+    The order is fixed: what is asked about first is what the pages are least likely to be about, so that of two
+    conditions each of which would do, the simpler one to explain is left. When nothing can be removed any more, every
+    factor that is left has been tried on the very case that is left.
+
+    Args:
+        bench: what to judge on.
+        finding: what is wrong; the same clause must stay broken, with the same outcome.
+        effort: how much may be tried.
+    """
+    left = effort.removals
+    losses = bench.losses
+    seen = again(bench, finding.case, finding.outcome)
+    if seen is None or seen.clause != finding.clause:
+        return Needs(finding, (), complete=False)  # it does not show by itself: nothing can be learnt from it
+    for _ in range(_MOST_PASSES):
+        needs: list[Need] = []
+        removed = False
+        for factor in _applicable(finding):
+            tried = False
+            for candidate in factor.without(bench, finding):
+                if left <= 0 or bench.losses > losses:
+                    return Needs(finding, (), complete=False)
+                left -= 1
+                tried = True
+                found = again(bench, candidate, finding.outcome)
+                wrong = found is not None and found.clause == finding.clause
+                if found is not None and wrong:
+                    if factor.replaces:
+                        finding, removed = found, True
+                    break
+            else:
+                if tried:
+                    words = factor.said(finding.case), factor.right(bench, finding.case)
+                    needs.append(Need(factor.name, *words))
+        if not removed:
+            return Needs(finding, _not_implied(finding.case, needs), complete=True)
+    return Needs(finding, (), complete=False)
+
+
+def confirmed(bench: Bench, finding: Finding, factors: tuple[str, ...]) -> Needs | None:
+    """The needs of a finding, where they are known already and only have to be seen once more; ``None`` if they differ.
+
+    Args:
+        bench: what to judge on.
+        finding: what is wrong, on a case that has nothing but what it needs.
+        factors: the names of the factors that are needed.
+    """
+    needs = []
+    for factor in _applicable(finding):
+        if factor.name not in factors:
+            continue
+        candidates = list(factor.without(bench, finding))
+        if not candidates:
+            return None  # the case has the factor at its base level: it is wrong without it
+        for candidate in candidates:
+            found = again(bench, candidate, finding.outcome)
+            if found is not None and found.clause == finding.clause:
+                return None
+        needs.append(Need(factor.name, factor.said(finding.case), factor.right(bench, finding.case)))
+    return Needs(finding, tuple(needs), complete=True) if len(needs) == len(factors) else None
+
+
+def with_needs(found: Needs) -> Finding:
+    """The finding of ``found``, with what it needs in its details."""
+    finding = found.finding
+    if not found.needs:
+        return finding
+    details = (*finding.details, ("needs", found.told()))
+    return replace(finding, details=details, needs=tuple(sorted(found.factors)))
+
+
+def _not_implied(case: Case, needs: list[Need]) -> tuple[Need, ...]:
+    """The needs without those that others bring with them: strides that matter need two elements, a shape its rank."""
+    names = {need.factor for need in needs}
+    long = len(long_axes(case))
+    implied = set()
+    if names & {"shape", "input strides", "output strides"} and case.operator.input.element_count == 1 << long:
+        implied.add("count")
+    if "shape" in names and case.operator.input.rank == long:
+        implied.add("rank")
+    return tuple(need for need in needs if need.factor not in implied)
+
+
+def _applicable(finding: Finding) -> Iterator[Factor]:
+    case = finding.case
+    if case.expectation in WITHOUT_DISPATCH:
+        return
+    open_bounds = case.expectation == "one value"
+    sizeable = alike(case) if open_bounds else resizable(case)
+    for factor in FACTORS:
+        if open_bounds and factor.name in ("inputs", "bounds", "enumerator", "ScaleBias"):
+            continue  # its values and attributes belong together: other ones are another case
+        if case.expectation in _RELATIONS and factor.name in ("shape", "rank", "count", "inputs"):
+            continue  # a relation is one between elements, of whatever kind
+        if factor.name in ("input strides", "output strides", "shape", "rank", "count") and not sizeable:
+            continue
+        yield factor

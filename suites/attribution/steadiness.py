@@ -1,0 +1,156 @@
+"""Whether a fault shows every time: by itself, only after what ran before it, or by chance."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dmlcts.reports.documents.wording import many
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding, Judgement
+
+_TRIES = 8
+_FEW_TRIES = 2
+_MOST_TRIED = 1 << 20
+_SUFFIXES = (1, 4, 16, 64, 256)
+_MOST_DEVICES = 40
+_COMPANY_TRIES = 8
+_MANY_ELEMENTS = 1 << 16
+_COMPANY = ("beside others", "after another", "beside another")
+REPEAT = 100
+
+
+def _digest(judgement: Judgement) -> bytes:
+    """What came back, in few bytes."""
+    seen = hashlib.sha256()
+    for execution in judgement.executions:
+        seen.update(execution.output.tobytes())
+    return seen.digest()
+
+
+def _wrong(judgement: Judgement, outcome: str) -> bool:
+    return any(finding.outcome == outcome for finding in judgement.findings)
+
+
+def unsteady(bench: Bench, finding: Finding) -> Finding | None:
+    """What a finding that does not come again is told as; ``None`` where it comes every time, and is the same.
+
+    A case that comes out right when it is dispatched again was wrong because of what ran before it, which a fresh
+    device shows when the same runs there first, or by chance: then it breaks ``execution.repeatable``.
+
+    Args:
+        bench: what the finding was made on.
+        finding: what is wrong, on the case as it was judged first.
+    """
+    case = finding.case
+    if finding.outcome != "fail" or finding.settled:
+        return None
+    seen = [judge_case(bench, case) for _ in range(_FEW_TRIES)]
+    wrong = sum(_wrong(judgement, finding.outcome) for judgement in seen)
+    if wrong == len(seen) and len({_digest(judgement) for judgement in seen}) == 1:
+        return None
+    if case.operator.input.element_count <= _MOST_TRIED:
+        more = [judge_case(bench, case) for _ in range(_TRIES - len(seen))]
+        wrong += sum(_wrong(judgement, finding.outcome) for judgement in more)
+        seen += more
+    earlier = () if wrong else history(bench, finding)
+    return after(finding, earlier) if earlier else by_chance(finding, wrong + 1, len(seen) + 1)
+
+
+def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:
+    """A finding under ``execution.independent``, if company decides it every time; else as one that chance decides.
+
+    With what it is said to need it has to go wrong in every try, in the same way, and alone in none of at least as
+    many dispatches: a device that errs now and then errs more often where more is dispatched, and so more often in
+    company. Each try has a device that has run nothing yet.
+
+    Args:
+        bench: what the finding was made on.
+        finding: what is wrong; where its case does not hold the company, that is what ran on ``bench``.
+        first: the same as it was found, which is told where chance decides.
+    """
+    case = finding.case
+    if finding.clause != "execution.independent" or finding.outcome != "fail":
+        return finding
+    expectation = "oracle" if case.expectation in _COMPANY else case.expectation
+    alone = replace(case, beside=(), earlier=(), expectation=expectation)
+    holds_company = alone != case
+    large = case.operator.input.element_count > _MANY_ELEMENTS
+    dispatches = 1 if large else 3 + len(case.earlier) + 2 * len(case.beside)
+    company: list[Judgement] = []
+    single: list[Judgement] = []
+    for _ in range(_FEW_TRIES if large else _COMPANY_TRIES):
+        fresh = bench.fresh()
+        try:
+            single += [judge_case(fresh, alone) for _ in range(dispatches)]
+        finally:
+            fresh.close()
+        company.append(_in_company(bench, case) if holds_company else judge_case(bench, case))
+    apart = sum(_wrong(one, "fail") for one in single)
+    together = sum(_wrong(one, "fail") for one in company)
+    if not apart and together == len(company) and len(set(map(_digest, company))) == 1:
+        return finding
+    return by_chance(first, apart + together + 1, len(single) + len(company) + 1)
+
+
+def _in_company(bench: Bench, case: Case) -> Judgement:
+    """The case, with all that it holds besides, on a device that has run nothing yet."""
+    fresh = bench.fresh()
+    try:
+        return judge_case(fresh, case)
+    finally:
+        fresh.close()
+
+
+def by_chance(finding: Finding, wrong: int, tries: int) -> Finding:
+    """The finding as one that does not come every time."""
+    times = f"wrong {many(wrong, 'time')} of {tries}"
+    said = f"{times}, the same case on the same device" if wrong < tries else f"{times}, never in the same way twice"
+    return replace(
+        finding, clause="execution.repeatable", title=f"{finding.title}, {times}: not repeatable",
+        details=(*finding.details, ("again", said)), suspects=(), settled=True, repeat=REPEAT,
+    )  # fmt: skip
+
+
+def after(finding: Finding, earlier: tuple[Case, ...]) -> Finding:
+    """The finding as one that needs other cases before it, which its case then holds."""
+    names = ", ".join(f"{one.operator.name} on {one.data_type.name}" for one in earlier)
+    return replace(
+        finding, clause="execution.independent", title=f"{finding.title}, only after other kernels", suspects=(),
+        details=(*finding.details, ("after", names)), case=replace(finding.case, earlier=earlier), settled=True,
+    )  # fmt: skip
+
+
+def history(bench: Bench, finding: Finding) -> tuple[Case, ...]:
+    """The fewest cases that make a finding's case go wrong on a fresh device, of those that ran before it; or none."""
+    case = finding.case
+    ran = list(bench.history)
+    first = next((index for index, one in enumerate(ran) if one is case), len(ran))
+    ran = ran[:first]
+    left = _MOST_DEVICES
+
+    def shows(cases: Sequence[Case]) -> bool:
+        nonlocal left
+        left -= 1
+        fresh = bench.fresh()
+        try:
+            return _wrong(judge_case(fresh, replace(case, earlier=tuple(cases))), finding.outcome)
+        finally:
+            fresh.close()
+
+    lengths = [length for length in _SUFFIXES if length < len(ran)] + [len(ran)]
+    kept = next((ran[-length:] for length in lengths if length and shows(ran[-length:])), [])
+    step = len(kept) // 2
+    while step and left > 0:
+        start = 0
+        while start < len(kept) and left > 0:
+            fewer = kept[:start] + kept[start + step :]
+            if fewer and shows(fewer):
+                kept = fewer
+            else:
+                start += step
+        step //= 2
+    return tuple(kept) if kept and shows(kept) else ()  # once more: what comes by chance may have come just then

@@ -1,0 +1,108 @@
+"""What isolation costs: ``python -m dmlcts.suites.benchmarks.isolation_overhead``.
+
+The same cases are judged on the same backend in this process and in a worker, in turn, in one run, so that what else
+the machine does weighs on both alike. A *small* dispatch is one of a few elements: what it costs more is what isolation
+costs a dispatch. *Bulk* work is judging cases of a million elements as the suite does, from laying out the memory to
+the last comparison.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+import numpy as np
+
+from dmlcts.specs import DataType
+from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.running.options import Settings
+
+MOST_SECONDS_A_DISPATCH = 0.0003
+MOST_BULK_SHARE = 0.20
+_SMALL = 64
+
+
+def _timed(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _in_turn(one: Callable[[], Any], other: Callable[[], Any], rounds: int) -> tuple[list[float], list[float]]:
+    """Seconds of each round of both, after one round that does not count; who begins changes with every round."""
+    one()
+    other()
+    seconds: tuple[list[float], list[float]] = ([], [])
+    for number in range(rounds):
+        order = ((one, seconds[0]), (other, seconds[1]))
+        for work, kept in order if number % 2 else order[::-1]:
+            kept.append(_timed(work))
+    return seconds
+
+
+def _case(bench: Bench, count: int) -> Case:
+    subject = Subject(bench.tables.operator("CLIP"), DataType.FLOAT32, bench.level, 0, thorough=False)
+    attributes = subject.revealing()
+    operator = subject.describe(subject.flat(count), attributes)
+    return Case(operator, Values.bulk(DataType.FLOAT32, count), subject.values_clause(attributes))
+
+
+def _dispatcher(bench: Bench, case: Case) -> Callable[[], Any]:
+    kernel = bench.create(case.operator)
+    arena = bench.prepare(case)
+
+    def dispatch() -> None:
+        mishap = bench.dispatch(kernel, arena)
+        assert mishap is None, mishap  # noqa: S101  # a failing dispatch measures nothing
+
+    assert isinstance(bench.run(case), Execution)  # noqa: S101  # as above
+    return dispatch
+
+
+def measure(backend: str, rounds: int, bulk_rounds: int, elements: int) -> dict[str, Any]:
+    """Seconds a small dispatch and a bulk judgement take with and without isolation: medians, and what is added."""
+    benches = [Settings.read(backend=backend, isolation=isolation).open() for isolation in ("none", "process")]
+    try:
+        small = _in_turn(*(_dispatcher(bench, _case(bench, _SMALL)) for bench in benches), rounds)
+        large = [_case(bench, elements) for bench in benches]
+        bulk = _in_turn(lambda: judge_case(benches[0], large[0]), lambda: judge_case(benches[1], large[1]), bulk_rounds)
+    finally:
+        for bench in benches:
+            bench.close()
+    inside, outside = (statistics.median(kept) for kept in small)
+    plain, isolated = (statistics.median(kept) for kept in bulk)
+    return {
+        "backend": backend, "rounds": rounds, "bulk_rounds": bulk_rounds, "elements": elements, "numpy": np.__version__,
+        "dispatch_seconds": {"none": inside, "process": outside, "added": outside - inside},
+        "bulk_seconds": {"none": plain, "process": isolated, "added_share": isolated / plain - 1},
+    }  # fmt: skip
+
+
+@click.command()
+@click.option("--backend", default="cpu", show_default=True)
+@click.option("--rounds", default=2000, show_default=True, help="Small dispatches each way.")
+@click.option("--bulk-rounds", default=30, show_default=True, help="Bulk judgements each way.")
+@click.option("--elements", default=1 << 20, show_default=True, help="Elements of a bulk case.")
+def main(backend: str, rounds: int, bulk_rounds: int, elements: int) -> None:
+    """Measure what isolation costs; exit code 1 where it is more than it may."""
+    found = measure(backend, rounds, bulk_rounds, elements)
+    click.echo(json.dumps(found, indent=2))
+    added, share = found["dispatch_seconds"]["added"], found["bulk_seconds"]["added_share"]
+    click.echo(
+        f"{1000 * added:.3f} ms a dispatch (at most {1000 * MOST_SECONDS_A_DISPATCH:g}), "
+        f"{100 * share:+.1f} % on bulk work (at most {100 * MOST_BULK_SHARE:g} %)"
+    )
+    sys.exit(added > MOST_SECONDS_A_DISPATCH or share > MOST_BULK_SHARE)
+
+
+if __name__ == "__main__":
+    main()

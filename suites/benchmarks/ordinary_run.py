@@ -1,0 +1,97 @@
+"""Where an ordinary run's time goes: collection, judging, hypothesis, the slowest test."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.plugin import Run
+from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.pytest_run import Named, pytest_arguments
+
+
+class _Stopwatch:
+    """A pytest plugin that times collection, tests, and what of them is judging."""
+
+    def __init__(self) -> None:
+        self.collection = self.total = 0.0
+        self.drawn = self.drawn_judging = self.judging = 0.0
+        self.slowest: tuple[float, str] = (0.0, "")
+        self._began = time.perf_counter()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Iterator[None]:
+        started = time.perf_counter()
+        result = yield
+        self.collection = time.perf_counter() - started
+        return result  # a pluggy wrapper returns what it wraps
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        before, started = self.judging, time.perf_counter()
+        result = yield
+        spent = time.perf_counter() - started
+        self.slowest = max(self.slowest, (spent, item.name))
+        if hasattr(getattr(item, "obj", None), "hypothesis"):
+            self.drawn += spent
+            self.drawn_judging += self.judging - before
+        return result  # as above
+
+    @pytest.hookimpl
+    def pytest_sessionfinish(self) -> None:
+        self.total = time.perf_counter() - self._began
+
+
+@contextlib.contextmanager
+def _timed(watch: _Stopwatch) -> Iterator[None]:
+    original: Callable[..., Any] = Judge.all
+
+    @functools.wraps(original)
+    def all_timed(self: Judge, cases: Any) -> Any:
+        started = time.perf_counter()
+        try:
+            return original(self, cases)
+        finally:
+            watch.judging += time.perf_counter() - started
+
+    Judge.all = all_timed  # type: ignore[method-assign]  # put back below
+    try:
+        yield
+    finally:
+        Judge.all = original  # type: ignore[method-assign]
+
+
+def ordinary_run(backend: str, options: tuple[str, ...]) -> dict[str, Any]:
+    """Run the quick profile once in this process.
+
+    Returns:
+        Seconds of the whole and of its parts; ``hypothesis_share`` is what its engine took of the whole:
+        the tests that draw, less the judging of what they drew.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings.read(backend=backend, options=options, results=folder)
+        watch = _Stopwatch()
+        run = Run(settings)
+        run.prepare()
+        try:
+            with _timed(watch), contextlib.redirect_stdout(io.StringIO()):
+                pytest.main(pytest_arguments(settings), plugins=[Named(run), watch])
+        finally:
+            run.close()
+    return {
+        "seconds": round(watch.total, 2),
+        "collection_seconds": round(watch.collection, 2),
+        "judging_seconds": round(watch.judging, 2),
+        "drawing_tests_seconds": round(watch.drawn, 2),
+        "hypothesis_share": round((watch.drawn - watch.drawn_judging) / watch.total, 3) if watch.total else 0.0,
+        "slowest_test": watch.slowest[1],
+        "slowest_test_seconds": round(watch.slowest[0], 2),
+    }

@@ -1,0 +1,370 @@
+"""The bench: the implementation under test on its device, and what one dispatch on it does.
+
+Whatever the implementation does ends here as a value, never as an exception that tears down the run:
+a dispatch gives an :class:`Execution`, a refusal a :class:`Refusal` (an :class:`Unsupported` where the backend
+says that it cannot express the description), anything else a :class:`Mishap`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.backends import BackendUnavailable, DeviceInfo
+from dmlcts.backends.contract import ContractError, describe, error_kind, words_of
+from dmlcts.backends.frames import with_frames
+from dmlcts.backends.registry import open_device
+from dmlcts.specs import DmlctsError, FeatureLevel, OperatorDesc
+from dmlcts.specs.oracle.vectorised import VectorOracle
+from dmlcts.specs.rules import violations
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.histories import Histories
+from dmlcts.suites.cases.memory import Arena, Bytes, private_memory
+from dmlcts.suites.isolation import floating_point
+from dmlcts.suites.isolation.losses import WorkerLost
+from dmlcts.suites.isolation.proxy import IsolatedDevice, RemoteError
+
+Array = NDArray[Any]
+
+_LEAST_HURRY = 0.25
+_MOST_PADDING = 1 << 16
+_MOST_HISTORY = 1024
+_MOST_REMEMBERED = 1 << 15
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A dispatch that came back.
+
+    Attributes:
+        x: the logical input elements, 1-D.
+        output: the logical output elements, 1-D.
+        poison: what the output elements held before, 1-D.
+        strays_in_input: offsets of input bytes that changed although nothing aliases the input.
+        strays: offsets of other bytes that changed outside the output's total size.
+        padding_changed: whether bytes between output elements changed; ``None`` if there are none, or if the output
+            is so large that looking would take longer than the dispatch.
+    """
+
+    x: Array
+    output: Array
+    poison: Array
+    strays_in_input: tuple[int, ...]
+    strays: tuple[int, ...]
+    padding_changed: bool | None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The implementation refused the description; ``obliged`` says that it had to accept."""
+
+    text: str
+    obliged: bool
+
+
+@dataclass(frozen=True)
+class Unsupported(Refusal):
+    """The backend has no way to express a description that its level obliges it to take; nothing ran."""
+
+
+@dataclass(frozen=True)
+class Mishap:
+    """The implementation did what it must never do.
+
+    Attributes:
+        outcome: the outcome's name.
+        text: the exception's text, or how the implementation's process ended.
+        title: one short line where there is more to say than the outcome's name does.
+    """
+
+    outcome: str
+    text: str
+    title: str = ""
+
+
+Outcome = Execution | Refusal | Mishap
+
+
+def _mishap(error: BaseException) -> Mishap:
+    if isinstance(error, WorkerLost):
+        return Mishap(error.outcome, error.text, error.title)
+    words = words_of(error)
+    said = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    if isinstance(error, RemoteError):
+        said = error.said
+    match error_kind(error):
+        case "device_lost":
+            return Mishap("device_lost", said)
+        case "execution_failed" | "not_supported":  # the latter only creation may say
+            return Mishap("fail", said)
+    if not isinstance(error, RemoteError):
+        said = with_frames(said, error)
+    return Mishap("resource_error" if isinstance(error, MemoryError) else "crash", said)
+
+
+@contextlib.contextmanager
+def _calling() -> Iterator[None]:
+    """Around every call of the implementation: whatever it did to this thread's arithmetic ends with the call."""
+    try:
+        yield
+    finally:
+        floating_point.reset()
+
+
+class Bench:
+    """An open device, with what the suite must know to judge it.
+
+    Args:
+        backend: the backend object.
+        options: the strings that ``-o`` gave, passed to ``open``.
+        tables: the spec tables.
+        level: the feature level to judge at; ``None`` means the one the device claims.
+        strict: leave no latitude.
+        device: an open device of the backend; by default one is opened.
+
+    Attributes:
+        info: what the device says of itself.
+        losses: how often the implementation's process or device was lost.
+        hazards: what :mod:`dmlcts.suites.judging.hazards` found out; ``None`` until it was asked.
+        faults: what :mod:`dmlcts.suites.attribution.faults` knows already; ``None`` until it was asked.
+        history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
+        watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.
+        unexplained: cases that lost the process there and did not do so again; the next test reports them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        backend: Any,
+        options: Mapping[str, str],
+        tables: Tables,
+        level: FeatureLevel | None = None,
+        *,
+        strict: bool = False,
+        device: Any = None,
+    ) -> None:
+        self.name = name
+        self.backend = backend
+        self.options = dict(options)
+        self.tables = tables
+        self.strict = strict
+        self._stack = contextlib.ExitStack()
+        self.losses = 0
+        self.hazards: Any = None
+        self.faults: Any = None
+        self.unexplained: list[tuple[Case, Mishap]] = []
+        self.watch: Callable[[Case, str], None] | None = None
+        self.history: deque[Case] = deque(maxlen=_MOST_HISTORY)
+        self._histories = Histories()
+        self._device: Any = None
+        self.info: DeviceInfo = self._open(device)
+        self.level = level or FeatureLevel.parse(self.info.feature_level)
+
+    def _open(self, device: Any = None) -> DeviceInfo:
+        with _calling():
+            device = open_device(self.backend, self.options) if device is None else device
+            self._device = device
+            if hasattr(device, "close"):
+                self._stack.callback(device.close)
+            try:
+                return describe(device.info)
+            except (DmlctsError, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                cause = f"reading the device's info failed: {type(error).__name__}: {words_of(error)}"
+                raise ContractError(cause, "give plain values, as backends/README.md shows") from error
+
+    def fresh(self) -> Bench:
+        """Another bench on a device that has run nothing yet, of a new backend object where one can be made."""
+        backend, device = self.backend, None
+        with _calling():
+            if isinstance(self._device, IsolatedDevice):
+                device = self._device.fresh()
+            else:
+                with contextlib.suppress(TypeError):  # a class that wants arguments: the object at hand has to do
+                    backend = type(self.backend)()
+        return Bench(self.name, backend, self.options, self.tables, self.level, strict=self.strict, device=device)
+
+    def close(self) -> None:
+        """Close the device; a device that fails to close is reported as the backend's own error."""
+        with _calling():
+            self._stack.close()
+
+    def _reopen(self) -> None:
+        """A lost device must not poison the cases that follow."""
+        if isinstance(self._device, IsolatedDevice):
+            self._device.restart()
+        with contextlib.suppress(Exception):  # a lost device may well fail to close; it is abandoned either way
+            self.close()
+        self._stack = contextlib.ExitStack()
+        self._histories = Histories()
+        self.history.clear()
+        self._open()
+
+    def claims(self, operator: OperatorDesc) -> bool:
+        """Whether the device claims this operator on this data type (it may claim fewer than its level)."""
+        if self.info.data_types is None:
+            return True
+        table = self.tables.operator(operator.name)
+        claimed = self.info.data_types.get(table.operator)
+        return claimed is None or operator.input.data_type in claimed
+
+    def obliged(self, operator: OperatorDesc) -> bool:
+        """Whether the level obliges the implementation to accept ``operator``, and it claims to."""
+        return self.claims(operator) and not violations(operator, self.level, self.tables)
+
+    def oracle(self, operator: OperatorDesc) -> VectorOracle:
+        """The oracle for ``operator``."""
+        table = self.tables.operator(operator.name)
+        return VectorOracle(self.tables.law(table), operator, strict=self.strict)
+
+    def create(self, operator: OperatorDesc) -> Any | Refusal | Mishap:
+        """A kernel, or why there is none."""
+        try:
+            with _calling():
+                kernel = self._device.create(operator)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the implementation's exceptions are findings, not the suite's
+            kind = error_kind(error)
+            if kind == "not_supported" and not violations(operator, self.level, self.tables):
+                return Unsupported(words_of(error), False)
+            if kind in ("invalid_argument", "not_supported"):
+                return Refusal(words_of(error), self.obliged(operator))
+            return self._recovered(error)
+        self._histories.made(kernel, operator)
+        return kernel
+
+    def _recovered(self, error: BaseException) -> Mishap:
+        if isinstance(error, floating_point.ArithmeticChanged):  # no verdict follows from what the suite computes now
+            raise error
+        if isinstance(error, BackendUnavailable):  # the process that took a lost one's place cannot open the device
+            raise DeviceGone(f"the device was lost and does not come back: {error}") from error
+        mishap = _mishap(error)
+        if isinstance(error, WorkerLost):
+            self.losses += 1  # the next call starts another process
+        if mishap.outcome == "device_lost":
+            self.losses += 1
+            try:
+                self._reopen()
+            except BackendUnavailable as gone:
+                raise DeviceGone(f"the device was lost and does not come back: {gone}") from error
+        return mishap
+
+    @property
+    def isolated(self) -> bool:
+        """Whether the implementation runs in a process of its own."""
+        return isinstance(self._device, IsolatedDevice)
+
+    @contextlib.contextmanager
+    def hurried(self) -> Iterator[None]:
+        """Inside, an isolated implementation gets a fraction of its time: for what is known to hang."""
+        if not isinstance(self._device, IsolatedDevice):
+            yield
+            return
+        with self.limited(max(_LEAST_HURRY, self._device.host.timeout / 10)):
+            yield
+
+    @contextlib.contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Inside, a call of an isolated implementation may take so long, and no longer than otherwise."""
+        if not isinstance(self._device, IsolatedDevice):
+            yield
+            return
+        host = self._device.host
+        usual, host.timeout = host.timeout, min(host.timeout, seconds)
+        try:
+            yield
+        finally:
+            host.timeout = usual
+
+    def remember(self, case: Case) -> None:
+        """Note that a case is judged now; one with many listed values is not kept, since a thousand are."""
+        if case.values.data is None or len(case.values.data) <= _MOST_REMEMBERED:
+            self.history.append(case)
+
+    def allocate(self, size: int) -> Bytes:
+        """A writable memory of ``size`` bytes at a page boundary, where the device takes it without copying."""
+        return self._device.allocate(size) if isinstance(self._device, IsolatedDevice) else private_memory(size)
+
+    def prepare(self, case: Case) -> Arena:
+        """The arena of ``case``, in a memory that the device takes without copying."""
+        return Arena.prepare(case, self.allocate)
+
+    def dispatch(self, kernel: Any, arena: Arena) -> Mishap | None:
+        """Run ``kernel`` on the arena's memory; ``None`` where it came back."""
+        try:
+            with _calling(), np.errstate(all="ignore"):
+                kernel.dispatch(arena.memory, dict(arena.bindings))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # as in create
+            return self._recovered(error)
+        return None
+
+    def run(self, case: Case, poison: Array | None = None) -> Outcome:
+        """Create the case's kernel, dispatch it once, and look at all of the memory afterwards.
+
+        Args:
+            case: what to run.
+            poison: 1-D, what the output elements hold before the dispatch; ``None`` for a fixed pattern.
+        """
+        kernel = self.create(case.operator)
+        if isinstance(kernel, (Refusal, Mishap)):
+            return kernel
+        outcome: Outcome = self.run_on(kernel, case, self.prepare(case), poison)
+        return self.closed(kernel) or outcome
+
+    def closed(self, kernel: Any) -> Mishap | None:
+        """Close ``kernel`` where it can be closed; a mishap where that fails."""
+        self._histories.closed(kernel)
+        closer = getattr(kernel, "close", None)
+        if closer is None:
+            return None
+        try:
+            with _calling():
+                closer()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # as in create
+            return self._recovered(error)
+        return None
+
+    def forget(self) -> None:
+        """Count what ran before as another test's: what a dispatch had before it must not depend on their order."""
+        self._histories = Histories()
+
+    def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
+        """Dispatch an existing kernel on a case's memory without looking at what comes of it; nobody is told."""
+        mishap = self.dispatch(kernel, self.prepare(case))
+        if mishap is None:
+            self._histories.dispatched(kernel, case.operator)
+        return mishap
+
+    def run_on(self, kernel: Any, case: Case, arena: Arena, poison: Array | None = None) -> Execution | Mishap:
+        """Dispatch an existing kernel on a prepared arena."""
+        arena = arena.poisoned(case, poison)
+        mishap = self.dispatch(kernel, arena)
+        if mishap is not None:
+            return mishap
+        history = self._histories.dispatched(kernel, case.operator)
+        if self.watch is not None:
+            self.watch(case, history)
+        within, outside = arena.strays(case)
+        target = case.operator.output
+        looked = target.strides is not None and target.total_size_in_bytes <= _MOST_PADDING
+        padding = arena.padding_changed(case) if looked else None
+        return Execution(
+            arena.x, arena.output(case), arena.poison(case), tuple(within), tuple(outside), padding
+        )  # fmt: skip
+
+
+class DeviceGone(Exception):  # noqa: N818  # it says what happened; the suite is not at fault
+    """The device was lost and could not be opened again: nothing more can be judged."""

@@ -1,0 +1,144 @@
+"""The memory that a case is dispatched on: guards, poison, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from dmlcts.specs import Region, TensorDesc
+from dmlcts.suites.cases.case import Case
+
+Array = NDArray[Any]
+Bytes = NDArray[np.uint8]
+
+_BASE_ALIGNMENT = 4096
+_PATTERN_BYTES = (1 << 20) + 7  # odd, so that the pattern's repetition never falls in step with a tensor's
+
+
+@lru_cache(maxsize=1)
+def _pattern() -> Bytes:
+    pattern = np.random.Generator(np.random.PCG64(0xD317)).integers(1, 255, _PATTERN_BYTES, np.uint8)
+    pattern.setflags(write=False)
+    return pattern
+
+
+def private_memory(size: int) -> Bytes:
+    """``size`` bytes of this process alone, the first one at a page boundary, of any content."""
+    raw = np.empty(size + _BASE_ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % _BASE_ALIGNMENT
+    return raw[start : start + size]
+
+
+def aligned_memory(size: int, allocate: Callable[[int], Bytes] = private_memory) -> Bytes:
+    """``size`` bytes whose first one stands at a page boundary, filled with a fixed pseudo-random pattern."""
+    memory = allocate(size)
+    pattern = _pattern()
+    for offset in range(0, size, pattern.size):
+        memory[offset : offset + pattern.size] = pattern[: size - offset]
+    return memory
+
+
+def elements(memory: Bytes, region: Region, tensor: TensorDesc) -> Array:
+    """A view of the tensor's elements in ``memory``, in the tensor's shape."""
+    item = tensor.data_type.itemsize
+    strides = tuple(stride * item for stride in tensor.element_strides)
+    return np.ndarray(tensor.sizes, tensor.data_type.numpy, memory, region.offset, strides)
+
+
+def distinct_elements(memory: Bytes, region: Region, tensor: TensorDesc) -> Array:
+    """Like :func:`elements`, without the repetitions that strides of zero make."""
+    view = elements(memory, region, tensor)
+    return view[tuple(slice(None) if stride else slice(0, 1) for stride in tensor.element_strides)]
+
+
+@dataclass(frozen=True)
+class Arena:
+    """A memory made ready for one dispatch.
+
+    Attributes:
+        memory: the bytes that the implementation is given.
+        before: a copy of them.
+        bindings: the regions by tensor name.
+        x: the logical input elements, 1-D in row-major order (a copy).
+    """
+
+    memory: Bytes
+    before: Bytes
+    bindings: dict[str, Region]
+    x: Array
+
+    @classmethod
+    def prepare(cls, case: Case, allocate: Callable[[int], Bytes] = private_memory) -> Arena:
+        """Lay out, fill and poison the memory of ``case``; guards and gaps hold a fixed pattern.
+
+        Args:
+            case: what will be dispatched.
+            allocate: gives so many bytes at a page boundary.
+        """
+        source, target = case.operator.input, case.operator.output
+        read, written, size = case.placement.regions(source, target)
+        memory = aligned_memory(size, allocate)
+        stored = distinct_elements(memory, read, source)
+        stored[...] = case.values.array(stored.size).reshape(stored.shape)
+        x = np.ascontiguousarray(elements(memory, read, source)).reshape(-1)
+        if np.shares_memory(x, memory):
+            x = x.copy()
+        return cls(memory, memory, {"InputTensor": read, "OutputTensor": written}, x)
+
+    def poisoned(self, case: Case, poison: Array | None) -> Arena:
+        """The arena with every output element holding what it must not hold after the dispatch.
+
+        Args:
+            case: the case that the arena was prepared for.
+            poison: 1-D, of the output's type, what the elements hold before; ``None`` leaves the pattern.
+        """
+        if poison is not None and not case.placement.in_place:
+            target = case.operator.output
+            view = elements(self.memory, self.bindings["OutputTensor"], target)
+            view[...] = poison.reshape(target.sizes)
+        return Arena(self.memory, self.memory.copy(), self.bindings, self.x)
+
+    def output(self, case: Case) -> Array:
+        """The logical output elements, 1-D in row-major order (a copy where strides ask for one)."""
+        target = case.operator.output
+        view = elements(self.memory, self.bindings["OutputTensor"], target)
+        return np.ascontiguousarray(view).reshape(-1)
+
+    def poison(self, case: Case) -> Array:
+        """What the output elements held before the dispatch, 1-D in row-major order."""
+        target = case.operator.output
+        return np.ascontiguousarray(elements(self.before, self.bindings["OutputTensor"], target)).reshape(-1)
+
+    def strays(self, case: Case) -> tuple[list[int], list[int]]:
+        """Offsets of bytes changed outside the output's total size: inside the input, and elsewhere."""
+        target = self.bindings["OutputTensor"]
+        end = target.offset + case.operator.output.total_size_in_bytes
+        if np.array_equal(self.memory[: target.offset], self.before[: target.offset]) and np.array_equal(
+            self.memory[end:], self.before[end:]
+        ):
+            return [], []
+        changed = np.flatnonzero(self.memory != self.before)
+        changed = changed[(changed < target.offset) | (changed >= end)]
+        source = self.bindings["InputTensor"]
+        if case.placement.in_place:
+            return [], changed.tolist()
+        within = (changed >= source.offset) & (changed < source.offset + case.operator.input.total_size_in_bytes)
+        return changed[within].tolist(), changed[~within].tolist()
+
+    def padding_changed(self, case: Case) -> bool | None:
+        """Whether bytes inside the output's total size that hold no element changed; ``None`` if there are none."""
+        tensor, region = case.operator.output, self.bindings["OutputTensor"]
+        holds = np.zeros(tensor.total_size_in_bytes, bool)
+        item = tensor.data_type.itemsize
+        strides = (*(stride * item for stride in tensor.element_strides), 1)
+        as_strided(holds, (*tensor.sizes, item), strides)[...] = True
+        if holds.all():
+            return None
+        span = slice(region.offset, region.offset + tensor.total_size_in_bytes)
+        return bool((self.memory[span] != self.before[span])[~holds].any())

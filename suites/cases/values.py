@@ -1,0 +1,148 @@
+"""The values that fill a tensor: an explicit stream, or a recipe that any machine regenerates from its seed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import DataType, UsageError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Values:
+    """A stream of elements, repeated as often as a tensor needs.
+
+    Attributes:
+        data_type: the element type.
+        data: the little-endian bytes of an explicit stream, or ``None`` for a recipe.
+        seed: the bulk recipe's seed.
+        first: for the recipe of consecutive bit patterns, the first of them; ``None`` for bulk values.
+    """
+
+    data_type: DataType
+    data: bytes | None
+    seed: int = 0
+    first: int | None = None
+
+    @classmethod
+    def of(cls, array: Sequence[Any] | Array, data_type: DataType) -> Values:
+        """The explicit stream of ``array``'s elements, in its order."""
+        typed = np.asarray(array, dtype=data_type.numpy).ravel()
+        if typed.size == 0:
+            raise ValueError("a stream of values needs at least one")
+        return cls(data_type, typed.astype(typed.dtype.newbyteorder("<")).tobytes())
+
+    @classmethod
+    def bulk(cls, data_type: DataType, seed: int) -> Values:
+        """Seeded values over the whole range of the type: normal numbers, of every exponent, for floats."""
+        return cls(data_type, None, seed)
+
+    @classmethod
+    def patterns(cls, data_type: DataType, first: int) -> Values:
+        """Consecutive bit patterns from ``first`` on, wrapping around after the last: what a sweep asks for."""
+        return cls(data_type, None, 0, first)
+
+    def __len__(self) -> int:
+        """The length of an explicit stream; a recipe has as many values as asked for."""
+        return 0 if self.data is None else len(self.data) // self.data_type.itemsize
+
+    def array(self, count: int) -> Array:
+        """The first ``count`` elements of the stream, in native byte order."""
+        if self.first is not None:
+            width = 8 * self.data_type.itemsize
+            bits = np.arange(count, dtype=np.uint64) + np.uint64(self.first)
+            return (bits & np.uint64((1 << width) - 1)).astype(self.data_type.bits_dtype).view(self.data_type.numpy)
+        if self.data is None:
+            return _bulk(self.data_type, self.seed, count)
+        stream = np.frombuffer(self.data, self.data_type.numpy.newbyteorder("<")).astype(self.data_type.numpy)
+        return stream[:count] if count <= stream.size else np.resize(stream, count)
+
+    def to_json(self, count: int) -> dict[str, Any]:
+        """What a failure file says; an explicit stream is written up to ``count`` elements."""
+        width = 2 * self.data_type.itemsize
+        if self.first is not None:
+            return {"patterns": {"first": f"0x{self.first:0{width}x}"}}
+        if self.data is None:
+            return {"bulk": {"seed": self.seed}}
+        bits = self.array(min(count, len(self))).view(self.data_type.bits_dtype)
+        return {"bits": [f"0x{int(pattern):0{width}x}" for pattern in bits]}
+
+    @classmethod
+    def from_json(cls, data_type: DataType, written: Any) -> Values:
+        """The stream that :meth:`to_json` wrote.
+
+        Raises:
+            UsageError: the text is not one.
+        """
+        match written:
+            case {"bulk": {"seed": int() as seed}} if 0 <= seed < 1 << 64 and not isinstance(seed, bool):
+                return cls.bulk(data_type, seed)
+            case {"patterns": {"first": str() as first}} if re.fullmatch(
+                f"0x[0-9a-f]{{{2 * data_type.itemsize}}}", first
+            ):
+                return cls.patterns(data_type, int(first, 16))
+            case {"bits": [*patterns]} if patterns:
+                try:
+                    bits = [int(str(pattern), 16) for pattern in patterns]
+                    return cls.of(np.array(bits, data_type.bits_dtype).view(data_type.numpy), data_type)
+                except (ValueError, OverflowError):
+                    raise UsageError(f"values.bits holds what is not a {data_type.name} bit pattern",
+                                     'write each as "0x…"') from None  # fmt: skip
+        raise UsageError("values hold neither bits nor a bulk seed nor a first pattern",
+                         'write {bits: ["0x…"]}, {bulk: {seed: N}} or {patterns: {first: "0x…"}}')  # fmt: skip
+
+
+def _bulk(data_type: DataType, seed: int, count: int) -> Array:
+    generator = np.random.Generator(np.random.PCG64(seed))
+    words = -(-count * data_type.itemsize // 8) * 2
+    drawn = generator.integers(0, 1 << 32, words, np.uint32)  # as Generator.bytes does, without its copies
+    bits = drawn.astype("<u4", copy=False).view(data_type.bits_dtype)[:count]
+    if data_type.is_floating:
+        information = np.finfo(data_type.numpy)
+        mask = data_type.bits_dtype.type(((1 << information.nexp) - 1) << information.nmant)
+        exponent = bits & mask
+        # neither infinities and NaNs nor subnormals: those have tests and clauses of their own
+        bits[(exponent == mask) | (exponent == 0)] ^= data_type.bits_dtype.type(1 << (information.nmant + 1))
+    return bits.view(data_type.numpy)
+
+
+def text(value: Any) -> str:
+    """A number as people write it: the shortest decimal that gives the same value back; FLOAT16 in full."""
+    scalar = np.asarray(value)[()]
+    if np.issubdtype(scalar.dtype, np.floating):
+        if not np.isfinite(scalar):
+            return "NaN" if np.isnan(scalar) else "-inf" if scalar < 0 else "inf"
+        if scalar.dtype.itemsize < 4:
+            return repr(float(scalar))  # in full: the shortest text of FLOAT16's 65504 would be 65500
+        if scalar == 0 or 1e-4 <= abs(float(scalar)) < 1e8:
+            return str(np.format_float_positional(scalar, unique=True, trim="0"))
+        return str(np.format_float_scientific(scalar, unique=True, trim="-"))
+    return str(int(scalar))
+
+
+def text_with_bits(value: Any) -> str:
+    """A number with its bit pattern: ``-1.5 (0xbfc00000)``."""
+    scalar = np.asarray(value)[()]
+    bits = int(scalar.view(np.dtype(f"u{scalar.dtype.itemsize}")))
+    return f"{text(scalar)} (0x{bits:0{2 * scalar.dtype.itemsize}x})"
+
+
+def simplicity(values: Array) -> Array:
+    """A sort key for each value, smaller for what a reader grasps sooner: short mantissas, small, positive."""
+    if values.dtype.kind == "f":
+        with np.errstate(all="ignore"):  # signalling NaNs are values like any other here
+            wide = values.astype(np.float64)
+            mantissa, exponent = np.frexp(wide)
+            digits = np.where(np.isfinite(wide), np.abs(mantissa) * 2.0**53, 1).astype(np.int64)
+        trailing = np.log2(np.maximum(digits & -digits, 1))
+        key = (60.0 - trailing) * 64 + np.minimum(np.abs(exponent), 63)
+        return np.asarray(np.where(np.isfinite(wide), key, 1e6) + 0.5 * np.signbit(wide))
+    wide = np.abs(values.astype(np.float64))
+    return np.asarray(np.log2(wide + 1) + 0.25 * (values < 0))

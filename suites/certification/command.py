@@ -1,0 +1,89 @@
+"""The command `dmlcts certify`: its closed list of options, for whoever types it and for whoever verifies it.
+
+A submission names the command that made it. A verifier reads that command by the same list, runs nothing of it and
+touches none of the files that it names: their paths are plain text here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
+    click.option("--backend", required=True, metavar="BACKEND", help="The implementation, as `dmlcts run` takes it."),
+    click.option("--option", "options", multiple=True, metavar="KEY=VALUE",
+                 help="An option of the backend; repeatable."),
+    click.option("--feature-level", metavar="LEVEL", help="The level to certify (default: the one claimed)."),
+    click.option("--product", required=True, metavar="TEXT", help="What is submitted: name and version."),
+    click.option("--vendor", required=True, metavar="TEXT", help="Who submits it."),
+    click.option("--contact", default="", metavar="TEXT", help="How to reach them."),
+    click.option("-o", "--output", required=True, metavar="FILE.zip", help="The submission."),
+    click.option("--key", metavar="FILE",
+                 help="The private key that signs it; `dmlcts keygen` makes one."),
+    click.option("--waivers", metavar="FILE", help="Failures that somebody answers for."),
+    click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn."),
+    click.option("--challenge", metavar="DIGITS",
+                 help="What whoever verifies handed out (`dmlcts challenge`); the evidence is drawn from it."),
+    click.option("--results", default="results", show_default=True, metavar="DIR",
+                 help="Where the run's own records go."),
+    click.option("--from", "parts", multiple=True, metavar="DIR",
+                 help="Certify what `dmlcts run --profile certification` left in this folder, instead of running now; "
+                 "repeatable, one for each --shard."),
+    click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist."),
+    click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
+                 help="Without a process of its own, the implementation gets a draft."),
+    click.option("--timeout", default="30", show_default=True, metavar="SECONDS",
+                 help="How long one call of the implementation may take."),
+    click.option("--draft", is_flag=True, help="Make a draft of what cannot be certified; it says why it is one."),
+    click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="certification",
+                 show_default=True, help="Anything but certification gives a draft."),
+)  # fmt: skip
+
+
+def certify_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of `dmlcts certify`."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def _nothing(**given: Any) -> None:
+    """What the command does where it is only read."""
+
+
+def certify_words(words: Sequence[str]) -> dict[str, Any]:
+    """What the words of a `dmlcts certify` command ask for, by the closed list of its options.
+
+    Returns:
+        ``product``, ``vendor``, ``backend``, ``options``, ``seed``, ``challenge``, ``feature_level``, ``profile``, and
+        as booleans ``waived``, ``draft`` and ``signed``.
+
+    Raises:
+        UsageError: they are no such command.
+    """
+    from dmlcts.backends.registry import parse_options
+    from dmlcts.specs import UsageError
+    from dmlcts.suites.certification import evidence
+
+    mend = "a certification takes the options of `dmlcts certify --help` and no others"
+    if not words or words[0] != "certify" or {"-h", "--help"} & set(words):
+        raise UsageError("the command is not `dmlcts certify`", mend)
+    try:
+        with click.command("certify")(certify_options(_nothing)).make_context("certify", list(words[1:])) as context:
+            given = dict(context.params)
+    except (click.ClickException, click.exceptions.Exit, click.Abort) as error:
+        said = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        raise UsageError(f"the command cannot be read: {said.rstrip('.')}", mend) from None
+    if not given["seed"].isdecimal() or len(given["seed"]) > 10:
+        raise UsageError(f"the command's seed is {given['seed']!r}", mend)
+    named = {name: given[name] for name in ("product", "vendor", "backend", "feature_level", "profile", "isolation")}
+    return named | {
+        "options": dict(parse_options(given["options"])),
+        "seed": int(given["seed"]),
+        "challenge": evidence.read_challenge(given["challenge"]),
+        "waived": given["waivers"] is not None,
+        "draft": given["draft"],
+        "signed": given["key"] is not None,
+    }

@@ -1,0 +1,95 @@
+"""Evidence that is wrong, told as any other failure: its smallest case, its clause, and a file that replays it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dmlcts.reports.documents.records import FailureRecord
+from dmlcts.reports.documents.results import suite_version
+from dmlcts.reports.documents.wording import many
+from dmlcts.reports.documents.writing import dump_yaml, failure_document, write_text
+from dmlcts.reports.views.run_folder import prepare_failures
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.certification import evidence
+from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.judging.losses import judge_surviving
+from dmlcts.suites.running.failure_record import failure_of
+from dmlcts.suites.running.options import Settings
+
+MOST_TOLD = 8
+"""Failures that are told in full, one for each clause, operator and element type; the rest is counted."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A planned case that has no output, or a wrong one.
+
+    Attributes:
+        planned: the case.
+        said: what was seen when the evidence was gathered.
+    """
+
+    planned: evidence.Planned
+    said: str
+
+
+def broken(
+    planned: Sequence[evidence.Planned],
+    outputs: bytes,
+    absent: Sequence[evidence.Absent],
+    tables: Tables,
+    waived: Callable[[str, str, str], object],
+) -> list[Broken]:
+    """The cases that a verifier will not accept.
+
+    Args:
+        planned: the plan.
+        outputs: the output elements that :func:`dmlcts.suites.certification.evidence.gather` returned.
+        absent: the cases that have none.
+        tables: the spec tables.
+        waived: whether a waiver covers a clause, operator and data type (``None`` where none does).
+    """
+    missing = frozenset(item.case for item in absent)
+    found = [Broken(planned[item.case], f"no output: {item.outcome}, {item.said}") for item in absent]
+    for wrong in evidence.judge(planned, outputs, missing, tables):
+        case = wrong.planned.case
+        if waived(case.clause, case.operator.name, case.data_type.name) is None:
+            found.append(Broken(wrong.planned, wrong.said))
+    return found
+
+
+def tell(bench: Bench, found: Sequence[Broken], settings: Settings, say: Callable[[str], None]) -> None:
+    """Say what is wrong with the evidence, and write the files that replay it into the results folder.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    first: dict[tuple[str, str, str], Broken] = {}
+    for one in found:
+        case = one.planned.case
+        first.setdefault((case.clause, case.operator.name, case.data_type.name), one)
+    told: dict[str, FailureRecord] = {}
+    for one in list(first.values())[:MOST_TOLD]:
+        for record in _failures(bench, one, settings):
+            told.setdefault(record.file, record)
+    folder = prepare_failures(settings.results)
+    for name, record in told.items():
+        write_text(folder / name, dump_yaml(failure_document(record, suite_version())))
+        say(f"\n{record.text}")
+    more = len(first) - MOST_TOLD
+    if more > 0:
+        say(f"\n… and of {more} more clauses, operators and element types")
+    say(f"\ndmlcts: the evidence is wrong in {many(len(found), 'case')}")
+
+
+def _failures(bench: Bench, one: Broken, settings: Settings) -> list[FailureRecord]:
+    case = one.planned.case
+    findings = [smallest(bench, finding) for finding in judge_surviving(bench, case).findings]
+    if not findings:
+        details = (("seen", one.said), ("again", "dispatched again, the same case came out right"))
+        findings = [Finding("execution.repeatable", "fail", case, "wrong once, and right again", details)]
+    test = f"evidence::{one.planned.identity}"
+    return [failure_of(test, bench.tables, finding, settings) for finding in findings]

@@ -1,0 +1,357 @@
+"""Making a submission: the certification run, its evidence, and the archive that carries both."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from dmlcts.reports.certification import archive, signing
+from dmlcts.reports.certification.drafts import draft_reasons, owes_sweep, waived_verdict
+from dmlcts.reports.certification.identity import Reference
+from dmlcts.reports.certification.submission import (
+    ENVIRONMENT_FORMAT,
+    EVIDENCE_FORMAT,
+    FORMAT,
+    seal,
+    timestamp,
+    written,
+    written_records,
+)
+from dmlcts.reports.certification.verdict import Standing
+from dmlcts.reports.documents.journal import read_journal
+from dmlcts.reports.documents.outcomes import Verdict
+from dmlcts.reports.documents.records import ItemRecord
+from dmlcts.reports.documents.validation import load_results
+from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
+from dmlcts.specs.files import read_bounded
+from dmlcts.suites.certification import evidence, evidence_failures, verify
+from dmlcts.suites.certification import sweep as certified_sweep
+from dmlcts.suites.running import merge as merging
+from dmlcts.suites.running import pytest_run
+from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.run import difference
+
+_MOST_LOG = 32 << 20
+_AS_VERDICT = {0: "", 1: Verdict.NOT_CONFORMANT.value, 4: Verdict.INCOMPLETE.value}
+"""What a verification's exit code says of the submission, for the command's own exit code."""
+
+
+class NotCertifiable(DmlctsError):  # noqa: N818  # it says what is so
+    """A submission that could only be a draft, and was not asked for as one.
+
+    Args:
+        reasons: why.
+    """
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__(f"this cannot be certified: {'; '.join(reasons)}; mend that, or make a draft with --draft")
+        self.reasons = tuple(reasons)
+
+
+class NotVerifiable(DmlctsError):  # noqa: N818  # it says what is so
+    """A submission that its own verification does not accept.
+
+    Args:
+        because: what it says.
+    """
+
+    def __init__(self, because: str) -> None:
+        mend = "certify what a run left as it was, or run it again"
+        super().__init__(f"nothing was written: the submission would not verify: {because}; {mend}")
+        self.because = because
+
+
+@dataclass(frozen=True)
+class Order:
+    """What `dmlcts certify` was asked for.
+
+    Attributes:
+        settings: the settings of the run.
+        product: what is submitted.
+        vendor: who submits it.
+        contact: how to reach them; may be empty.
+        output: where the archive goes.
+        key: the private key's file, or ``None``.
+        waivers: the waivers' file, or ``None``.
+        draft: whether a draft was asked for.
+        command: the words of the command.
+        parts: the results folders of the run, where it has been run already.
+        workers: how many processes pytest-xdist starts, "" for none.
+        challenge: what the verifier handed out, from which the evidence is drawn; "" for nothing.
+    """
+
+    settings: Settings
+    product: str
+    vendor: str
+    contact: str
+    output: Path
+    key: str | None
+    waivers: str | None
+    draft: bool
+    command: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    workers: str = ""
+    challenge: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any], command: Sequence[str]) -> Order:
+        """The order that the options of the command line make.
+
+        Raises:
+            UsageError, DocumentError, WaiverError: as :meth:`Settings.read`.
+        """
+        settings = Settings.read(
+            backend=given["backend"], options=given["options"], results=given["results"],
+            feature_level=given["feature_level"], profile=given["profile"], seed=given["seed"],
+            waivers=given["waivers"], isolation=given["isolation"], timeout=given["timeout"],
+        )  # fmt: skip
+        return cls(
+            settings, given["product"], given["vendor"], given["contact"], Path(given["output"]), given["key"],
+            given["waivers"], given["draft"], tuple(command), tuple(given["parts"]), given["workers"],
+            evidence.read_challenge(given.get("challenge")),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished run.
+
+    Attributes:
+        results: its results document.
+        shards: the records of its parts, in their order; of a run in one piece, one.
+        log: what it said.
+    """
+
+    results: dict[str, Any]
+    shards: tuple[tuple[ItemRecord, ...], ...]
+    log: str
+
+
+def _run_now(order: Order) -> Ran:
+    log = io.StringIO()
+    with _copied(log):
+        run = pytest_run.execute(order.settings, workers=order.workers)
+    if run.complaint is not None:
+        raise run.complaint
+    return Ran(load_results(order.settings.results), (tuple(run.records),), log.getvalue())
+
+
+def _run_before(order: Order, say: Callable[[str], None]) -> Ran:
+    """What the results folders of an earlier run hold; shards are joined into the order's own folder."""
+    settings = order.settings
+    journals = [read_journal(part) for part in order.parts]
+    wanted = settings.described() | {"feature_level": journals[0].header.get("feature_level")}
+    for journal in journals:
+        named = {name: journal.header.get(name) for name in wanted}
+        differs = difference(named, wanted, ignored=("shard",))
+        if differs:
+            raise UsageError(f"{journal.path} is of a run that differs in {differs}", "certify it with its own options")
+    log = io.StringIO()
+
+    def told(line: str) -> None:
+        log.write(f"{line}\n")
+        say(line)
+
+    if len(journals) == 1 and journals[0].header.get("shard") is None:
+        told(f"the run in {order.parts[0]}, ended: {journals[0].ended}")
+        return Ran(load_results(order.parts[0]), (journals[0].records,), log.getvalue())
+    results = merging.merge(order.parts, str(settings.results), told, settings.waivers)
+    journals.sort(key=lambda journal: int(str(journal.header["shard"]).partition("/")[0]))
+    return Ran(results, tuple(journal.records for journal in journals), log.getvalue())
+
+
+def certify(order: Order, say: Callable[[str], None]) -> Verdict:
+    """Run the suite, gather the evidence, write the archive.
+
+    Args:
+        order: what was asked for.
+        say: is told what happens, line by line.
+
+    Returns:
+        The verdict of run, evidence, sweep and verification together: a draft is INCOMPLETE at best. Where the run,
+        the evidence or the sweep is not CONFORMANT and no draft was asked for, nothing was written.
+
+    Raises:
+        NotCertifiable: it is known before the run that this can only be a draft.
+        KeyProblem: the key cannot be used.
+        NotVerifiable: what was made would not verify, as where the records of an earlier run were altered.
+        BackendUnavailable, UsageError, RunStopped: as :func:`~dmlcts.suites.running.pytest_run.execute`.
+    """
+    settings = order.settings
+    reference = Reference.here(settings.tables)
+    key = None if order.key is None else signing.load_private(order.key)
+
+    def reasons(verdict: str | None, sweep: str) -> list[str]:
+        return draft_reasons(
+            suite=reference.to_json(), profile=settings.profile, isolation=settings.isolation, verdict=verdict,
+            signed=key is not None, sweep=sweep,
+        )  # fmt: skip
+
+    _allow(reasons(None, ""), order)
+    _check_output(order.output)
+    ran = _run_before(order, say) if order.parts else _run_now(order)
+    results = ran.results
+    verdict = Verdict(results["verdict"])
+    if verdict is not Verdict.CONFORMANT and not order.draft:
+        say(f"dmlcts: nothing to certify: the verdict is {verdict}; --draft makes a draft of it")
+        return verdict
+    bench = settings.open()
+    try:
+        members = run_members(ran)
+        say("dmlcts: gathering evidence")
+        planned = evidence.plan(settings.tables, bench.level, settings.seed, order.challenge)
+        outputs, absent = evidence.gather(bench, planned)
+        wrong = evidence_failures.broken(planned, outputs, absent, settings.tables, settings.waivers.covering)
+        if wrong:
+            evidence_failures.tell(bench, wrong, settings, say)
+            if not order.draft:
+                say("dmlcts: nothing to certify, and nothing was written; --draft makes a draft of it")
+                return Verdict.NOT_CONFORMANT
+        carried, told = evidence_members(planned, outputs, absent)
+        level = bench.level
+    finally:
+        bench.close()
+    members |= carried
+    standing = ""
+    if owes_sweep(settings.tables, level):
+        standing = _swept(order, level, members, say)
+    if order.waivers is not None:
+        members[archive.WAIVERS] = read_bounded(order.waivers, 1 << 20)
+    due = reasons(verdict.value, standing)
+    if due and not order.draft:
+        say(f"dmlcts: nothing to certify: {'; '.join(due)}; --draft makes a draft of it")
+        return _worse(verdict, standing)
+    statement = {
+        **statement_of(order, results, reference), "evidence": told, "draft": due or _wanted(order),
+        "shards": [
+            {"file": archive.records_name(index, len(ran.shards)), "index": index, "count": len(ran.shards),
+             "records": len(records)}
+            for index, records in enumerate(ran.shards, 1)
+        ],
+    }  # fmt: skip
+    sealed = seal(members, statement, key)
+    trusted = () if key is None else (signing.raw(key),)
+    found = verify.verify_members(sealed, reference, None, trusted=trusted, challenge=order.challenge)
+    for line in found.text():
+        say(line)
+    if found.standing is not (Standing.DRAFT if statement["draft"] else Standing.PASS):
+        raise NotVerifiable(found.summary())
+    archive.write(order.output, sealed)
+    say(f"written: {order.output} ({order.output.stat().st_size / 2**20:.1f} MiB)")
+    return _worse(verdict, standing, "NOT_CONFORMANT" if wrong else "")
+
+
+def _worse(verdict: Verdict, *standings: str) -> Verdict:
+    """The verdict of a run and of what else was found, its sweep, say, in one word where that is not CONFORMANT."""
+    found = {verdict.value, *standings}
+    known = (Verdict.NOT_CONFORMANT, Verdict.INCOMPLETE)
+    return next((worst for worst in known if worst.value in found), Verdict.CONFORMANT)
+
+
+def _swept(order: Order, level: FeatureLevel, members: dict[str, bytes], say: Callable[[str], None]) -> str:
+    """Add the sweep to the members; what is wrong with it, in one word."""
+    if order.settings.profile != "certification":
+        return "missing"
+    record = certified_sweep.sweep(order.settings, level, say)
+    members[archive.SWEEP] = written(record)
+    verdict = waived_verdict(record, order.settings.waivers)
+    return "" if verdict is Verdict.CONFORMANT else verdict.value
+
+
+def _check_output(path: Path) -> None:
+    """Find out before a long run, not after it, that its submission cannot be written."""
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(f"cannot write {path}", "give a file in a folder that exists and can be written, with -o")
+
+
+def _allow(reasons: Sequence[str], order: Order) -> None:
+    if reasons and not order.draft:
+        raise NotCertifiable(reasons)
+
+
+def _wanted(order: Order) -> list[str]:
+    return ["a draft was asked for"] if order.draft else []
+
+
+class _Copy(io.TextIOBase):
+    """Standard output, with everything written to it kept as well."""
+
+    def __init__(self, out: TextIO, kept: TextIO) -> None:
+        self._out, self._kept, self._left = out, kept, _MOST_LOG
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._out.encoding
+
+    def write(self, text: str) -> int:
+        self._kept.write(text[: self._left])
+        self._left = max(0, self._left - len(text))
+        return self._out.write(text)
+
+    def flush(self) -> None:
+        self._out.flush()
+
+
+@contextlib.contextmanager
+def _copied(kept: TextIO) -> Iterator[None]:
+    with contextlib.redirect_stdout(_Copy(sys.stdout, kept)):
+        yield
+
+
+def run_members(ran: Ran) -> dict[str, bytes]:
+    """The members of a submission that tell the run."""
+    results, count = ran.results, len(ran.shards)
+    environment = {
+        "format": ENVIRONMENT_FORMAT, "environment": results["environment"], "device": results["device"],
+    }  # fmt: skip
+    return {
+        archive.RESULTS: written(results),
+        archive.ENVIRONMENT: written(environment),
+        archive.LOG: ran.log.encode("utf-8", "replace"),
+    } | {archive.records_name(index, count): written_records(records) for index, records in enumerate(ran.shards, 1)}
+
+
+def evidence_members(
+    planned: Sequence[evidence.Planned], outputs: bytes, absent: Sequence[evidence.Absent]
+) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """The members of a submission that hold its evidence, and what its statement says of them."""
+    told = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
+    named = [{"case": item.case, "outcome": item.outcome, "said": item.said} for item in absent]
+    document = {"format": EVIDENCE_FORMAT, **told, "absent": named}
+    return {archive.EVIDENCE: written(document), archive.OUTPUTS: outputs}, told
+
+
+def statement_of(order: Order, results: Mapping[str, Any], reference: Reference) -> dict[str, Any]:
+    """What a submission states of itself, without its files."""
+    settings = order.settings
+    contact = {"contact": order.contact} if order.contact else {}
+    challenge = {"challenge": order.challenge} if order.challenge else {}
+    return {
+        "format": FORMAT,
+        "draft": [],
+        "product": order.product,
+        "vendor": order.vendor,
+        **contact,
+        "suite": reference.to_json(),
+        "tables": dict(reference.tables.digests),
+        "backend": settings.backend,
+        "options": dict(settings.options),
+        "device": results["device"],
+        "feature_level": results["feature_level"],
+        "profile": settings.profile,
+        "seed": settings.seed,
+        **challenge,
+        "isolation": settings.isolation,
+        "verdict": results["verdict"],
+        "started": results["timings"]["started"],
+        "finished": results["timings"]["finished"],
+        "made": timestamp(datetime.now(UTC)),
+        "command": list(order.command),
+    }

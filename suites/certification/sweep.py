@@ -1,0 +1,134 @@
+"""The sweep of a certification: ROUND over every FLOAT32, in every mode, made and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dmlcts.reports.certification import archive, drafts
+from dmlcts.reports.certification.structure import Context
+from dmlcts.reports.certification.verdict import Said, Status
+from dmlcts.reports.documents.outcomes import Verdict
+from dmlcts.reports.documents.results import verdict_of
+from dmlcts.specs import DataType, FeatureLevel
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.running.options import Settings
+from dmlcts.suites.sweeping.blocks.targets import Plan, plan
+
+_SELECTION = {"operators": [drafts.SWEPT_OPERATOR], "data_types": [DataType.FLOAT32.name]}
+_SAME = ("backend", "device", "feature_level", "seed")
+_NOTHING = ("wrong", "unwritten", "strays", "altered", "stopped")
+_FOLDER = "sweep"
+
+
+def owed_plan(tables: Tables, level: FeatureLevel) -> Plan:
+    """The targets that the sweep of a certification has."""
+    table = tables.operators[drafts.SWEPT_OPERATOR]
+    return plan(tables, level, operators=[table], data_types=[DataType.FLOAT32])
+
+
+def sweep(
+    settings: Settings, level: FeatureLevel, say: Callable[[str], None],
+    cut: Callable[[Plan], Plan] = lambda whole: whole,
+) -> dict[str, Any]:  # fmt: skip
+    """Sweep the implementation that the settings name; the record is also left in a folder of the run's.
+
+    The implementation has a process of its own, however the run was made.
+
+    Args:
+        settings: the run's.
+        level: the level that is judged.
+        say: is told what happens.
+        cut: cuts the plan down, for trials.
+
+    Returns:
+        The sweep's record (``dmlcts-sweep/1``).
+
+    Raises:
+        BackendUnavailable, UsageError, WorkerFailed: as sweeps do.
+    """
+    from dmlcts.suites.sweeping import showing
+    from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
+    from dmlcts.suites.sweeping.crews.processes import Processes
+    from dmlcts.suites.sweeping.crews.workers import Orders
+    from dmlcts.suites.sweeping.record import publish
+
+    options = [f"{key}={value}" for key, value in settings.options]
+    chosen = Settings.read(
+        backend=settings.backend, options=options, results=str(settings.results / _FOLDER),
+        operators=_SELECTION["operators"], data_types=_SELECTION["data_types"], feature_level=str(level),
+        seed=settings.seed, isolation="process",
+    )  # fmt: skip
+    say(f"dmlcts: sweeping {drafts.SWEPT_OPERATOR} over every FLOAT32")
+    crew = Processes(Orders(settings.backend, tuple(options), str(chosen.results), str(level)))
+    try:
+        swept = Sweep.planned(chosen, crew.describe())
+        swept.plan = cut(swept.plan)
+        with held(swept) as journal:
+            with showing.progress(swept, crew.size) as told:
+                conduct(swept, crew, told, journal)
+            record, _ = publish(swept, crew.size)
+    finally:
+        crew.close()
+    return record
+
+
+def check_sweep(context: Context) -> Said:
+    """The sweep of FLOAT32 ROUND is there where the level owes it: every mode, every pattern, nothing wrong."""
+    level = FeatureLevel.parse(context.statement["feature_level"])
+    excused = Status.OPEN if context.draft else Status.FAIL
+    if not drafts.owes_sweep(context.reference.tables, level):
+        if context.submission.sweep is None:
+            yield Status.PASS, "the level owes none"
+        else:
+            yield Status.FAIL, "the level owes no sweep, and there is one"
+        return
+    told = context.submission.sweep
+    if told is None:
+        yield excused, "the sweep of FLOAT32 ROUND is missing"
+        return
+    faults = [*_foreign(told, context), *_gaps(told, owed_plan(context.reference.tables, level))]
+    yield from ((Status.FAIL, fault) for fault in faults)
+    if told["environment"].get("isolation") != "process":
+        yield excused, "the sweep was judged in a process in which code of the implementation ran"
+        return
+    derived = drafts.sweep_standing(context.submission)
+    if not faults and told["verdict"] != verdict_of(told):
+        yield Status.FAIL, f"the sweep calls itself {told['verdict']}, its rows amount to {verdict_of(told)}"
+    elif not faults and derived is not Verdict.CONFORMANT:
+        yield excused, f"the sweep of FLOAT32 ROUND is {derived}"
+    elif not faults:
+        elements = sum(row["elements"] for row in told["sweeps"])
+        yield Status.PASS, f"{len(told['sweeps'])} modes of FLOAT32 ROUND, {elements:,} outputs"
+
+
+def _foreign(told: Mapping[str, Any], context: Context) -> list[str]:
+    """What shows that the sweep is another device's, suite's or selection's."""
+    statement = context.statement
+    wanted = {name: statement[name] for name in _SAME}
+    wanted |= {
+        "suite": context.submission.results["suite"], "specs": dict(context.reference.tables.digests), "strict": False,
+        "selection": _SELECTION, "interrupted": False,
+    }  # fmt: skip
+    return [f"{archive.SWEEP} is of another sweep: its {name} differs" for name in wanted if told[name] != wanted[name]]
+
+
+def _gaps(told: Mapping[str, Any], owed: Plan) -> list[str]:
+    """What is missing of the targets, or wrong in them without a row that fails."""
+    rows = {row["target"]: row for row in told["sweeps"]}
+    targets = {target.key: target for target in owed.targets}
+    faults = []
+    if len(rows) != len(told["sweeps"]):
+        faults.append("a target of the sweep stands there twice")
+    faults += [f"{name} was not swept" for name in sorted(set(targets) - set(rows))]
+    faults += [f"{name} is no target of this sweep" for name in sorted(set(rows) - set(targets))]
+    failing = {row["id"] for row in told["clauses"] if row["outcome"] not in ("pass", "characterised")}
+    for name in sorted(set(rows) & set(targets)):
+        row, target = rows[name], targets[name]
+        if row["elements"] != target.elements and not row["stopped"]:
+            faults.append(f"{name}: {row['elements']:,} of {target.elements:,} patterns were judged")
+        elif row["exact"] + row["equal"] + row["other"] + row["wrong"] != row["elements"]:
+            faults.append(f"{name}: its counts do not add up")
+        if any(row[count] for count in _NOTHING) and not failing:
+            faults.append(f"{name}: something is wrong, and no clause fails")
+    return faults

@@ -1,0 +1,301 @@
+"""Verification of a submission: what `dmlcts.reports.certification` checks, and everything judged again.
+
+Nothing in the archive is believed. The tests that had to run are collected here, the results are rebuilt from
+the records, the inputs of the carried outputs are planned here, and the outputs are judged by this suite's
+oracle with this suite's tables. No device is needed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dmlcts.reports.certification import archive, structure, verdict
+from dmlcts.reports.certification.identity import Reference
+from dmlcts.reports.certification.structure import Context
+from dmlcts.reports.certification.submission import Submission
+from dmlcts.reports.certification.verdict import Line, Said, Status, Verification
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.records import ItemRecord
+from dmlcts.reports.documents.results import RunInfo, build_results, stable
+from dmlcts.reports.documents.wording import many
+from dmlcts.specs import DataType, DmlctsError, FeatureLevel
+from dmlcts.suites.certification import evidence
+from dmlcts.suites.certification.command import certify_words
+from dmlcts.suites.certification.sweep import check_sweep
+from dmlcts.suites.combinations.coverage import told as told_of
+from dmlcts.suites.running.options import owed_rows
+
+_MOST_SAID = 3
+_LEAST_CASES = 2  # a run makes some twenty for each tally
+
+
+def check_command(context: Context) -> Said:
+    """The command is `dmlcts certify` with its closed list of options, and asks for what was done."""
+    said = certify_words(context.statement["command"])
+    statement = context.statement
+    names = ("product", "vendor", "backend", "options", "seed", "profile", "isolation")
+    wanted = {name: statement[name] for name in names}
+    wanted["challenge"] = statement.get("challenge", "")
+    wanted["waived"] = archive.WAIVERS in context.submission.members
+    wanted["draft"] = context.draft
+    wanted["signed"] = statement["key"] is not None
+    faults = [f"{name}: the command says {said[name]!r}, the statement {wanted[name]!r}" for name in wanted
+              if said[name] != wanted[name]]  # fmt: skip
+    if said["feature_level"] not in (None, statement["feature_level"]):
+        faults.append(f"the command asks for level {said['feature_level']}, not {statement['feature_level']}")
+    yield from ((Status.FAIL, fault) for fault in faults)
+    if not faults:
+        yield Status.PASS, "the command asks for this"
+
+
+def check_records(context: Context, expected: Sequence[str]) -> Said:
+    """Every test of the certification profile has exactly one record, and there is no other."""
+    held = Counter(record.test for record in context.submission.records)
+    owed = Counter(expected)
+    faults = [f"{test} has {times} records" for test, times in sorted(held.items()) if times > 1]
+    missing = sorted(set(owed) - set(held))
+    unknown = sorted(set(held) - set(owed))
+    faults += [f"{test} has no record" for test in missing]
+    faults += [f"{test} is no test of this suite" for test in unknown]
+    yield from ((Status.FAIL, fault) for fault in faults[:_MOST_SAID])
+    if len(faults) > _MOST_SAID:
+        yield Status.FAIL, f"and {len(faults) - _MOST_SAID} more records are missing, unknown or repeated"
+    for record in context.submission.records:
+        worst = min((part.outcome for part in (*record.tallies, *record.failures)), default=record.outcome)
+        if worst.breaks_conformance and not record.outcome.breaks_conformance:
+            yield Status.FAIL, f"{record.test} is {record.outcome.value} with a {worst.value} in it"
+            return
+        if Outcome.WAIVED in (record.outcome, worst):
+            yield Status.FAIL, f"{record.test} is waived in its record, where a run never writes that"
+            return
+    hollow = list(_hollow(context.submission.records))
+    for fault in hollow[:_MOST_SAID]:
+        yield Status.OPEN if context.draft else Status.FAIL, fault
+    if not faults and not hollow:
+        yield Status.PASS, f"{many(len(owed), 'test')}, each once"
+
+
+def _hollow(records: Sequence[ItemRecord]) -> Iterator[str]:
+    """Records that say less than any run's do."""
+    cases = tallies = 0
+    for record in records:
+        idle = record.outcome.did_not_run
+        if not record.tallies and not idle and not record.failures:
+            yield f"{record.test} is {record.outcome.value} and checked nothing"
+        if not record.tallies and idle and not record.reason.strip():
+            yield f"{record.test} is {record.outcome.value} without a reason"
+        for tally in record.tallies:
+            cases, tallies = cases + tally.cases, tallies + 1
+            if not tally.cases and not tally.outcome.did_not_run and not tally.outcome.breaks_conformance:
+                yield f"{record.test} is {tally.outcome.value} on {tally.clause} without a case"
+    if cases < _LEAST_CASES * tallies:
+        yield f"{cases:,} cases for {tallies:,} tallies: a certification run makes more"
+
+
+def check_results(context: Context) -> Said:
+    """The results, and with them the verdict, follow from the records, the tables and the waivers."""
+    submission, statement = context.submission, context.statement
+    told = submission.results
+    tables = context.reference.tables
+    given = submission.waivers
+    rebuilt = build_results(
+        given.apply(submission.records),
+        owed_rows(tables, FeatureLevel.parse(statement["feature_level"])),
+        _run(told, context.now),
+        tables,
+        unsupported=_unsupported(told["device"]),
+        interrupted=told["interrupted"],
+    )
+    if "combinations" in told:  # results of earlier versions say nothing of them
+        level = FeatureLevel.parse(statement["feature_level"])
+        subjects = {(operator, data_type) for _, operator, data_type, _ in owed_rows(tables, level)}
+        rebuilt |= told_of(submission.records, tables, level, told["profile"], subjects)
+    rebuilt |= given.told(rebuilt)
+    faults = list(_differences(stable(rebuilt), stable(told)))
+    if rebuilt["verdict"] != statement["verdict"]:
+        faults.append(f"the records amount to {rebuilt['verdict']}, the statement says {statement['verdict']}")
+    yield from ((Status.FAIL, fault) for fault in faults[:_MOST_SAID])
+    idle = [row for row in rebuilt["clauses"] if Outcome(row["outcome"]).did_not_run]
+    for row in idle[:_MOST_SAID]:
+        name = f"{row['id']} on {row['operator']} {row['data_type']}"
+        status = Status.OPEN if context.draft else Status.FAIL
+        yield status, f"{name} is owed and was not run: {row['outcome']}"
+    if not faults and not idle:
+        yield Status.PASS, f"from the records follow {many(len(rebuilt['clauses']), 'row')}: {rebuilt['verdict']}"
+
+
+def _run(told: Mapping[str, Any], now: datetime) -> RunInfo:
+    """What the results say of their run, for what does not follow from records."""
+    started, finished = (structure.moment(told["timings"][name]) or now for name in ("started", "finished"))
+    return RunInfo(
+        told["backend"], told["device"], told["feature_level"], told["profile"], told["seed"], told["strict"],
+        told["selection"], started, finished, told["suite"], told["environment"], told.get("shard"),
+    )  # fmt: skip
+
+
+def _unsupported(device: Mapping[str, Any]) -> set[tuple[str, str]]:
+    claimed = device["data_types"] or {}
+    return {(operator, item.name) for operator, names in claimed.items() for item in DataType if item.name not in names}
+
+
+def _differences(rebuilt: Mapping[str, Any], told: Mapping[str, Any]) -> Iterable[str]:
+    """Where the results differ from those that the records amount to, rows one by one."""
+    mine, theirs = ({_key(row): row for row in results["clauses"]} for results in (rebuilt, told))
+    for key in sorted({*mine, *theirs}):
+        if key not in theirs:
+            yield f"the results lack the row {' '.join(key)}"
+        elif key not in mine:
+            yield f"the results have the row {' '.join(key)}, which no record supports"
+        elif mine[key] != theirs[key]:
+            named = [f"{name} {theirs[key][name]}, not {mine[key][name]}" for name in mine[key]
+                     if mine[key][name] != theirs[key][name]]  # fmt: skip
+            yield f"{' '.join(key)}: the results say {'; '.join(named)}"
+    for name in sorted({*rebuilt, *told} - {"clauses"}):
+        if rebuilt.get(name) != told.get(name):
+            yield f"{name} of the results does not follow from the records"
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["id"], row["operator"], row["data_type"]
+
+
+def check_evidence(context: Context) -> Said:
+    """The carried outputs are those of the verifier's own plan, and right."""
+    statement, told, tables = context.statement, context.submission.evidence, context.reference.tables
+    level = FeatureLevel.parse(statement["feature_level"])
+    planned = evidence.plan(tables, level, statement["seed"], statement.get("challenge", ""))
+    size = sum(item.size for item in planned)
+    outputs = context.submission.outputs
+    here = {"cases": len(planned), "bytes": size, "plan": evidence.digest(planned)}
+    for who, said in (("the statement", statement["evidence"]), ("the evidence", told)):
+        differing = [name for name in here if said[name] != here[name]]
+        if differing:
+            name = differing[0]
+            yield Status.FAIL, f"{who} is of another plan: {name} is {said[name]}, not {here[name]}"
+            return
+    if len(outputs) != size:
+        yield Status.FAIL, f"evidence.bin has {len(outputs):,} bytes, the plan asks for {size:,}"
+        return
+    absent = {item["case"] for item in told["absent"]}
+    if len(absent) != len(told["absent"]) or any(index >= len(planned) for index in absent):
+        yield Status.FAIL, "the evidence names absent cases twice, or some that are not planned"
+        return
+    status = Status.OPEN if context.draft else Status.FAIL
+    for item in told["absent"][:_MOST_SAID]:
+        yield status, f"{planned[item['case']].identity} has no output: {item['outcome']}"
+    wrong = evidence.judge(planned, outputs, frozenset(absent), tables)
+    conforming = statement["verdict"] == "CONFORMANT"
+    broken = _waived_rows(context)
+    waived = [found for found in wrong if _row(found) in broken]
+    unexcused = [found for found in wrong if _row(found) not in broken]
+    for found in unexcused[:_MOST_SAID]:
+        more = f" ({found.elements} elements)" if found.elements > 1 else ""
+        said = f"wrong output in {found.planned.identity}: {found.said}{more}"
+        yield Status.FAIL if conforming else Status.OPEN, said
+    if not unexcused and not absent:
+        right = "all right" if not waived else f"all right but {many(len(waived), 'case')} of waived clauses"
+        yield Status.PASS, f"{many(len(planned), 'case')}, {size:,} bytes of outputs judged again, {right}"
+    elif unexcused and not conforming:
+        yield Status.PASS, f"{len(wrong)} of {len(planned)} cases are wrong, as the verdict has it"
+
+
+def _row(found: evidence.Wrong) -> tuple[str, str, str]:
+    case = found.planned.case
+    return case.clause, case.operator.name, case.data_type.name
+
+
+def _waived_rows(context: Context) -> set[tuple[str, str, str]]:
+    """The rows that the run itself found broken, under a waiver; a waiver alone excuses no output."""
+    return {_key(row) for row in structure.rows_told(context.submission) if row["outcome"] == Outcome.WAIVED.value}
+
+
+def expected_tests() -> list[str]:
+    """The node ids of the certification profile's tests, collected here."""
+    from dmlcts.suites.running.pytest_run import collected_tests
+
+    return collected_tests()
+
+
+def verify_members(
+    members: Mapping[str, bytes],
+    reference: Reference,
+    expected: Sequence[str] | None,
+    *,
+    trusted: Sequence[bytes] = (),
+    now: datetime | None = None,
+    day: date | None = None,
+    challenge: str = "",
+) -> Verification:
+    """Verify the members of an archive that was read.
+
+    Args:
+        members: as :func:`~dmlcts.reports.certification.archive.read` gives them.
+        reference: the verifier's suite and tables.
+        expected: the node ids of the tests that had to run; ``None`` to collect them here, when they are needed.
+        trusted: public keys, 32 bytes each.
+        now: the verifier's clock; ``None`` for the machine's.
+        day: the day on which waivers have to hold; ``None`` for today.
+        challenge: what the verifier handed out beforehand; "" for nothing.
+    """
+    try:
+        submission = Submission(members)
+        statement = submission.statement
+    except DmlctsError as error:
+        return Verification((Line("statement", Status.FAIL, str(error)),), draft=False, about={})
+    context = Context(submission, reference, now or datetime.now(UTC), tuple(trusted), day, challenge)
+    draft, told = bool(statement["draft"]), verdict.about(statement)
+    signed = _lines({name: structure.CHECKS[name] for name in ("digests", "signature")}, context)
+    if any(line.status is Status.FAIL for line in signed):
+        return Verification(signed, draft, told)  # whoever made it did not sign this: nothing more of it is read
+    if any(statement["suite"][name] != getattr(reference, name) for name in ("version", "digest")):
+        early = {name: structure.CHECKS[name] for name in ("digests", "signature", "suite")}
+        return Verification(_lines(early, context), draft, told)  # another suite's documents may look otherwise
+    malformed = [Line("form", Status.FAIL, " ".join(fault.split())) for fault in submission.faults()]
+    if malformed:
+        return Verification(tuple(malformed), draft, told)
+    checks: dict[str, structure.Check] = {
+        **structure.CHECKS,
+        "command": check_command,
+        "records": partial(check_records, expected=expected_tests() if expected is None else expected),
+        "results": check_results,
+        "evidence": check_evidence,
+        "sweep": check_sweep,
+    }
+    return Verification(_lines(checks, context), draft, told, structure.rows_told(submission))
+
+
+def _lines(checks: Mapping[str, structure.Check], context: Context) -> tuple[Line, ...]:
+    """What the checks say, in their order."""
+    return tuple(
+        line for name, check in checks.items()
+        for line in verdict.collect(name, partial(check, context), (DmlctsError,))
+    )  # fmt: skip
+
+
+def verify(
+    path: str | Path,
+    reference: Reference,
+    *,
+    trusted: Sequence[bytes] = (),
+    day: date | None = None,
+    challenge: str = "",
+) -> Verification:
+    """Verify a submission's file.
+
+    Args:
+        path: the archive.
+        reference: the verifier's suite and tables.
+        trusted: public keys, 32 bytes each.
+        day: the day on which waivers have to hold; ``None`` for today.
+        challenge: what the verifier handed out beforehand; "" for nothing.
+    """
+    try:
+        members = archive.read(path)
+    except DmlctsError as error:
+        return Verification((Line("archive", Status.FAIL, str(error)),), draft=False, about={})
+    return verify_members(members, reference, None, trusted=trusted, day=day, challenge=challenge)

@@ -1,0 +1,4 @@
+"""The command line: options, help, messages; a module for each group of commands.
+
+What a command does lives in the other rooms.
+"""

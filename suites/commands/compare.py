@@ -1,0 +1,101 @@
+"""``dmlcts compare``: several implementations side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from dmlcts.suites.console.saying import complain, say
+
+UNAVAILABLE = 3
+
+
+@click.command()
+@click.argument("backends", nargs=-1, metavar="[BACKEND]…")
+@click.option("--from", "folders", multiple=True, type=click.Path(), metavar="DIR",
+              help="A finished run's folder to compare as well; repeatable.")  # fmt: skip
+@click.option("--results", default="comparison", show_default=True, type=click.Path(), metavar="DIR",
+              help="Each backend's results go into a folder of its own under DIR.")  # fmt: skip
+@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the comparison as JSON.")
+@click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
+@click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
+@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,ROUND); repeatable.")
+@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT16,INT8); repeatable.")
+@click.option(
+    "--clause", "clauses", multiple=True, metavar="GLOB", help="Only these ('clip.cast.*,clip.nan.*'); repeatable."
+)
+@click.option("--feature-level", metavar="LEVEL", help="Judge at this level (default: the one each claims).")
+@click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="quick", show_default=True,
+              help="How much to generate.")  # fmt: skip
+@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@click.option("--strict", is_flag=True, help="Leave no latitude: IEEE 754 behaviour only.")
+@click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
+              help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+@click.option("-n", "workers", default="", metavar="N", help="Run each in N processes (or `auto`).")
+def compare(
+    backends: tuple[str, ...],
+    folders: tuple[str, ...],
+    results: str,
+    json_path: str | None,
+    html_path: str | None,
+    markdown_path: str | None,
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    clauses: tuple[str, ...],
+    feature_level: str | None,
+    profile: str,
+    seed: str,
+    strict: bool,
+    tables: tuple[str, ...],
+    workers: str,
+) -> None:
+    r"""Judge several backends and show where they differ from the pages and from each other.
+
+    A backend's options stand behind its name in brackets; quote them for the shell. Each backend runs in a process
+    of its own. One that cannot run here is a column that says why. Exit code 0, whatever was found; 2 where
+    something in the command means nothing, 3 where none of the backends can run.
+
+    \b
+    dmlcts compare cpu onnxruntime torch directml wgpu
+    dmlcts compare 'onnxruntime[opset=6]' onnxruntime --operator CLIP --html compare.html
+    dmlcts compare --from comparison/cpu --from results cpu
+    """
+    from dmlcts.reports.comparing.comparison import compare as document_of
+    from dmlcts.reports.comparing.comparison_views import html, markdown, print_comparison
+    from dmlcts.reports.documents.writing import write_json, write_text
+    from dmlcts.specs import UsageError
+    from dmlcts.suites.console.plain import PlainConsole
+    from dmlcts.suites.running.options import Settings
+    from dmlcts.suites.running.side_by_side import Contender, judge_all, read_all
+
+    if not backends and not folders:
+        raise UsageError("nothing to compare", "name backends, as in `dmlcts compare cpu onnxruntime`")
+    settings = Settings.read(
+        operators=operators, data_types=data_types, clauses=clauses, feature_level=feature_level, profile=profile,
+        seed=seed, strict=strict, extra_tables=tables,
+    )  # fmt: skip
+    arguments = [f"--profile={profile}", f"--seed={seed}"]
+    for option, values in (
+        ("--operator", operators), ("--data-type", data_types), ("--clause", clauses), ("--tables", tables),
+    ):  # fmt: skip
+        arguments += [f"{option}={value}" for value in values]
+    arguments += [f"--feature-level={feature_level}"] if feature_level is not None else []
+    arguments += ["--strict"] if strict else []
+    arguments += ["-n", workers] if workers else []
+    columns = read_all(folders)
+    contenders = [Contender.parse(written) for written in backends]
+    columns += judge_all(contenders, Path(results), arguments, complain)
+    document = document_of(columns, settings.tables)
+    for path, text in ((html_path, html), (markdown_path, markdown)):
+        if path is not None:
+            write_text(Path(path), text(document))
+    if json_path is not None:
+        write_json(Path(json_path), document)
+    print_comparison(document, PlainConsole())
+    for written in (json_path, html_path, markdown_path):
+        if written is not None:
+            say(f"written: {written}")
+    if not any(column.results is not None for column in columns):
+        sys.exit(UNAVAILABLE)

@@ -1,0 +1,92 @@
+"""``dmlcts baseline`` and ``dmlcts findings``: what is known of an implementation, checked and told."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from dmlcts.suites.console.saying import Commands, say, tell
+
+_RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.json")
+
+
+@click.group(cls=Commands)
+def baseline() -> None:
+    """Hold an implementation's known departures in a file, and compare runs with it.
+
+    A run of an implementation that departs from the pages is NOT_CONFORMANT, and stays so. A baseline lists its
+    departures with their reasons, so that continuous integration fails when one is new, and when one is gone.
+    """
+
+
+@baseline.command()
+@_RESULTS
+@click.argument("path", type=click.Path(), metavar="FILE")
+def write(results: str, path: str) -> None:
+    """Write the departures of a run to FILE; reasons that FILE already holds are kept."""
+    from dmlcts.reports.comparing import baseline as baselines
+    from dmlcts.reports.documents.validation import load_results
+    from dmlcts.reports.documents.wording import many
+
+    target = Path(path)
+    known = baselines.load(target) if target.exists() else None
+    made = baselines.baseline_of(load_results(results), known)
+    baselines.write(made, target)
+    unexplained = sum(not entry.because for entry in made.entries)
+    entries = many(len(made.entries), "entry", "entries")
+    say(f"written: {path}: {many(len(made.departures), 'departure')} in {entries}")
+    if unexplained:
+        said = "1 entry has" if unexplained == 1 else f"{unexplained} entries have"
+        say(f"{said} no reason yet: say it under `because`")
+
+
+@baseline.command()
+@_RESULTS
+@click.argument("path", type=click.Path(), metavar="FILE")
+def check(results: str, path: str) -> None:
+    """Compare a run with FILE; exit code 1 where a departure is new or gone."""
+    from dmlcts.reports.comparing import baseline as baselines
+    from dmlcts.reports.documents.validation import load_results
+    from dmlcts.reports.documents.wording import many
+
+    known = baselines.load(Path(path))
+    found = baselines.compare(load_results(results), known)
+    for note in found.notes:
+        say(f"note: {note}")
+    for departure in found.new:
+        say(f"new:  {departure}")
+    for departure in found.gone:
+        say(f"gone: {departure}")
+    if found.agrees:
+        say(f"as known: {many(len(known.departures), 'departure')}, none new, none gone")
+        return
+    say(f"{len(found.new)} new, {len(found.gone)} gone; `dmlcts baseline write {results} {path}` accepts that")
+    sys.exit(1)
+
+
+@click.command()
+@_RESULTS
+@click.option("--baseline", "known", type=click.Path(), metavar="FILE", help="The baseline that holds the reasons.")
+@click.option("--markdown", "path", type=click.Path(), metavar="FILE", help="Write the page here (default: print it).")
+@click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
+              help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+def findings(results: str, known: str | None, path: str | None, tables: tuple[str, ...]) -> None:
+    """Tell the departures of a run as a Markdown page: each reason once, with examples and DxDispatch models."""
+    from dmlcts.reports.comparing import baseline as baselines
+    from dmlcts.reports.comparing.findings import page
+    from dmlcts.reports.documents.validation import load_results
+    from dmlcts.reports.documents.writing import write_text
+    from dmlcts.specs.loading import load_tables
+
+    loaded = None if known is None else baselines.load(Path(known))
+    words = ["dmlcts", "findings", results, *(() if known is None else ("--baseline", known))]
+    words += () if path is None else ("--markdown", path)
+    text = page(load_results(results), load_tables(*map(Path, tables)), loaded, shlex.join(words))
+    if path is None:
+        tell(text)
+    else:
+        write_text(Path(path), text)
+        say(f"written: {path}")

@@ -1,0 +1,81 @@
+"""The group that holds all commands: the project's own errors become lines and exit codes here."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from dmlcts.suites.commands.options import UNAVAILABLE, USAGE
+from dmlcts.suites.console import exit_codes
+from dmlcts.suites.console.saying import Commands, complain, say, tell
+
+_MOST_FAULTS = 100
+
+
+class Group(Commands):
+    """Turns the project's own errors into one line and an exit code, whichever command raises them."""
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command, its help's examples kept line by line."""
+        # click keeps a paragraph's lines where a backspace stands above it; in a raw docstring that is two characters
+        if cmd.help is not None:
+            cmd.help = cmd.help.replace("\\b\n", "\b\n")
+        super().add_command(cmd, name)
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command; an error of the project becomes its line and exit code."""
+        from dmlcts.specs.errors import DmlctsError
+
+        try:
+            return super().invoke(context)
+        except DmlctsError as error:
+            _stop(error)
+        except BrokenPipeError as error:
+            raise exit_codes.Unsaid(error) from None  # click would end with 1, which is a verdict
+
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        """Read the words; `--help` and `--version` print here."""
+        try:
+            return super().make_context(*arguments, **more)
+        except BrokenPipeError as error:  # `--help` prints here
+            raise exit_codes.Unsaid(error) from None
+
+    def main(self, *arguments: Any, **more: Any) -> NoReturn:
+        """Run the command line, and end with an exit code that says what happened, see :mod:`.ending`."""
+        run = super().main
+
+        def command() -> None:
+            try:
+                code = run(*arguments, **{**more, "standalone_mode": False})
+            except click.Abort:
+                raise KeyboardInterrupt from None
+            except click.ClickException as error:
+                complain_of(error)
+                sys.exit(error.exit_code)
+            sys.exit(code if isinstance(code, int) else 0)
+
+        sys.exit(exit_codes.exit_code_of(command))
+
+
+def complain_of(error: click.ClickException) -> None:
+    """Say what is wrong with a command's words, and where its help is."""
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        tell(context.get_usage(), err=True)
+        say(f"Try '{context.command_path} --help' for help.", err=True)
+        say("", err=True)
+    say(f"Error: {error.format_message()}", err=True)
+
+
+def _stop(error: Exception) -> NoReturn:
+    from dmlcts.specs.errors import TableError
+
+    unavailable = type(error).__name__ == "BackendUnavailable"
+    lines = [str(fault) for fault in error.faults] if isinstance(error, TableError) else [str(error)]
+    for line in lines[:_MOST_FAULTS]:
+        complain(f"dmlcts: {line}")
+    if len(lines) > _MOST_FAULTS:
+        complain(f"dmlcts: and {len(lines) - _MOST_FAULTS:,} more faults; mend these first")
+    sys.exit(UNAVAILABLE if unavailable else USAGE)

@@ -1,0 +1,186 @@
+"""What the command line prints about backends and tables."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dmlcts.backends.registry import available
+from dmlcts.reports.documents.wording import many
+from dmlcts.specs.models import Clause, OperatorTable
+from dmlcts.specs.pages import compare, identify, load_page, notes
+from dmlcts.specs.tables import Tables
+
+
+def print_backends(console: Console, *, verbose: bool = False) -> None:
+    """Every registered backend: available, with its device, or why not and the mend."""
+    table = Table("backend", "available", "device, or why not and what to do")
+    if verbose:
+        table.add_column("installed from")
+    for listing in available():
+        if listing.info is not None:
+            parts = [listing.info.adapter, listing.info.library, f"feature level {listing.info.feature_level}"]
+            said = ", ".join(part for part in parts if part)
+        else:
+            said = "; ".join(part for part in (listing.reason, listing.mend) if part)
+        row = [Text(listing.name), Text("yes" if listing.available else "no"), Text(said)]
+        table.add_row(*row, *([Text(listing.origin)] if verbose else []))
+    console.print(table)
+    console.print("Others: --backend package.module:attribute or --backend path/to/file.py:attribute")
+
+
+def print_operator(console: Console, tables: Tables, operator: OperatorTable) -> None:
+    """An operator's table as a person reads it."""
+    console.print(f"{operator.operator} (DML_OPERATOR_TYPE {operator.code}, since feature level {operator.introduced})",
+                  style="bold", markup=False, highlight=False)  # fmt: skip
+    console.print(operator.summary, markup=False, highlight=False)
+    console.print(f"\nformula   {operator.formula}", markup=False, highlight=False)
+    console.print(f"in place  {'permitted' if operator.in_place else 'not permitted'}", highlight=False)
+    console.print(f"equal     {', '.join(operator.in_common)}\n", highlight=False)
+    _print_attributes(console, tables, operator)
+    support = Table("feature level", "tensor", "dimension counts", "data types", title="Support", title_justify="left")
+    for table in operator.support:
+        for row in operator.support_rows(table):
+            low, high = row.dimension_counts
+            ranks = str(low) if low == high else f"{low} to {high}"
+            support.add_row(f"{table.level} and above", row.tensor, ranks, ", ".join(row.data_types))
+    console.print(support)
+    for clause in operator.clauses:
+        console.print()
+        _print_clause(console, tables, clause)
+    for example in operator.examples:
+        given = ", ".join(f"{name} = {value}" for name, value in example.attributes.items())
+        console.print(
+            f"\nexample   {given}: {list(example.inputs)} gives {list(example.outputs)}", markup=False, highlight=False
+        )
+
+
+def _print_attributes(console: Console, tables: Tables, operator: OperatorTable) -> None:
+    """The attributes and limits of an operator, one a row."""
+    heads = ("attribute or limit", "values", "what becomes of it")
+    table = Table(*heads, title="Attributes and limits", title_justify="left")
+    for item in operator.attributes:
+        if item.type == "FLOAT":
+            values, said = "any FLOAT", f"cast to the tensor's type: {item.cast}"
+        elif item.type == "ENUM":
+            values, said = ", ".join(item.enumerators), "one of them"
+        else:
+            values, said = "a scale and a bias, or none", f"{item.formula or 'x * scale + bias'}, before the operator"
+        table.add_row(Text(item.name), Text(values), Text(said))
+    words = {
+        "rank_min": "dimensions, at least", "rank_max": "dimensions, at most",
+        "size_min": "a dimension's size, at least", "elements_max": "elements of a tensor, at most",
+        "offset_alignment": "offset of a binding, a multiple of",
+        "total_size_multiple": "total size in bytes, a multiple of",
+    }  # fmt: skip
+    for name, value in tables.limits.items():
+        table.add_row(Text(words.get(name, name.replace("_", " "))), Text(f"{value:,}"), Text("of every operator"))
+    console.print(table)
+
+
+def print_operators(console: Console, tables: Tables) -> None:
+    """The operators that there are tables for, one a row."""
+    table = Table("operator", "since level", "element types", "attributes", "what it does")
+    for operator in tables.operators.values():
+        types = ", ".join(data_type.name for data_type in operator.data_types)
+        attributes = ", ".join(item.name for item in operator.attributes)
+        cells = (operator.short_name, operator.introduced, types, attributes, operator.summary)
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(table)
+    more = "More: dmlcts spec show CLIP, dmlcts spec show clip.cast.float16"
+    console.print(more, highlight=False)
+
+
+def print_clauses(console: Console, tables: Tables, pattern: str) -> None:
+    """The clauses that an id or a glob names, each with what it is about.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = [clause for clause in tables.clauses if fnmatch.fnmatchcase(clause.id, pattern)]
+    for clause in found or [tables.clause(pattern)]:
+        _print_clause(console, tables, clause)
+        about = [operator for operator in tables.operators.values() if clause in tables.clauses_of(operator)]
+        for operator in about:
+            types = ", ".join(data_type.name for data_type in tables.data_types(clause, operator))
+            console.print(f"  about {operator.short_name} on {types}", markup=False, highlight=False, soft_wrap=True)
+        for name in clause.latitude:
+            latitude = tables.latitudes.get(name)
+            if latitude is not None:
+                said = f"  latitude {name}: {', '.join(latitude.permitted)}"
+                console.print(said, markup=False, highlight=False, soft_wrap=True)
+        console.print()
+
+
+def _print_clause(console: Console, tables: Tables, clause: Clause) -> None:
+    """A clause with its obligation, its words, its source and what disagrees with it."""
+    console.print(clause.id, style="bold", markup=False, highlight=False, end="")
+    console.print(f"  {clause.obligation}", markup=False, highlight=False)
+    console.print(f"  {clause.text}", markup=False, highlight=False)
+    source = tables.source(clause.id)
+    if clause.quotation is not None:
+        console.print(f'  "{clause.quotation.words}"', markup=False, highlight=False, style="italic")
+    console.print(f"  {source.title} ({source.locale}; {source.revision})", markup=False, highlight=False, style="dim")
+    titles = {item.id: item.title for item in tables.owner(clause.id).sources}
+    for item in clause.disagreements:
+        console.print(f"  but {titles[item.source]}: {item.says}", markup=False, highlight=False)
+    if clause.permitted:
+        console.print(f"  permitted: {', '.join(clause.permitted)}", markup=False, highlight=False)
+
+
+def print_coverage(
+    tables: Tables,
+    tests: Mapping[str, Sequence[str]],
+    say: Callable[[str], object],
+    declared: Mapping[str, int] | None = None,
+    alone: Mapping[str, int] | None = None,
+) -> list[str]:
+    """Say which tests check each clause, and what it catches.
+
+    Args:
+        tables: the spec tables.
+        tests: the tests that check each clause.
+        say: is given each line.
+        declared: how many mutants of the catalogue break each clause; ``None`` outside a checkout.
+        alone: how many mutants were caught by this clause and no other, from a proof; ``None`` without one.
+
+    Returns:
+        The ids of the clauses that no test checks.
+    """
+    unchecked = []
+    for clause in tables.clauses:
+        power = []
+        if declared is not None:
+            power.append(f"{declared.get(clause.id, 0)} mutants break it")
+        if alone is not None:
+            power.append(f"{alone.get(clause.id, 0)} are caught by it alone")
+        say(f"{clause.id} ({clause.obligation})" + (f": {', '.join(power)}" if power else ""))
+        for test in tests.get(clause.id, ()):
+            say(f"  {test}")
+        if clause.id not in tests:
+            unchecked.append(clause.id)
+            say("  no test")
+    say(f"{many(len(tables.clauses), 'clause')}, {len(unchecked)} of them checked by no test")
+    for clause_id in unchecked:
+        say(f"no test checks {clause_id}")
+    return unchecked
+
+
+def compare_pages(paths: Iterable[str], tables: Tables, say: Callable[[str], object]) -> int:
+    """Compare pages with the tables, saying every difference; gives how many there are."""
+    differences = 0
+    for path in paths:
+        page = load_page(path)
+        operator = identify(page, tables)
+        found = compare(page, operator)
+        differences += len(found)
+        for difference in found:
+            say(f"{path}: {difference}")
+        for note in notes(page, operator):
+            say(f"{path}: note: {note}")
+        say(f"{path}: {operator.short_name}: {many(len(found), 'difference') if found else 'no differences'}")
+    return differences

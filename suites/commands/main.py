@@ -1,0 +1,118 @@
+"""The command line, ``dmlcts``. Heavy modules are imported by the commands that need them: ``--help`` is quick."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from dmlcts.suites.commands import certify, compare, departures, reports, run, spec, sweep
+from dmlcts.suites.commands.group import Group
+from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options
+from dmlcts.suites.console.saying import Commands, complain, say
+
+
+@click.group(
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Begin with `dmlcts run --backend cpu`. " + EXIT_CODES,
+)
+@click.version_option(package_name="dmlcts", prog_name="dmlcts")
+def main() -> None:
+    """Judge an implementation of the DirectML element-wise operators by Microsoft's pages."""
+
+
+@main.command()
+@click.option("-v", "--verbose", is_flag=True, help="Also say where each is installed from and what its device is.")
+def backends(verbose: bool) -> None:
+    """List the backends: which are available here, and why the others are not."""
+    from dmlcts.suites.commands.listing import print_backends
+    from dmlcts.suites.console.plain import PlainConsole
+
+    print_backends(PlainConsole(), verbose=verbose)
+
+
+@main.command()
+@click.option(
+    "--seed",
+    "seeds",
+    multiple=True,
+    type=click.IntRange(0, (1 << 32) - 1),
+    metavar="N",
+    help="Seed of all that is drawn; repeatable, the verdicts must not depend on it (default: 0).",
+)
+@click.option("-n", "workers", type=click.IntRange(1), metavar="N", help="Processes (default: one a core).")
+@click.option("--part", type=click.Choice(["all", "mutants", "permitted"]), default="all", show_default=True)
+@click.option("--name", "names", multiple=True, metavar="NAME", help="Only this implementation; repeatable.")
+@click.option("--pairs", "most_pairs", type=click.IntRange(0), metavar="N",
+              help="At most N pairs of permitted implementations, drawn from the seed (default: all).")  # fmt: skip
+@click.option("--list", "listing", is_flag=True, help="List the catalogues and stop.")
+@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the proof as JSON.")
+@click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write the kill matrix as a page.")
+def selftest(
+    seeds: tuple[int, ...],
+    workers: int | None,
+    part: str,
+    names: tuple[str, ...],
+    most_pairs: int | None,
+    listing: bool,
+    json_path: str | None,
+    html_path: str | None,
+) -> None:
+    """Prove the suite: every broken implementation is caught, under the clause it breaks, and no permitted one is.
+
+    Needs a checkout. Exit code 1 where a mutant survives that the quick profile should kill, where it is killed
+    under another clause than the one it breaks, or where a permitted implementation fails.
+    """
+    import os
+
+    from dmlcts.reports.documents import killmatrix, writing
+    from dmlcts.suites.console.plain import PlainConsole
+    from dmlcts.suites.selftest.proof import prove as proving
+
+    if listing:
+        mutants, singles, pairs = proving.catalogues()
+        for mutant in mutants:
+            say(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
+        say(f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them")
+        return
+    proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, complain,
+                          part=part, names=names, most_pairs=most_pairs)  # fmt: skip
+    killmatrix.print_proof(proof, PlainConsole())
+    if json_path is not None:
+        writing.write_json(Path(json_path), proof)
+    if html_path is not None:
+        writing.write_text(Path(html_path), killmatrix.html(proof))
+    sys.exit(NOT_CONFORMANT if killmatrix.unexpected(proof) else 0)
+
+
+@click.group(cls=Commands)
+def directml() -> None:
+    """Microsoft's DirectML library: get it, to judge it."""
+
+
+@directml.command()
+def fetch() -> None:
+    """Download Microsoft's DirectML for Linux into the cache, out of the wheel torch-directml on PyPI.
+
+    pip downloads the wheel, 25 MB, without its dependencies. The library is checked by its SHA-256 and kept with its
+    licence (MIT); the rest is thrown away. Where it is there already, nothing is downloaded. The cache is
+    DMLCTS_CACHE, else dmlcts in XDG_CACHE_HOME or ~/.cache.
+    """
+    from dmlcts.backends.directml.loading.cache import cache_folder
+    from dmlcts.backends.directml.loading.fetching import fetch as fetch_library
+
+    fetch_library(cache_folder(), say)
+
+
+for _command in (
+    run.run, run.merge, run.replay, run.probe, compare.compare, reports.report, reports.diff, departures.baseline,
+    departures.findings, certify.certify, certify.verify, certify.keygen, certify.challenge, spec.spec, directml,
+):  # fmt: skip
+    main.add_command(_command)
+sweep.register(main, backend_options, EXIT_CODES)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""``dmlcts report`` and ``dmlcts diff``: what a run found, told in other ways, and held against another run."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dmlcts.suites.console.saying import say, tell
+
+if TYPE_CHECKING:
+    from dmlcts.specs.tables import Tables
+
+_TABLES = click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
+                       help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+_RESULTS = "DIR|results.json"
+
+
+@click.command()
+@click.argument("results", type=click.Path(), metavar=_RESULTS)
+@click.option("--html", type=click.Path(), metavar="FILE", help="Write the page here.")
+@click.option("--markdown", type=click.Path(allow_dash=True), metavar="FILE",
+              help="Write a summary for a pull request here; `-` prints it.")  # fmt: skip
+@click.option("--junit", type=click.Path(), metavar="FILE", help="Write JUnit XML here, one test case a row.")
+@click.option("--badge", type=click.Path(), metavar="FILE", help="Write the JSON of a shields.io endpoint badge here.")
+@_TABLES
+def report(
+    results: str, html: str | None, markdown: str | None, junit: str | None, badge: str | None, tables: tuple[str, ...]
+) -> None:
+    """Tell a run's results as a page, a summary, JUnit XML or a badge, from its results.json alone.
+
+    Without an option, results.html is written beside results.json. Needs no device; exit code 0 whatever the
+    verdict, 2 where the results cannot be used.
+    """
+    from dmlcts.reports.documents import writing
+    from dmlcts.reports.documents.validation import load_results
+    from dmlcts.reports.views import badge as badges
+    from dmlcts.reports.views import html as pages
+    from dmlcts.reports.views import markdown as summaries
+    from dmlcts.reports.views.junit import items_of, junit_xml
+    from dmlcts.specs.loading import load_tables
+
+    document = load_results(results)
+    loaded = load_tables(*map(Path, tables))
+    if not (html or markdown or junit or badge):
+        path = Path(results)
+        html = str((path if path.is_dir() else path.parent) / "results.html")
+    if html:
+        writing.write_text(Path(html), pages.page(document, loaded))
+    if markdown:
+        summary = summaries.summary(document, loaded)
+        if markdown == "-":
+            tell(summary)
+        else:
+            writing.write_text(Path(markdown), summary)
+    if junit:
+        writing.write_bytes(Path(junit), junit_xml(items_of(document), document))
+    if badge:
+        writing.write_json(Path(badge), badges.badge(document))
+    for written in (html, markdown, junit, badge):
+        if written and written != "-":
+            say(f"written: {written}")
+
+
+@click.command()
+@click.argument("first", type=click.Path(), metavar="A")
+@click.argument("second", type=click.Path(), metavar="B")
+@click.option("--json", "json_path", type=click.Path(allow_dash=True), metavar="FILE",
+              help="Write the difference as JSON; `-` prints it.")  # fmt: skip
+@click.option("--markdown", type=click.Path(allow_dash=True), metavar="FILE",
+              help="Write it for a pull request; `-` prints it.")  # fmt: skip
+@_TABLES
+def diff(first: str, second: str, json_path: str | None, markdown: str | None, tables: tuple[str, ...]) -> None:
+    """Say what changed from run A to run B, each a results folder or results.json.
+
+    Exit code 1 where B brings a regression, 0 where it does not, 2 where one of them cannot be used.
+    """
+    from dmlcts.reports.comparing import difference as differences
+    from dmlcts.reports.documents import writing
+    from dmlcts.reports.documents.validation import load_results
+    from dmlcts.specs.loading import load_tables
+
+    found = differences.difference(load_results(first), load_results(second))
+    loaded = load_tables(*map(Path, tables))
+    printed = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    if json_path and json_path != "-":
+        writing.write_text(Path(json_path), printed)
+    if markdown and markdown != "-":
+        writing.write_text(Path(markdown), differences.markdown(found, loaded))
+    if json_path == "-":
+        tell(json.dumps(found, indent=2))
+    elif markdown == "-":
+        tell(differences.markdown(found, loaded))
+    else:
+        tell(differences.text(found, loaded))
+    sys.exit(1 if found["regression"] else 0)
+
+
+def tell_briefly(folder: Path, tables: Tables) -> None:
+    """Print which clauses a run found to fail, and its verdict, and nothing else."""
+    from dmlcts.reports.documents.validation import load_results
+    from dmlcts.reports.views.terminal import summary
+    from dmlcts.suites.console.plain import PlainConsole
+
+    summary(load_results(folder), tables, PlainConsole(file=sys.stdout), folder=folder, brief=True)
+
+
+def tell_github(folder: Path, tables: Tables) -> None:
+    """Append a run's summary to the file that GitHub Actions shows on its page, where there is one.
+
+    Raises:
+        UsageError: the file that the environment variable names cannot be written.
+    """
+    from dmlcts.reports.views import markdown
+
+    if not os.environ.get(markdown.STEP_SUMMARY):
+        return
+    from dmlcts.reports.documents.validation import load_results
+
+    path = markdown.append_to_step(markdown.summary(load_results(folder), tables))
+    say(f"summary appended: {path}")

@@ -1,0 +1,276 @@
+"""``dmlcts run``, and what is made of runs afterwards: ``merge``, ``replay``, ``probe``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from dmlcts.suites.commands import reports
+from dmlcts.suites.commands.options import (
+    EXIT_CODES,
+    INCOMPLETE,
+    NOT_CONFORMANT,
+    USAGE,
+    backend_options,
+    process_options,
+    selection_options,
+)
+from dmlcts.suites.console.saying import say, tell
+
+
+@click.command(epilog=EXIT_CODES)
+@selection_options
+@process_options
+@backend_options
+@click.option(
+    "--profile",
+    type=click.Choice(["quick", "full", "certification"]),
+    default="quick",
+    show_default=True,
+    help="How much to generate: quick runs every clause in one or two minutes, full takes longer.",
+)
+@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@click.option(
+    "--results",
+    default="results",
+    show_default=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Where results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.",
+)
+@click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist.")
+@click.option("--shard", metavar="I/N", help="Only the Ith of N parts of the run; `dmlcts merge` joins them.")
+@click.option(
+    "--resume",
+    type=click.Path(),
+    metavar="DIR",
+    help="Continue the run that stopped in this results folder, with its options.",
+)
+@click.option("--waivers", type=click.Path(), metavar="FILE",
+              help="Failures that somebody answers for, as reports/CERTIFYING.md shows.")  # fmt: skip
+@click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first failing test.")
+@click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing tests.")
+@click.option("-v", "--verbose", is_flag=True, help="A line for every test, and each failure whole where it happens.")
+@click.option("-q", "--quiet", is_flag=True, help="Say only which clauses fail, and the verdict.")
+@click.pass_context
+def run(
+    context: click.Context,
+    backend: str | None,
+    options: tuple[str, ...],
+    feature_level: str | None,
+    strict: bool,
+    tables: tuple[str, ...],
+    isolation: str | None,
+    timeout: str,
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    clauses: tuple[str, ...],
+    profile: str,
+    seed: str,
+    results: str,
+    workers: str,
+    shard: str | None,
+    resume: str | None,
+    waivers: str | None,
+    stop_at_first: bool,
+    maxfail: int | None,
+    verbose: bool,
+    quiet: bool,
+) -> None:
+    r"""Judge a backend and write the records.
+
+    The verdict is CONFORMANT where every clause that the feature level obliges held, NOT_CONFORMANT where one
+    did not, INCOMPLETE where one could not be checked. With a selection it is the verdict on the selection alone;
+    what its cases show of other clauses is told beside it.
+
+    \b
+    dmlcts run --backend cpu
+    dmlcts run --backend path/to/mine.py:Backend --operator CLIP --data-type FLOAT16
+    dmlcts run --backend cpu -o feature_level=3.0 --profile full --results out
+    dmlcts run --resume out
+
+    A run that was stopped, by whatever, continues with --resume: it takes the options from the folder, runs the
+    backend that is named there, and refuses where an option given here, a table or the suite differs. Where others
+    than you may have written the folder, name the backend again. A shard's own verdict is on its part alone: INCOMPLETE
+    unless something failed.
+    """
+    from dmlcts.reports.documents.outcomes import exit_code
+    from dmlcts.specs import UsageError
+    from dmlcts.suites.running import pytest_run as running
+    from dmlcts.suites.running.options import Settings
+
+    if workers and workers not in ("auto", "logical") and not (workers.isdigit() and int(workers) > 0):
+        raise UsageError(f"-n {workers!r} is not a number of processes", "give a whole number above 0, or `auto`")
+    if workers:
+        _need_xdist()
+    given: dict[str, Any] = {
+        "options": options, "results": results, "operators": operators, "data_types": data_types,
+        "clauses": clauses, "feature_level": feature_level, "profile": profile, "seed": seed, "strict": strict,
+        "extra_tables": tables, "isolation": isolation, "timeout": timeout, "shard": shard, "waivers": waivers,
+    }  # fmt: skip
+    if resume is not None:
+        from dmlcts.suites.running.resume import resumed_settings
+
+        named = {name for name in context.params if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}
+        settings = resumed_settings(resume, {"backend": backend, **given}, named)
+        if "backend" not in named:
+            say(f"dmlcts: {resume} is of a run of {settings.backend}, which is run now")
+    elif backend is None:
+        raise click.MissingParameter(ctx=context, param_hint="'--backend'", param_type="option")
+    else:
+        settings = Settings.read(backend=backend, **given)
+    if not quiet:
+        say(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
+        say(f"  {running.shown_command(settings)}")
+    finished = running.execute(
+        settings, workers=workers, verbose=verbose, quiet=quiet, resume=resume is not None,
+        most_failures=1 if stop_at_first else maxfail or 0,
+    )  # fmt: skip
+    assert finished.verdict is not None  # noqa: S101  # execute raises where there is none
+    if quiet:
+        reports.tell_briefly(settings.results, settings.tables)
+    reports.tell_github(settings.results, settings.tables)
+    if finished.complaint is not None:
+        sys.exit(USAGE)  # the plugin has said it, below the summary
+    sys.exit(exit_code(finished.verdict))
+
+
+def _need_xdist() -> None:
+    import importlib.util
+
+    from dmlcts.specs import UsageError
+
+    if importlib.util.find_spec("xdist") is None:
+        raise UsageError("-n needs pytest-xdist, which is not installed", "install it: pip install pytest-xdist")
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("parts", nargs=-1, required=True, type=click.Path(), metavar="DIR…")
+@click.option(
+    "-o",
+    "--results",
+    "results",
+    required=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Where the joined results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.",
+)
+@click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that somebody answers for.")
+def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
+    r"""Join the results folders of all shards of a run into what the whole run would have written.
+
+    \b
+    dmlcts run --backend cpu --shard 1/2 --results s1
+    dmlcts run --backend cpu --shard 2/2 --results s2
+    dmlcts merge s1 s2 -o results
+
+    It says what the whole run would have said, and ends with its exit code. Refused where a shard is missing,
+    stands twice, did not end, or is of another run: other options, tables, seed, device or version of the suite.
+    """
+    from dmlcts.reports.documents.outcomes import exit_code
+    from dmlcts.reports.views.terminal import summary
+    from dmlcts.suites.console.plain import PlainConsole
+    from dmlcts.suites.running.merge import merge as join
+    from dmlcts.suites.running.merge import tables_of
+    from dmlcts.suites.running.options import valid_waivers
+
+    joined = join(parts, results, say, valid_waivers(waivers))
+    tables = tables_of(parts[0])
+    say("")
+    summary(joined, tables, PlainConsole(file=sys.stdout), folder=results)
+    reports.tell_github(Path(results), tables)
+    sys.exit(exit_code(joined["verdict"]))
+
+
+@click.command()
+@click.argument("failures", nargs=-1, required=True, type=click.Path(), metavar="FILE|DIR…")
+@click.option("--repeat", type=click.IntRange(1, 1_000_000), default=1, show_default=True, metavar="N",
+              help="Judge each N times: for what does not go wrong every time.")  # fmt: skip
+@click.option(
+    "--dump",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Write input, output and acceptable values as .npy, each case in a folder of its own.",
+)
+@process_options
+@backend_options
+def replay(
+    failures: tuple[str, ...],
+    repeat: int,
+    dump: str | None,
+    backend: str,
+    options: tuple[str, ...],
+    feature_level: str | None,
+    strict: bool,
+    tables: tuple[str, ...],
+    isolation: str | None,
+    timeout: str,
+) -> None:
+    r"""Judge failing cases again, from files under failures/ or whole results folders, on this or another backend.
+
+    \b
+    dmlcts replay results --backend path/to/mine.py:Backend
+    dmlcts replay results/failures/clip.*.yaml --backend cpu --dump cases
+    dmlcts replay results/failures/execution.*.yaml --backend path/to/mine.py:Backend --repeat 100
+
+    Each is judged on a device that has run nothing yet. Exit code 1 where one fails (with --repeat at least once), else
+    4 where the backend has no way to express one, 0 where all pass.
+    """
+    from dmlcts.suites.running.options import Settings
+    from dmlcts.suites.running.replay import failure_files
+    from dmlcts.suites.running.replay import replay_all as judge_again
+
+    settings = Settings.read(
+        backend=backend, options=options, feature_level=feature_level, strict=strict, extra_tables=tables,
+        isolation=isolation, timeout=timeout,
+    )  # fmt: skip
+    where = None if dump is None else Path(dump)
+    found = judge_again(settings, failure_files(failures), tell, where, repeat)
+    failed = any(one.failed for one in found)
+    sys.exit(NOT_CONFORMANT if failed else 0 if all(one.supported for one in found) else INCOMPLETE)
+
+
+@click.command()
+@selection_options
+@process_options
+@backend_options
+@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the fingerprint as JSON.")
+def probe(
+    backend: str,
+    options: tuple[str, ...],
+    feature_level: str | None,
+    strict: bool,
+    tables: tuple[str, ...],
+    isolation: str | None,
+    timeout: str,
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    clauses: tuple[str, ...],
+    seed: str,
+    json_path: str | None,
+) -> None:
+    """Print the fingerprint of a backend: what it does where the pages are silent.
+
+    Nothing here is right or wrong; exit code 1 only where something unsafe or outside every permitted outcome
+    was seen.
+    """
+    from dmlcts.suites.console.plain import PlainConsole
+    from dmlcts.suites.running.fingerprint import fingerprint, print_fingerprint, write_fingerprint
+    from dmlcts.suites.running.options import Settings
+
+    settings = Settings.read(
+        backend=backend, options=options, operators=operators, data_types=data_types, clauses=clauses,
+        feature_level=feature_level, seed=seed, strict=strict, extra_tables=tables,
+        isolation=isolation, timeout=timeout,
+    )  # fmt: skip
+    found = fingerprint(settings)
+    print_fingerprint(found, PlainConsole())
+    if json_path is not None:
+        write_fingerprint(found, Path(json_path))
+        say(f"written: {json_path}")
+    sys.exit(NOT_CONFORMANT if found.unsafe else 0)

@@ -1,0 +1,116 @@
+"""``dmlcts spec``: the tables shown, checked, traced to their tests, and compared with the operator pages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from dmlcts.suites.commands.options import NOT_CONFORMANT
+from dmlcts.suites.console.saying import Commands, say
+
+
+@click.group(cls=Commands)
+def spec() -> None:
+    """Read, check, trace and compare the spec tables."""
+
+
+_tables_option = click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
+                              help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+
+
+@spec.command()
+@click.argument("name", required=False, metavar="[OPERATOR|CLAUSE]")
+@_tables_option
+def show(name: str | None, tables: tuple[str, ...]) -> None:
+    """Print the operators, an operator's table, or clauses, for a person.
+
+    Such as `dmlcts spec show CLIP`, `dmlcts spec show tensor.strides.output`, `dmlcts spec show 'clip.cast.*'`.
+    """
+    from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.commands.listing import print_clauses, print_operator, print_operators
+    from dmlcts.suites.console.plain import PlainConsole
+
+    loaded = load_tables(*map(Path, tables))
+    if name is None:
+        print_operators(PlainConsole(), loaded)
+    elif "." in name:
+        print_clauses(PlainConsole(), loaded, name)
+    else:
+        print_operator(PlainConsole(), loaded, loaded.operator(name))
+
+
+@spec.command()
+@click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]…")
+def lint(paths: tuple[str, ...]) -> None:
+    """Check the built-in tables, together with the files and folders given.
+
+    Every fault is told with file, line, column, cause and mend; exit code 2 where there is one.
+    """
+    from dmlcts.reports.documents.wording import many
+    from dmlcts.specs.loading import load_tables
+
+    loaded = load_tables(*map(Path, paths))
+    counted = (("table", loaded.digests), ("clause", loaded.clauses), ("operator", loaded.operators))
+    say(f"{', '.join(many(len(members), noun) for noun, members in counted)}: no fault")
+
+
+@spec.command()
+@click.argument("path", type=click.Path(), metavar="FILE")
+def upgrade(path: str) -> None:
+    """Rewrite a table of an older format in the present one, in its place.
+
+    What did not change stays as it was written. Then lint it: what a clause is checked by is told from its id, and a
+    latitude now acts only where a clause of the table lists it.
+    """
+    from dmlcts.specs.upgrading import upgrade_file
+
+    upgrade_file(Path(path))
+    say(f"{path}: rewritten in the present format; `dmlcts spec lint {path}` says what is left to do")
+
+
+@spec.command()
+@_tables_option
+@click.option(
+    "--proof",
+    type=click.Path(),
+    metavar="FILE",
+    help="What `dmlcts selftest --json` wrote: also say how many mutants each clause alone caught.",
+)
+def coverage(tables: tuple[str, ...], proof: str | None) -> None:
+    """List clause by clause which tests check it and how many mutants break it, and which combinations are tried.
+
+    For each operator and data type: the pairs of levels (see specs/shared/factors.yaml), those that the quick
+    profile asks for, and those that are left out, with the constraint or the cost that is the reason. Exit code 1
+    where no test checks a clause, or a pair that is asked for is missing.
+    """
+    from collections import Counter
+
+    from dmlcts.reports.documents.killmatrix import load_proof, powers
+    from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.combinations.listing import print_combinations
+    from dmlcts.suites.commands.listing import print_coverage
+    from dmlcts.suites.running.pytest_run import collected_clauses
+    from dmlcts.suites.selftest.proof.prove import NoCatalogue, catalogues
+
+    try:
+        declared: Counter[str] | None = Counter(mutant.clause for mutant in catalogues()[0])
+    except NoCatalogue:
+        declared = None  # an installed copy has no mutants to count
+    alone = None if proof is None else powers(load_proof(proof))
+    loaded = load_tables(*map(Path, tables))
+    unchecked = print_coverage(loaded, collected_clauses(tables), say, declared, alone)
+    missed = print_combinations(loaded, say)
+    sys.exit(NOT_CONFORMANT if unchecked or missed else 0)
+
+
+@spec.command()
+@click.argument("pages", nargs=-1, required=True, type=click.Path(), metavar="PAGE.txt…")
+@_tables_option
+def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
+    """Compare operator pages' texts, in any language, with the tables; exit code 1 where something differs."""
+    from dmlcts.specs.loading import load_tables
+    from dmlcts.suites.commands.listing import compare_pages
+
+    sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), say) else 0)

@@ -1,0 +1,186 @@
+"""The commands ``dmlcts sweep`` and ``dmlcts bench``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from dmlcts.suites.console.saying import complain
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,ROUND); repeatable.")
+@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT32,INT8); repeatable.")
+@click.option(
+    "--profile", type=click.Choice(["quick", "full"]), default="quick", show_default=True,
+    help="Pairs of bounds: a few of each kind, or all of the boundary lattice. Inputs are all of them, either way.",
+)  # fmt: skip
+@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the samples of 64-bit types.")
+@click.option("--results", default="results", show_default=True, type=click.Path(), metavar="DIR",
+              help="Where sweep.json, sweep.html, the journal and failures/sweep-*.yaml go.")  # fmt: skip
+@click.option(
+    "--resume", type=click.Path(), metavar="DIR", help="Go on with the sweep that was stopped in this folder."
+)
+@click.option("-n", "workers", type=click.IntRange(0), default=0, metavar="N",
+              help="Judging processes, each with its device (default: up to four for cpu, else one).")  # fmt: skip
+@click.option("--lanes", type=click.IntRange(0), default=0, metavar="N",
+              help="Tensors in flight on a device (default: two for cpu, else up to four).")  # fmt: skip
+@click.option("--tensor-elements", type=click.IntRange(0, 1 << 24), default=0, metavar="N",
+              help="Elements of a tensor (default: whichever of some sizes is quickest).")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(1, 86400), default=600.0, show_default=True, metavar="S",
+              help="Seconds that a block may take before its process is ended.")  # fmt: skip
+@click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
+              help="Judge in a process in which no code of the implementation runs, or in one with it.")  # fmt: skip
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Spread the blocks over the workers of a Dask scheduler (tcp://…)."
+)
+@click.option("--no-compiled", is_flag=True, help="Judge with numpy alone, also where numba is installed.")
+def sweep(
+    backend: str,
+    options: tuple[str, ...],
+    feature_level: str | None,
+    strict: bool,
+    tables: tuple[str, ...],
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    profile: str,
+    seed: str,
+    results: str,
+    resume: str | None,
+    workers: int,
+    lanes: int,
+    tensor_elements: int,
+    timeout: float,
+    isolation: str,
+    scheduler: str | None,
+    no_compiled: bool,
+) -> None:
+    r"""Judge every input: all 2^32 of a 32-bit type, for a list of bounds, in every mode.
+
+    64-bit types: the boundary lattice and a seeded sample. FLOAT16 bounds: all 63,488 finite ones.
+    Ctrl-C stops; --resume DIR goes on, with the same options, device, tables and version. Each judging process has the
+    implementation in a further one beside it; with --isolation none they share one, and sweep.json says so.
+
+    \b
+    dmlcts sweep --backend cpu --operator ROUND --data-type FLOAT32
+    dmlcts sweep --backend path/to/mine.py:Backend --results out
+    dmlcts sweep --backend cpu --scheduler tcp://192.0.2.1:8786
+    """
+    from dmlcts.reports.documents.outcomes import exit_code
+    from dmlcts.suites.running.options import Settings
+    from dmlcts.suites.sweeping import showing
+    from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
+    from dmlcts.suites.sweeping.crews.processes import Processes
+    from dmlcts.suites.sweeping.crews.workers import Crew, Orders
+    from dmlcts.suites.sweeping.record import publish
+
+    folder = results if resume is None else resume
+    settings = Settings.read(
+        backend=backend, options=options, results=folder, operators=operators, data_types=data_types,
+        feature_level=feature_level, seed=seed, strict=strict, extra_tables=tables, isolation=isolation,
+    )  # fmt: skip
+    orders = Orders(
+        backend, tuple(options), folder, feature_level or "", strict, tuple(tables), lanes, tensor_elements,
+        not no_compiled, isolation, timeout,
+    )  # fmt: skip
+    crew: Crew
+    if scheduler is None:
+        crew = Processes(orders, workers)
+    else:
+        from dmlcts.suites.sweeping.crews.cluster import Cluster
+
+        crew = Cluster(orders, scheduler)
+    try:
+        swept = Sweep.planned(settings, crew.describe(), profile)
+        with held(swept, resume=resume is not None) as journal:
+            with showing.progress(swept, crew.size) as told:
+                conduct(swept, crew, told, journal)
+            record, written = publish(swept, crew.size)
+    finally:
+        crew.close()
+    showing.summary(record, written)
+    assert swept.verdict is not None  # noqa: S101  # publish sets it
+    sys.exit(exit_code(swept.verdict))
+
+
+@click.option("--backend", default="cpu", show_default=True, metavar="BACKEND", help="The implementation to sweep.")
+@click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
+              help="An option of the backend; repeatable.")  # fmt: skip
+@click.option(
+    "--rounds", type=click.IntRange(1), default=7, show_default=True, help="How often yardsticks are measured."
+)
+@click.option("--share", type=click.IntRange(1), default=1, show_default=True, metavar="N",
+              help="Sweep only one in N of the inputs: quicker, and less to be trusted.")  # fmt: skip
+@click.option(
+    "-n",
+    "workers",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Processes of the sweeps (default: as `sweep`).",
+)
+@click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
+              help="As `sweep`: what is swept in a process of its own, or in one with the judge.")  # fmt: skip
+@click.option("--run/--no-run", "ordinary", default=True, show_default=True, help="Also time an ordinary quick run.")
+@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the figures as JSON.")
+@click.option("--markdown", is_flag=True, help="Print the table as Markdown, for a README.")
+def bench(
+    backend: str,
+    options: tuple[str, ...],
+    rounds: int,
+    share: int,
+    workers: int,
+    isolation: str,
+    ordinary: bool,
+    json_path: str | None,
+    markdown: bool,
+) -> None:
+    r"""Measure what judging costs here, beside memory copy, bare np.rint and a bit compare.
+
+    Judging alone, the full ROUND sweep end to end, and an ordinary run, all in one go. Takes about two minutes.
+
+    \b
+    dmlcts bench --json bench.json
+    dmlcts bench --backend wgpu --no-run
+    """
+    import os
+    from pathlib import Path
+
+    from dmlcts.reports.documents.writing import write_json
+    from dmlcts.suites.benchmarks import judging_speed
+    from dmlcts.suites.benchmarks.ordinary_run import ordinary_run
+    from dmlcts.suites.sweeping import showing
+
+    def told(text: str) -> None:
+        complain(f"dmlcts: {text}")
+
+    figures = judging_speed.yardsticks_and_judging(rounds, os.cpu_count() or 1, told)
+    for operator, data_type, targets, bar in (
+        ("ROUND", "FLOAT32", 0, judging_speed.SWEEP_BAR), ("CLIP", "FLOAT32", 2, 0.0), ("CLIP", "INT32", 2, 0.0),
+    ):  # fmt: skip
+        figures.append(
+            judging_speed.swept(backend, options, operator, data_type, told, workers=workers, share=share,
+                             targets=targets, bar=bar, isolation=isolation)
+        )  # fmt: skip
+    figures.append(
+        judging_speed.swept(backend, options, "ROUND", "FLOAT32", told, workers=workers, share=share, compiled=False,
+                         bar=judging_speed.SWEEP_BAR, isolation=isolation)
+    )  # fmt: skip
+    timed = None
+    if ordinary:
+        told("an ordinary quick run")
+        timed = ordinary_run(backend, options)
+    found = judging_speed.document(figures, backend, timed)
+    if json_path is not None:
+        write_json(Path(json_path), found)
+    showing.print_benchmark(found, markdown=markdown)
+
+
+def register(group: click.Group, backend_options: Callable[[Command], Command], epilog: str) -> None:
+    """Add the commands to ``dmlcts``; ``backend_options`` are those by which every command names a backend."""
+    group.command(epilog=epilog)(backend_options(sweep))
+    group.command()(bench)

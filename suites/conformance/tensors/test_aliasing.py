@@ -1,0 +1,88 @@
+"""In-place execution, and input and output in one resource: the result is that of separate tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dmlcts.specs import TensorDesc
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+IN_PLACE = Placement(in_place=True)
+
+
+@checks("in-place")
+def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> None:
+    """Every kind of value, for a few attribute sets, with the output bound to the input's region."""
+    clause = subject.clause("in-place")
+    judge.all(
+        subject.case(subject.values_clause(attributes), edge_values.inputs(subject.data_type), attributes,
+                     layout_clause=clause, placement=IN_PLACE)
+        for attributes in (*subject.typical(), *_infinite(subject))
+    )  # fmt: skip
+
+
+def _infinite(subject: Subject) -> Iterator[dict[str, Any]]:
+    """Attributes with infinite bounds, which change no input but may be kept as the largest finite value."""
+    if subject.table.float_attributes and subject.data_type.is_floating:
+        yield from subject.attribute_sets([(np.float32(-np.inf), np.float32(np.inf))])
+
+
+@checks("in-place")
+def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> None:
+    """Packed, padded and permuted tensors of every rank, in place."""
+    clause = subject.clause("in-place")
+    attributes = subject.revealing()
+    values = Values.of(subject.distinct(251), subject.data_type)
+    cases = []
+    for rank in subject.ranks:
+        sizes = (3, 2, 5, 2, 3, 2, 2, 3)[:rank]
+        packed = TensorDesc(subject.data_type, sizes).element_strides
+        reverse = TensorDesc(subject.data_type, sizes[::-1]).element_strides[::-1]
+        for strides in (None, tuple(3 * stride for stride in packed), reverse):
+            operator = subject.describe(sizes, attributes, strides, strides)
+            cases.append(Case(operator, values, subject.values_clause(attributes), clause, placement=IN_PLACE))
+    judge.all(cases)
+
+
+@checks("in-place")
+@given(data=st.data())
+def test_drawn_in_place(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+    """Any layout, attributes, values and offset, in place."""
+    drawn = strategies.cases(subject, subject.clause("in-place"), padded=True, permuted=True, in_place=True)
+    judge(data.draw(drawn, label="case"))
+
+
+@checks("in-place")
+def test_in_place_equals_out_of_place(subject: Subject, judge: Judge) -> None:
+    """Without an oracle: a large tensor gives the same in place and out of place."""
+    count = 300_007 if subject.thorough else 70_001
+    values = Values.bulk(subject.data_type, subject.seed + 1).array(count)
+    attributes = subject.typical()[0]
+    judge(subject.case(subject.values_clause(attributes), values, attributes, expectation="plain layout",
+                       layout_clause=subject.clause("in-place"), placement=IN_PLACE))  # fmt: skip
+
+
+@checks("binding.same-resource")
+def test_distinct_regions_of_one_resource(subject: Subject, judge: Judge) -> None:
+    """The output before and after the input, touching it, near it and far from it."""
+    attributes = subject.revealing()
+    inputs = subject.distinct(1021)
+    lengths = [len(inputs), 1, 3, 17]
+    judge.all(
+        subject.case(subject.values_clause(attributes), np.resize(inputs, length), attributes,
+                     layout_clause="binding.same-resource",
+                     placement=Placement(front=front, gap=gap, tail=64, output_first=output_first))
+        for length in lengths
+        for output_first in (False, True)
+        for front, gap in ((64, 0), (64, 16), (4096, 65536))
+    )  # fmt: skip

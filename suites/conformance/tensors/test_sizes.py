@@ -1,0 +1,130 @@
+"""What an element becomes does not depend on how many others there are: powers of two, tails, large tensors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dmlcts.specs import ScaleBias
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+WORKGROUPS = 65536  # one more than one dispatch takes; times 256 it is past 2^24 as well, where FLOAT32 ends counting
+
+
+def _bulk(subject: Subject, count: int, expectation: str = "oracle") -> Case:
+    attributes = subject.revealing()
+    operator = subject.describe(subject.flat(count), attributes)
+    values = Values.bulk(subject.data_type, subject.seed + count)
+    return Case(operator, values, subject.values_clause(attributes), "tensor.position", expectation)
+
+
+@checks("tensor.position")
+def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
+    """2^k - 1, 2^k, 2^k + 1 elements, and tails of one to three after multiples of four, 64 and 256."""
+    most = 18 if subject.thorough else 16
+    counts = [(1 << bit) + step for bit in range(2, most) for step in (-1, 0, 1)]
+    counts += [base + tail for base in (60, 1020, 4096 - 4, 65280) for tail in (1, 2, 3)]
+    judge.all(_bulk(subject, count) for count in counts)
+    if subject.table.has_scale_bias:  # the one beyond full groups, past 2^15: no seed may leave it out
+        attributes = {**subject.revealing(), "ScaleBias": ScaleBias(1.0, 1.0)}
+        count = (1 << 15) + 1
+        judge(Case(subject.describe(subject.flat(count), attributes), Values.bulk(subject.data_type, subject.seed),
+                   subject.scaled_values_clause(attributes), "tensor.position"))  # fmt: skip
+
+
+@checks("tensor.position", "tensor.output.complete")
+@pytest.mark.parametrize("group", [64, 256])
+def test_more_workgroups_than_one_dispatch_takes(subject: Subject, judge: Judge, group: int) -> None:
+    """Past 65535 groups of 64 and of 256 threads with one element each, past 2^24 elements, and a tail."""
+    if group == 256 and not subject.thorough and subject.data_type.itemsize > 2 and subject.data_type.name != "FLOAT32":
+        group = 128  # the quick profile takes the largest size on the widest-used and on the small types only
+    judge(_bulk(subject, WORKGROUPS * group + 37))
+
+
+@checks("tensor.position")
+def test_row_lengths_that_do_not_divide_well(subject: Subject, judge: Judge) -> None:
+    """Rows whose length has no exact reciprocal, at every rank above one: positions come from divisions."""
+    attributes = subject.revealing()
+    values = Values.of(subject.distinct(1021), subject.data_type)
+    clause = subject.values_clause(attributes)
+    cases = []
+    for length in (3, 7, 11, 41, 47, 49, 55, 61, 82, 83, 94, 97, 98, 103, 107):
+        for rank in {2, 4, subject.ranks[-1]} & set(subject.ranks):
+            sizes = (*([1] * (rank - 2)), 101, length)
+            strides = (*([101 * (length + 1)] * (rank - 2)), length + 1, 1)
+            for source in (None, strides):
+                operator = subject.describe(sizes, attributes, source, None)
+                cases.append(Case(operator, values, clause, "tensor.position"))
+    judge.all(cases)
+
+
+@checks("tensor.position")
+def test_divided_positions_past_2_17(subject: Subject, judge: Judge) -> None:
+    """More than 2^17 elements in rows of 61, packed and padded, at every rank above one.
+
+    Of all short rows those of 61 are the ones whose FLOAT32 reciprocal gives most elements a wrong row; the 16-bit
+    multipliers that stand for a division fail from 2^16 elements on.
+    """
+    attributes = subject.revealing()
+    values = Values.of(subject.distinct(1021), subject.data_type)
+    clause = subject.values_clause(attributes)
+    cases = []
+    for rank in subject.ranks:
+        if rank == 1:
+            continue
+        sizes = (*([1] * (rank - 3)), 47, 47, 61) if rank > 2 else (2161, 61)
+        rows = math.prod(sizes[:-1])
+        padded = (*([62 * rows] * (rank - 3)), 62 * 47, 62, 1) if rank > 2 else (62, 1)
+        for source in (None, padded):
+            operator = subject.describe(sizes, attributes, source, None)
+            cases.append(Case(operator, values, clause, "tensor.position"))
+    judge.all(cases)
+
+
+@checks("tensor.position", "tensor.output.complete")
+def test_more_rows_than_a_grid_has(subject: Subject, judge: Judge) -> None:
+    """A matrix of more than 65535 rows of three elements, which is what one dimension of a grid takes."""
+    rank = next((rank for rank in subject.ranks if rank > 1), 0)
+    if not rank:
+        pytest.skip("needs two dimensions")
+    attributes = subject.revealing()
+    operator = subject.describe((*([1] * (rank - 2)), 65_541, 3), attributes)
+    values = Values.bulk(subject.data_type, subject.seed + 3)
+    judge(Case(operator, values, subject.values_clause(attributes), "tensor.position"))
+
+
+@checks("tensor.position")
+def test_many_dimensions_past_many_workgroups(subject: Subject, judge: Judge) -> None:
+    """The highest rank with a few hundred thousand elements."""
+    rank = subject.ranks[-1]
+    sizes = {1: (300_007,), 2: (547, 548), 3: (67, 67, 67)}.get(rank, (*([2] * (rank - 4)), 11, 13, 17, 19)[-rank:])
+    attributes = subject.typical()[0]
+    operator = subject.describe(sizes, attributes)
+    values = Values.bulk(subject.data_type, subject.seed)
+    judge(Case(operator, values, subject.values_clause(attributes), "tensor.position"))
+
+
+@checks("tensor.position")
+@given(data=st.data())
+def test_shape_and_position_do_not_change_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+    """Without an oracle: the same elements give the same results at another rank, shape and offset."""
+    judge(data.draw(strategies.cases(subject, "tensor.position", expectation="plain layout"), label="case"))
+
+
+@checks("tensor.position")
+def test_neighbours_do_not_change_values(subject: Subject, judge: Judge) -> None:
+    """Each value alone among others of another kind, and the lattice forwards, backwards and rotated."""
+    attributes = subject.typical()[0]
+    clause = subject.values_clause(attributes)
+    inputs = edge_values.inputs(subject.data_type)
+    orders = [inputs, inputs[::-1], np.roll(inputs, 1), np.roll(inputs, 7), np.repeat(inputs, 3), np.tile(inputs, 3)]
+    judge.all(subject.case(clause, order, attributes, layout_clause="tensor.position") for order in orders)

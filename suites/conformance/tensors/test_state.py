@@ -1,0 +1,107 @@
+"""A kernel is a function of what is bound to it: dispatched again, beside others, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import ScaleBias, TensorDesc
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+_MANY = 34  # more than two times sixteen kernels
+
+
+@checks("execution.repeatable")
+def test_a_kernel_is_dispatched_again(subject: Subject, judge: Judge) -> None:
+    """One kernel on other values, other offsets, in place and out of place, and on the first values again."""
+    judge.all(
+        subject.case(
+            subject.values_clause(attributes), values, attributes,
+            expectation="again", layout_clause="execution.repeatable",
+        )
+        for attributes in (subject.revealing(), subject.attributes())
+        for values in (subject.distinct(300), edge_values.inputs(subject.data_type)[:300])
+    )  # fmt: skip
+
+
+def _laid_out(subject: Subject, attributes: Mapping[str, Any], clause: str, expectation: str) -> Iterator[Case]:
+    """Padded and permuted tensors, of a low and of the highest rank; in the quick profile of one, by turns."""
+    values = Values.of(subject.distinct(89), subject.data_type)
+    ranks = (min((rank for rank in subject.ranks if rank > 1), default=1), subject.ranks[-1])
+    turn = subject.table.data_types.index(subject.data_type) % 2
+    for rank in dict.fromkeys(ranks if subject.thorough else ranks[turn : turn + 1]):
+        sizes = (3, 5, 2, 4, 2, 3, 1, 2)[:rank]
+        reverse = TensorDesc(subject.data_type, sizes[::-1]).element_strides[::-1]
+        operator = subject.describe(sizes, attributes, *[tuple(3 * stride for stride in reverse)] * 2)
+        yield Case(operator, values, subject.scaled_values_clause(attributes), clause, expectation)
+
+
+def _scaled(subject: Subject) -> list[dict[str, Any]]:
+    """Every enumerator; with a ScaleBias where there is one, and without."""
+    plain = list(subject.attribute_sets([tuple(map(np.float32, (3, 40)))]))
+    bare = dict(subject.revealing())
+    return [*plain, *([bare, {**bare, "ScaleBias": ScaleBias(1.0, 3.0)}] if subject.table.has_scale_bias else [])]
+
+
+@checks("execution.repeatable")
+def test_kernels_with_strides_and_scale_bias_are_dispatched_again(subject: Subject, judge: Judge) -> None:
+    """The same with strides, with every enumerator, with and without ScaleBias."""
+    clause = "execution.repeatable"
+    judge.all(case for one in _scaled(subject) for case in _laid_out(subject, one, clause, "again"))
+
+
+@checks("execution.independent")
+def test_kernels_with_strides_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
+    """Strided kernels beside others that differ in the enumerator, in the bounds, or in ScaleBias alone."""
+    pair = tuple(map(np.float32, (2, 6)))  # what the kernels beside it have
+    sets = list(subject.attribute_sets([pair]))
+    if subject.table.has_scale_bias:
+        sets.append({**sets[0], "ScaleBias": ScaleBias(3.0, 2.0)})
+    clause = "execution.independent"
+    judge.all(case for one in sets for case in _laid_out(subject, one, clause, "beside others"))
+
+
+@checks("execution.independent")
+def test_many_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
+    """More kernels than a device may have slots for: the first, one between and the last are still what they were."""
+    sets = list(subject.attribute_sets([tuple(map(np.float32, (low, low + 40))) for low in range(_MANY)]))
+    clause, inputs = "execution.independent", subject.distinct(20)
+    everyone = [subject.case(subject.values_clause(one), inputs, one, layout_clause=clause) for one in sets]
+    if len(everyone) < _MANY:  # an operator without numbers: others keep it company
+        everyone += [other for table in judge.bench.tables.operators.values() for other in _others(subject, table)]
+    company = tuple(dict.fromkeys(case.operator for case in everyone if judge.bench.obliged(case.operator)))
+    for case in (everyone[0], everyone[len(sets) // 2], everyone[len(sets) - 1])[: 3 if subject.thorough else 1]:
+        among = company if case.operator in company else (case.operator, *company)  # of a level that obliges less
+        judge(replace(case, expectation="beside others", beside=among))
+
+
+def _others(subject: Subject, table: OperatorTable) -> list[Case]:
+    """Cases of another operator on the same type, one for each of many bounds."""
+    if table == subject.table or not table.float_attributes:
+        return []
+    other = replace(subject, table=table)
+    sets = other.attribute_sets([tuple(map(np.float32, (low, low + 40))) for low in range(_MANY)])
+    return [other.case("execution.independent", other.distinct(20), one) for one in sets]
+
+
+@checks("execution.independent")
+def test_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
+    """Beside kernels of other attributes and other operators, in both orders, and after those are closed."""
+    sets = [subject.revealing(), subject.attributes()]
+    if subject.table.has_scale_bias:
+        sets.append({**subject.revealing(), "ScaleBias": ScaleBias(1.0, 0.0)})
+    values = np.concatenate([subject.distinct(100), edge_values.inputs(subject.data_type)])
+    clause = "execution.independent"
+    judge.all(
+        subject.case(subject.values_clause(one), values, one, expectation="beside others", layout_clause=clause)
+        for one in sets
+    )

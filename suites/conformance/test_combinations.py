@@ -1,0 +1,48 @@
+"""Combinations: nothing goes wrong only where two or three things come together.
+
+Each row of a covering array (see ``combinations/``) is one case: quick covers every pair of levels of the factors in
+``specs/shared/factors.yaml``, full and certification every triple. The rows are shared out by the clause that their
+values speak about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.recipe import Recipe
+from dmlcts.suites.combinations.rows import planned_cases
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+LAYOUTS = (
+    "tensor.strides.packed", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.broadcast",
+    "tensor.strides.output", "tensor.position", "binding.offset", "binding.same-resource",
+    "execution.repeatable", "execution.independent",
+)  # fmt: skip
+
+
+def _cases(subject: Subject, judge: Judge, *, scaled: bool) -> Iterator[Case]:
+    def mine(recipe: Recipe) -> bool:
+        return (recipe.level("scale-bias") in (None, "none")) != scaled
+
+    return planned_cases(subject, judge.bench.tables, mine)
+
+
+@checks("tensor.position", *LAYOUTS)
+def test_every_combination(subject: Subject, judge: Judge) -> None:
+    """Attributes, sizes, strides, placements, values and histories together, without a ScaleBias."""
+    judge.all(_cases(subject, judge, scaled=False))
+
+
+@checks("scale-bias", *LAYOUTS)
+def test_every_combination_with_scale_bias(subject: Subject, judge: Judge) -> None:
+    """The same with every kind of ScaleBias, on floating-point types."""
+    judge.all(_cases(subject, judge, scaled=True))
+
+
+@checks("scale-bias.integer", *LAYOUTS)
+def test_every_combination_with_scale_bias_on_integers(subject: Subject, judge: Judge) -> None:
+    """The same with every kind of ScaleBias, on integer types."""
+    judge.all(_cases(subject, judge, scaled=True))

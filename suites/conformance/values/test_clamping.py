@@ -1,0 +1,109 @@
+"""The values of an operator: max(Min, min(x, Max)), max(x, Min), and whatever formula a table states.
+
+CLIP's page takes the maximum last, so that Min > Max gives Min everywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+NARROW = ("FLOAT16", "INT16", "INT8", "UINT16", "UINT8")
+
+
+@checks("values")
+def test_ordinary_bounds(subject: Subject, judge: Judge) -> None:
+    """The boundary lattice, and the bounds with their neighbours, for every ordinary pair of bounds."""
+    clause = subject.clause("values")
+    judge.all(
+        subject.case(clause, edge_values.inputs(subject.data_type, _floats(attributes)), attributes)
+        for attributes in subject.attribute_sets()
+    )
+
+
+@checks("bounds.equal")
+def test_equal_bounds(subject: Subject, judge: Judge) -> None:
+    """Min = Max gives that value for every input."""
+    clause = subject.clause("bounds.equal")
+    judge.all(
+        subject.case(clause, edge_values.inputs(subject.data_type, _floats(attributes)), attributes)
+        for attributes in subject.attribute_sets(edge_values.equal_bounds(subject.data_type))
+    )
+
+
+@checks("bounds.inverted")
+def test_inverted_bounds(subject: Subject, judge: Judge) -> None:
+    """Min > Max gives Min for every input."""
+    clause = subject.clause("bounds.inverted")
+    judge.all(
+        subject.case(clause, edge_values.inputs(subject.data_type, _floats(attributes)), attributes)
+        for attributes in subject.attribute_sets(edge_values.inverted_bounds(subject.data_type))
+    )
+
+
+@checks("bounds.infinite")
+def test_infinite_and_one_sided_bounds(subject: Subject, judge: Judge) -> None:
+    """An infinite bound leaves its side open, both of them leave everything, inverted ones give Min."""
+    infinity = np.float32(np.inf)
+    ends = [np.float32(value) for value in (-2.5, 0.0, 3.0)]
+    pairs = [(-infinity, infinity), (infinity, -infinity), (infinity, infinity), (-infinity, -infinity)]
+    pairs += [pair for end in ends for pair in ((-infinity, end), (end, infinity), (infinity, end), (end, -infinity))]
+    general, infinite = subject.clause("values"), subject.clause("bounds.infinite")
+    cases = []
+    for attributes in subject.attribute_sets(pairs):
+        clause = subject.values_clause(attributes)
+        inputs = edge_values.inputs(subject.data_type, _floats(attributes))
+        cases.append(subject.case(infinite if clause == general else clause, inputs, attributes))
+    judge.all(cases)
+
+
+@checks("values", data_types=NARROW)
+def test_every_input(subject: Subject, judge: Judge) -> None:
+    """All values of an 8- or 16-bit type but NaN, for every ordinary and inverted pair of bounds."""
+    everything = edge_values.every_pattern(subject.data_type)
+    pairs = edge_values.bounds(subject.data_type)
+    if not subject.thorough:
+        pairs = pairs[:6]
+    clause = subject.clause("values")
+    judge.all(subject.case(clause, everything, attributes) for attributes in subject.attribute_sets(pairs))
+
+
+@checks("bounds.inverted", data_types=NARROW)
+def test_every_input_with_inverted_bounds(subject: Subject, judge: Judge) -> None:
+    """All values of an 8- or 16-bit type but NaN, for two inverted pairs of bounds."""
+    everything = edge_values.every_pattern(subject.data_type)
+    pairs = edge_values.inverted_bounds(subject.data_type)[:2]
+    clause = subject.clause("bounds.inverted")
+    judge.all(subject.case(clause, everything, attributes) for attributes in subject.attribute_sets(pairs))
+
+
+@checks("values")
+@given(data=st.data())
+def test_drawn_bounds_and_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+    """Any bounds whose cast is fixed, in any order, on small arrays of any values."""
+    attributes = data.draw(strategies.attributes(subject), label="attributes")
+    stream = data.draw(strategies.values(subject.data_type), label="stream")
+    judge(subject.case(subject.values_clause(attributes), stream, attributes))
+
+
+@checks("values")
+def test_seeded_bulk(subject: Subject, judge: Judge) -> None:
+    """A hundred thousand seeded values over the whole range of the type."""
+    count = 1_000_003 if subject.thorough else 100_003
+    clause = subject.clause("values")
+    cases = []
+    for number, attributes in enumerate(subject.typical()):
+        values = Values.bulk(subject.data_type, subject.seed + number).array(count)
+        cases.append(subject.case(clause, values, attributes))
+    judge.all(cases)
+
+
+def _floats(attributes: dict[str, object]) -> list[float]:
+    return [float(value) for value in attributes.values() if isinstance(value, np.float32)]

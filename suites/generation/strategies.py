@@ -1,0 +1,145 @@
+"""Hypothesis strategies: shapes, strides, attributes and small arrays, all of which shrink to something readable."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from dmlcts.specs import DataType, TensorDesc
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation.subject import Subject
+
+_MOST_ELEMENTS = 512
+_MOST_VALUES = 24
+
+
+@st.composite
+def sizes(draw: st.DrawFn, ranks: tuple[int, ...], most: int = _MOST_ELEMENTS) -> tuple[int, ...]:
+    """Sizes of a tensor of one of the ranks, of at most ``most`` elements."""
+    rank = draw(st.sampled_from(ranks), label="rank")
+    chosen: list[int] = []
+    for _ in range(rank):
+        room = most // math.prod(chosen)
+        chosen.append(draw(st.integers(1, min(room, 67)), label="size"))
+    return tuple(draw(st.permutations(chosen), label="sizes"))
+
+
+@st.composite
+def strides(
+    draw: st.DrawFn, shape: tuple[int, ...], *, padded: bool = False, permuted: bool = False, broadcast: bool = False
+) -> tuple[int, ...]:
+    """Strides without overlap: in any order, with gaps, with zeros, as asked for."""
+    order = list(range(len(shape)))[::-1]
+    if permuted:
+        order = draw(st.permutations(order), label="order")
+    found = [0] * len(shape)
+    step = 1
+    for axis in order:
+        if broadcast and draw(st.booleans(), label=f"broadcast axis {axis}"):
+            continue
+        if padded:
+            step += draw(st.integers(0, 3), label=f"gap at axis {axis}")
+        found[axis] = step
+        step *= shape[axis]
+    return tuple(found)
+
+
+@cache  # building it anew for every draw would cost more than drawing
+def element(data_type: DataType) -> st.SearchStrategy[Any]:
+    """One element: a lattice value, or any bit pattern that is not a NaN."""
+    values = edge_values.inputs(data_type)
+    order = np.argsort(np.abs(values.astype(np.float64)), kind="stable")
+    known = st.sampled_from([values[i] for i in order])
+    patterns = st.integers(0, (1 << (8 * data_type.itemsize)) - 1).map(
+        lambda bits: np.array(bits, data_type.bits_dtype).view(data_type.numpy)[()]
+    )
+    if data_type.is_floating:
+        patterns = patterns.filter(lambda value: not np.isnan(value))
+    return known | patterns
+
+
+@st.composite
+def values(draw: st.DrawFn, data_type: DataType) -> Values:
+    """A short explicit stream of elements."""
+    items = draw(st.lists(element(data_type), min_size=1, max_size=_MOST_VALUES), label="values")
+    return Values.of(items, data_type)
+
+
+@cache
+def bound(data_type: DataType, *, exact: bool) -> st.SearchStrategy[np.float32]:
+    """A FLOAT bound whose cast to the type the pages fix; ``exact``: which the type represents."""
+    if data_type is DataType.FLOAT32:
+        return st.floats(width=32, allow_nan=False).map(np.float32)
+    if data_type is DataType.FLOAT16:
+        halves = st.floats(width=16, allow_nan=False).map(np.float32)
+        inexact = st.floats(-65519.0, 65519.0, width=32).map(np.float32)
+        return halves if exact else halves | inexact
+    low, high = edge_values.limits_as_float(data_type)
+    whole = st.integers(int(low), int(high)).map(np.float32).filter(lambda value: low <= value <= high)
+    fractions = st.floats(float(low), float(high), width=32).map(np.float32)
+    return whole if exact else whole | fractions
+
+
+@st.composite
+def attributes(draw: st.DrawFn, subject: Subject) -> dict[str, Any]:
+    """All attributes of the operator, the bounds in any order, no ScaleBias."""
+    given: dict[str, Any] = {}
+    for item in subject.table.attributes:
+        if item.type == "FLOAT":
+            given[item.name] = draw(bound(subject.data_type, exact=item.cast == "undocumented"), label=item.name)
+        elif item.type == "ENUM":
+            given[item.name] = draw(st.sampled_from(item.enumerators), label=item.name)
+    return subject.attributes(**given)
+
+
+@st.composite
+def placements(draw: st.DrawFn) -> Placement:
+    """Offsets, order and guards of any kind, out of place."""
+    sixteens = st.integers(1, 40).map(lambda count: 16 * count)
+    return Placement(
+        front=draw(sixteens, label="front"),
+        gap=draw(sixteens, label="gap"),
+        tail=draw(sixteens, label="tail"),
+        output_first=draw(st.booleans(), label="output first"),
+        slack=draw(st.sampled_from([0, 4, 16, 60]), label="slack"),
+    )
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn,
+    subject: Subject,
+    layout_clause: str | None,
+    *,
+    padded: bool = False,
+    permuted: bool = False,
+    broadcast: bool = False,
+    output: bool = False,
+    in_place: bool = False,
+    larger: bool = False,
+    expectation: str = "oracle",
+) -> Case:
+    """A case of the subject with sizes, strides of the kinds asked for, attributes, values and placement drawn."""
+    shape = draw(sizes(subject.ranks), label="shape")
+    chosen = draw(attributes(subject), label="attributes")
+    strided = padded or permuted or broadcast
+    source = draw(strides(shape, padded=padded, permuted=permuted, broadcast=broadcast)) if strided else None
+    target = source if in_place else None
+    if output:
+        target = draw(strides(shape, padded=True, permuted=True), label="output strides")
+    total = None
+    if larger:
+        tensor = TensorDesc(subject.data_type, shape, source)
+        total = tensor.total_size_in_bytes + 4 * draw(st.integers(1, 64), label="extra")
+    placement = draw(placements(), label="placement")
+    if in_place:
+        placement = Placement(front=placement.front, tail=placement.tail, slack=placement.slack, in_place=True)
+    operator = subject.describe(shape, chosen, source, target, total)
+    stream = draw(values(subject.data_type), label="stream")
+    return Case(operator, stream, subject.values_clause(chosen), layout_clause, expectation, placement)

@@ -1,0 +1,136 @@
+"""What a replayed case did, element by element: a table of what is wrong, and everything as .npy files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import UsageError
+from dmlcts.specs.oracle.outcome import Unconstrained
+from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
+from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import text_with_bits
+from dmlcts.suites.judging.one_value import adopted_oracle
+
+ROWS_SHOWN = 20
+"""Rows of a table; the dump has them all."""
+
+_OTHER_KERNELS = {"beside others": 0, "threshold equivalence": 1}
+"""Expectations whose dispatches are not all of the case's own description: how many of the first are."""
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One dispatch of a case, with what the oracle says of it.
+
+    Attributes:
+        execution: what went in and what came out.
+        acceptance: what is acceptable for each element.
+        wrong: 1-D, the flat indices of the elements that are not acceptable.
+    """
+
+    execution: Execution
+    acceptance: Acceptance
+    wrong: NDArray[np.intp]
+
+
+def _oracle(bench: Bench, case: Case, execution: Execution) -> VectorOracle | None:
+    oracle = bench.oracle(case.operator)
+    try:
+        _ = oracle.attributes
+    except Unconstrained:
+        return adopted_oracle(bench, case, execution)[0] if case.expectation == "one value" else None
+    return oracle
+
+
+def dispatches(bench: Bench, case: Case, executions: Sequence[Execution]) -> list[Dispatch]:
+    """The dispatches of a judged case that were of its own description, each with the oracle's answer."""
+    found = []
+    for execution in executions[: _OTHER_KERNELS.get(case.expectation, len(executions))]:
+        oracle = _oracle(bench, case, execution)
+        if oracle is not None:
+            acceptance = oracle.acceptance(execution.x)
+            wrong = np.flatnonzero(~acceptance.admits(execution.output))
+            found.append(Dispatch(execution, acceptance, wrong))
+    return found
+
+
+def acceptable_text(acceptance: Acceptance, index: int) -> str:
+    """The acceptable values of one element, with their bits."""
+    element = acceptance.element(index)
+    if element.any_value:
+        return "any value"
+    bits = np.array(sorted(element.patterns), acceptance.data_type.bits_dtype)
+    shown = [text_with_bits(value) for value in bits.view(acceptance.data_type.numpy)]
+    return " or ".join([*shown, *(["any NaN"] if element.any_nan else [])])
+
+
+def _got(case: Case, execution: Execution, index: int) -> str:
+    got = text_with_bits(execution.output[index])
+    bits = execution.output.dtype.itemsize
+    unchanged = execution.output.view(f"u{bits}")[index] == execution.poison.view(f"u{bits}")[index]
+    return f"{got}, as it was before" if unchanged and not case.placement.in_place else got
+
+
+def table(case: Case, dispatch: Dispatch) -> list[str]:
+    """The lines of a table of the wrong elements, with a heading; none where nothing is wrong."""
+    wrong, execution = dispatch.wrong, dispatch.execution
+    if not wrong.size:
+        return []
+    rows = [("index", "input", "acceptable", "got")]
+    for flat in wrong[:ROWS_SHOWN].tolist():
+        index = [int(part) for part in np.unravel_index(flat, case.operator.output.sizes)]
+        rows.append(
+            (str(index), text_with_bits(execution.x[flat]), acceptable_text(dispatch.acceptance, flat),
+             _got(case, execution, flat))
+        )  # fmt: skip
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = ["  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+             for row in rows]  # fmt: skip
+    more = wrong.size - ROWS_SHOWN
+    if more > 0:
+        lines.append(f"  … and {more:,} more of {execution.output.size:,} elements; --dump DIR writes them all")
+    return lines
+
+
+def dump(folder: Path, case: Case, found: Sequence[Dispatch]) -> list[Path]:
+    """Write what went in, what came out and what is acceptable, each dispatch after the first in a folder of its own.
+
+    ``input.npy`` and ``output.npy`` have the tensors' sizes and element type; ``acceptable.npy`` has one more
+    dimension in front, of the alternatives (a NaN stands for any NaN, a zero for both zeros unless ``--strict``);
+    ``wrong.npy`` is boolean, and ``any_value.npy``, where it stands, says which elements nothing constrains.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    written = []
+    sizes = case.operator.output.sizes
+    for number, dispatch in enumerate(found, 1):
+        place = folder if number == 1 else folder / f"dispatch-{number}"
+        wrong = np.zeros(dispatch.execution.output.size, bool)
+        wrong[dispatch.wrong] = True
+        arrays: dict[str, Array] = {
+            "input": dispatch.execution.x.reshape(sizes),
+            "output": dispatch.execution.output.reshape(sizes),
+            "acceptable": np.stack(dispatch.acceptance.alternatives).reshape(-1, *sizes),
+            "wrong": wrong.reshape(sizes),
+        }
+        if dispatch.acceptance.any_value is not None:
+            arrays["any_value"] = dispatch.acceptance.any_value.reshape(sizes)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            for name, array in arrays.items():
+                np.save(place / f"{name}.npy", array, allow_pickle=False)
+                written.append(place / f"{name}.npy")
+        except OSError as error:
+            cause = f"cannot write into {place}: {error.strerror}"
+            raise UsageError(cause, "choose another folder with --dump") from None
+    return written

@@ -1,0 +1,262 @@
+"""The judge that tests use: it counts what was checked, and turns what is wrong into one readable failure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dmlcts.reports.summaries.characters import one_line, quoted
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.models import Clause
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import text, text_with_bits
+from dmlcts.suites.combinations.coverage import Seen
+from dmlcts.suites.judging.findings import Finding, Judgement
+from dmlcts.suites.judging.hazards import hazards_of, is_wanted
+from dmlcts.suites.judging.losses import judge_hazard, judge_surviving, unexplained
+
+_MOST_LOSSES = 4
+_MOST_TIMEOUTS = 2
+_MOST_KEPT = 1 << 12
+_LARGE = 1e8  # from here on a FLOAT is written with an exponent
+_Row = tuple[str, str, str]
+
+
+class ConformanceFailure(AssertionError):  # noqa: N818  # a verdict, not an error of the suite
+    """The implementation broke a clause; ``findings`` says which and how, the worst first."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        super().__init__(f"{findings[0].clause}: {findings[0].title}")
+        self.findings = findings
+
+
+@dataclass
+class Tally:
+    """What was checked under one clause, operator and data type."""
+
+    cases: int = 0
+    elements: int = 0
+    failures: int = 0
+    unsupported: int = 0  # further cases that the backend could not express, for this clause's sake
+    beside: Counter[tuple[str, str]] = field(default_factory=Counter)  # failures of kernels of other subjects, by those
+
+
+@dataclass
+class Ledger:
+    """What one test item did, mutable while it runs.
+
+    Attributes:
+        tallies: by clause id, operator and data type.
+        behaviours: by the same, the behaviour seen and an example of it.
+        findings: what is wrong; with hypothesis, what the last failing example showed.
+        refused: how many cases the implementation had the right to refuse.
+        left_out: how many cases were not tried, because the process is known not to survive them.
+        unsupported: what the backend said of the first case that it could not express; "" where there is none.
+    """
+
+    tallies: dict[_Row, Tally] = field(default_factory=dict)
+    behaviours: dict[_Row, tuple[str, str]] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    refused: int = 0
+    left_out: int = 0
+    unsupported: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no case was judged."""
+        return not any(tally.cases for tally in self.tallies.values())
+
+    def count(self, case: Case, judgement: Judgement) -> None:
+        """Add a judged case."""
+        if judgement.refused:
+            self.refused += 1
+            return
+        row = (case.operator.name, case.data_type.name)
+        if judgement.unsupported is not None:
+            self.unsupported = self.unsupported or judgement.unsupported
+            for clause in (*judgement.clauses, *judgement.unreached):
+                self.tallies.setdefault((clause, *row), Tally()).unsupported += clause in judgement.clauses
+            return
+        broken = {finding.clause: finding.case for finding in judgement.findings[::-1]}
+        for clause in dict.fromkeys((*judgement.clauses, *broken)):
+            tally = self.tallies.setdefault((clause, *row), Tally())
+            tally.cases += 1
+            tally.elements += judgement.elements
+            if clause in broken:
+                tally.failures += 1
+                shown = (broken[clause].operator.name, broken[clause].data_type.name)
+                tally.beside[shown] += shown != row
+
+
+class Judge:
+    """Judges cases on a bench; one for each test item.
+
+    Calling it judges one case; :meth:`all` judges many and fails once, at the end, with everything wrong.
+    """
+
+    def __init__(self, bench: Bench, *, raising: bool = True) -> None:
+        self.bench = bench
+        self.ledger = Ledger()
+        self.seen = Seen(bench.tables, bench.level)
+        bench.forget()
+        self._raising = raising
+        self._wrong: dict[Case, Judgement] = {}
+        self._lost = False
+        self._unexpected: list[str] = []
+        self._hazardous: Case | None = None
+        self._tried_hazards = 0
+        self._ended = False
+
+    def __call__(self, case: Case) -> Judgement:
+        """Judge ``case``; raises ConformanceFailure where something is wrong."""
+        return self.all([case])[0]
+
+    def all(self, cases: Iterable[Case]) -> list[Judgement]:
+        """Judge every case; raises ConformanceFailure at the end where something is wrong."""
+        __tracebackhide__ = True
+        judgements = []
+        findings: list[Finding] = []
+        for case in cases:
+            judgement = self._judged(case)
+            findings += [one for one in judgement.findings if not any(one is known for known in findings)]
+            judgements.append(judgement)
+        for finding in unexplained(self.bench):
+            self.ledger.count(finding.case, Judgement((finding,)))
+            findings.append(finding)
+        if findings:
+            self._ended = self._lost
+            self.fail(findings)
+        return judgements
+
+    def _judged(self, case: Case) -> Judgement:
+        """Judge one case, unless it is known what it does to the process, or it has been lost often enough.
+
+        A property-based test runs its failing example again: it is answered from memory, so that what came by chance
+        is told by the judge, and not found missing by the library. Where the process was lost no other example is
+        tried, since each might cost the whole time limit.
+        """
+        if case in self._wrong:
+            return self._wrong[case]
+        hazards = hazards_of(self.bench)
+        expected = hazards.covers(case)
+        spared = expected and not is_wanted(hazards, case, self._tried_hazards)
+        if spared:
+            self._hazardous = self._hazardous or case
+        if self._ended or spared or self._enough():
+            self.ledger.left_out += 1
+            return Judgement()
+        self._tried_hazards += expected
+        return self._tried(case, expected=expected)
+
+    def _tried(self, case: Case, *, expected: bool) -> Judgement:
+        before = self.bench.losses
+        self.bench.watch = self.seen.note
+        try:
+            judgement = (judge_hazard if expected else judge_surviving)(self.bench, case)
+        finally:
+            self.bench.watch = None
+        self.ledger.count(case, judgement)
+        if judgement.findings:
+            kept = judgement.executions if judgement.elements <= _MOST_KEPT else ()  # tests outlive their run
+            self._wrong[case] = replace(judgement, executions=kept)
+        if self.bench.isolated and self.bench.losses > before:
+            self._lost = True
+            if not expected:
+                self._unexpected += [finding.outcome for finding in judgement.findings]
+        return judgement
+
+    def _enough(self) -> bool:
+        """Whether the process has been lost often enough in this test; hazards, which were expected, do not count."""
+        return len(self._unexpected) >= _MOST_LOSSES or self._unexpected.count("timeout") >= _MOST_TIMEOUTS
+
+    def conclude(self) -> None:
+        """End a test: where every case was left out, one is judged all the same, so that nothing passes unseen."""
+        __tracebackhide__ = True
+        if self._hazardous is not None and self.ledger.is_empty:
+            judgement = self._tried(self._hazardous, expected=True)
+            if judgement.findings:
+                self.fail(judgement.findings)
+
+    def fail(self, findings: Iterable[Finding]) -> None:
+        """Fail the test with ``findings``."""
+        __tracebackhide__ = True
+        self.ledger.findings = tuple(findings)
+        if self._raising:
+            raise ConformanceFailure(self.ledger.findings)
+
+    def run(self, case: Case) -> Execution | None:
+        """Judge ``case`` and give its (first) dispatch; ``None`` where the implementation had the right to refuse."""
+        __tracebackhide__ = True
+        judgement = self(case)
+        return judgement.executions[0] if judgement.executions else None
+
+    def characterise(self, clause: str, operator: OperatorDesc, behaviour: str, example: str = "") -> None:
+        """Record what the implementation does where the pages leave it open."""
+        row = (clause, operator.name, operator.input.data_type.name)
+        known, first = self.ledger.behaviours.get(row, ("", example))
+        seen = [*known.split("; "), behaviour] if known else [behaviour]
+        self.ledger.behaviours[row] = ("; ".join(dict.fromkeys(seen)), first)
+        tally = self.ledger.tallies.setdefault(row, Tally())
+        tally.cases = max(1, tally.cases)
+
+
+def _tensor_text(tensor: TensorDesc) -> str:
+    strides = "packed" if tensor.strides is None else f"strides {list(tensor.strides)}"
+    return f"{tensor.data_type.name} {list(tensor.sizes)}, {strides}, {tensor.total_size_in_bytes} bytes"
+
+
+def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
+    """An attribute as a person reads it, floats with their bits; beside integer elements, large ones in full."""
+    if value is None:
+        return "none"
+    if isinstance(value, np.float32):
+        large = not data_type.is_floating and np.isfinite(value) and abs(value) >= _LARGE
+        return text_with_bits(value).replace(text(value), str(int(value)), 1) if large else text_with_bits(value)
+    if isinstance(value, str | np.uint32):
+        return str(value)
+    return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
+
+
+def clause_text(tables: Tables, clause: Clause) -> list[str]:
+    """The clause with its quotation, source and known disagreements, one line each."""
+    source = tables.source(clause.id)
+    lines = [f"{clause.id} ({clause.obligation}): {clause.text}"]
+    where = f"{source.title} ({source.locale}; {source.revision})"
+    lines.append(f'"{clause.quotation.words}", {where}' if clause.quotation else where)
+    titles = {item.id: item.title for item in tables.owner(clause.id).sources}
+    lines += [f"but {titles[item.source]}: {item.says}" for item in clause.disagreements]
+    return lines
+
+
+def evidence(finding: Finding) -> dict[str, str]:
+    """What was asked and what came back: label and text, in the order in which a person wants them."""
+    case = finding.case
+    source, target = case.operator.input, case.operator.output
+    placed = ", in place" if case.placement.in_place else ""
+    if source == target:
+        told = {"tensors": _tensor_text(source) + placed}
+    else:
+        told = {"InputTensor": _tensor_text(source), "OutputTensor": _tensor_text(target) + placed}
+    told |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
+    return told | dict(finding.details)
+
+
+def account(tables: Tables, finding: Finding, replay: str) -> str:
+    """The full account of a finding: what was asked, what came back, why it is wrong, how to see it again."""
+    lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {one_line(finding.title)}"]
+
+    def put(label: str, said: str) -> None:
+        lines.append(f"  {label:<12} {quoted(said)}")
+
+    for label, said in evidence(finding).items():
+        put(label, said)
+    for index, line in enumerate(clause_text(tables, tables.clause(finding.clause))):
+        put("clause" if index == 0 else "", line)
+    put("replay", replay)
+    return "\n".join(lines)

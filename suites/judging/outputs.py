@@ -1,0 +1,192 @@
+"""Outputs: values against the oracle, memory against what was there before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dmlcts.reports.documents.wording import many
+from dmlcts.specs import DataType
+from dmlcts.specs.oracle.vectorised import VectorOracle
+from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import simplicity, text, text_with_bits
+from dmlcts.suites.judging.findings import (
+    MEMORY_CLAUSES,
+    Array,
+    Finding,
+    Judgement,
+    acceptable_text,
+    index_text,
+    value_clauses,
+)
+from dmlcts.suites.judging.refusals import MOST_SUSPECTS, stopped
+
+
+def _beside_output(case: Case, offset: int) -> str:
+    """Where a byte of the memory stands, seen from the output tensor."""
+    target = case.operator.output
+    region = case.placement.regions(case.operator.input, target)[1]
+    end = region.offset + target.total_size_in_bytes
+    seen = f"{offset - end} bytes after the output's end" if offset >= end \
+        else f"{region.offset - offset} bytes before the output's beginning"  # fmt: skip
+    return f"{seen} (offset {offset} of the memory)"
+
+
+def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list[Finding]:
+    found = []
+    if execution.strays_in_input:
+        count = len(execution.strays_in_input)
+        details = (("bytes", f"{count} changed, the first at offset {execution.strays_in_input[0]} of the memory"),)
+        title = f"{many(count, 'byte')} of the input changed"
+        found.append(Finding("tensor.input.unchanged", "fail", case, title, details))
+    if execution.strays:
+        count = len(execution.strays)
+        details = (("bytes", f"{count} changed, the first {_beside_output(case, execution.strays[0])}"),)
+        title = f"{many(count, 'byte')} outside the output's total size changed"
+        found.append(Finding("tensor.output.bounds", "fail", case, title, details))
+    if unwritten.size:
+        details = (("element", f"the first at index {index_text(case.operator.output, int(unwritten[0]))}"),)
+        title = f"{unwritten.size} of {execution.output.size} output elements were not written"
+        found.append(Finding("tensor.output.complete", "fail", case, title, details, int(unwritten.size)))
+    return found
+
+
+def _wrong_values(case: Case, oracle: VectorOracle, execution: Execution, wrong: Array, clause: str) -> Finding:
+    order = np.argsort(simplicity(execution.x[wrong]), kind="stable")
+    worst = int(wrong[order[0]])
+    acceptance = oracle.acceptance(execution.x[worst : worst + 1])
+    acceptable = acceptable_text(acceptance, case.data_type)
+    got = text_with_bits(execution.output[worst])
+    details = (
+        ("input", f"{text_with_bits(execution.x[worst])} at index {index_text(case.operator.output, worst)}"),
+        ("acceptable", acceptable),
+        ("got", got),
+        ("wrong", f"{wrong.size} of {execution.output.size} elements"),
+    )
+    title = f"input {text(execution.x[worst])} gives {text(execution.output[worst])}"
+    ranked = execution.x[wrong[order]]
+    distinct = list(dict.fromkeys(value.tobytes() for value in ranked[: 8 * MOST_SUSPECTS]))[:MOST_SUSPECTS]
+    suspects = tuple(np.frombuffer(value, case.data_type.numpy)[0] for value in distinct)
+    return Finding(clause, "fail", case, title, details, int(wrong.size), suspects, index=worst)
+
+
+_MOST_TELLING = 3  # of three values at most two can be acceptable where zero or a bound may come out either way
+
+_MARKS = (1, 2, 3, 5, 0, 7, 50, 100, -1, -2, -7, 0.25, 0.5, -0.5, 2.5, 1000, -1000)
+
+
+def marks(data_type: DataType) -> Array:
+    """Plain values of the type, with its limits: what is put where it must not be read."""
+    if data_type.is_floating:
+        greatest = float(np.finfo(data_type.numpy).max)
+        return np.array([*_MARKS, greatest, -greatest], data_type.numpy)
+    limits = np.iinfo(data_type.numpy)
+    kept = [int(value) for value in _MARKS if float(value).is_integer() and limits.min <= value <= limits.max]
+    return np.array([*kept, limits.min, limits.max, int(limits.max) // 3], data_type.numpy)
+
+
+def complement(expected: Array, data_type: DataType) -> Array:
+    """The bitwise complement of the expected outputs: a poison that no expected output equals."""
+    return (~expected.view(data_type.bits_dtype)).view(data_type.numpy)
+
+
+def _telling_poison(oracle: VectorOracle, execution: Execution, suspected: Array) -> Array:
+    """Another poison, whose suspected elements hold what no input becomes.
+
+    A value that the operator changes cannot come out of an element that was written with what was read where the poison
+    stands. Where the operator changes no value, or accepts them all, any other bits have to do.
+    """
+    poison = execution.poison
+    bits = np.dtype(f"u{poison.dtype.itemsize}")
+    other = (poison.view(bits) ^ bits.type(0x55)).view(poison.dtype).copy()
+    values = marks(oracle.operator.input.data_type)
+    with np.errstate(all="ignore"):
+        moved = values[~oracle.acceptance(values).admits(values)]
+    acceptance = oracle.acceptance(execution.x[suspected])
+    for value in moved[:_MOST_TELLING][::-1]:
+        usable = ~acceptance.admits(np.full(suspected.size, value, poison.dtype))
+        other[suspected[usable]] = value
+    return other
+
+
+def judge_execution(
+    case: Case,
+    oracle: VectorOracle,
+    execution: Execution,
+    expected: Array,
+    again: Callable[[Array], Execution | None],
+) -> Judgement:
+    """Judge the values and the memory of one dispatch.
+
+    Args:
+        case: what was dispatched.
+        oracle: the oracle of its description.
+        execution: what came back.
+        expected: the oracle's expected outputs, whose complement was the poison.
+        again: dispatches once more with another poison, ``None`` where that failed; it tells a wrong value
+            that happens to equal the poison, or was read from where the poison stands, from an element that was not
+            written.
+    """
+    wrong = oracle.judge(execution.x, execution.output, expected)
+    unwritten = wrong[:0]
+    if wrong.size and not case.placement.in_place:
+        bits = case.operator.output.data_type.bits_dtype
+        suspected = wrong[execution.output[wrong].view(bits) == execution.poison[wrong].view(bits)]
+        if suspected.size:
+            other = again(_telling_poison(oracle, execution, suspected))
+            if other is not None:
+                kept = other.output[suspected].view(bits) == other.poison[suspected].view(bits)
+                unwritten = suspected[kept]
+                wrong = np.setdiff1d(wrong, unwritten, assume_unique=True)
+    findings = _memory_findings(case, execution, unwritten)
+    if wrong.size:
+        findings.append(_wrong_values(case, oracle, execution, wrong, case.layout_clause or case.clause))
+    checked = (*value_clauses(case), *MEMORY_CLAUSES)
+    return Judgement(tuple(findings), checked, int(execution.output.size), (execution,))
+
+
+def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: VectorOracle) -> Judgement:
+    """Dispatch an existing kernel on the case's values and placement, and judge what comes back."""
+    arena = bench.prepare(case)
+    expected = oracle.expected(arena.x)
+    execution = bench.run_on(kernel, case, arena, complement(expected, case.data_type))
+    if isinstance(execution, Mishap):
+        return stopped(bench, case, execution)
+
+    def again(poison: Array) -> Execution | None:
+        other = bench.run_on(kernel, case, bench.prepare(case), poison)
+        return None if isinstance(other, Mishap) else other
+
+    return judge_execution(case, oracle, execution, expected, again)
+
+
+def judge_oracle(bench: Bench, case: Case) -> Judgement:
+    """Every output element is one that the oracle accepts, and the memory rules hold."""
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return stopped(bench, case, kernel)
+    judgement = judge_dispatch(bench, kernel, case, bench.oracle(case.operator))
+    mishap = bench.closed(kernel)
+    return judgement if mishap is None else stopped(bench, case, mishap)
+
+
+def judge_harmless(bench: Bench, case: Case) -> Judgement:
+    """The description may be refused; where it is accepted, a dispatch comes back and leaves other memory alone."""
+    run = executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    return Judgement((), (*value_clauses(case), *MEMORY_CLAUSES[1:]), int(run.output.size), (run,))
+
+
+def executed(bench: Bench, case: Case) -> Execution | Judgement:
+    """A dispatch of ``case`` whose memory is in order, or the judgement that stops here."""
+    outcome = bench.run(case)
+    if not isinstance(outcome, Execution):
+        return stopped(bench, case, outcome)
+    findings = _memory_findings(case, outcome, np.zeros(0, np.intp))
+    if findings:
+        return Judgement(tuple(findings), (*value_clauses(case), *MEMORY_CLAUSES[1:]), outcome.output.size, (outcome,))
+    return outcome

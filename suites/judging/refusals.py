@@ -1,0 +1,185 @@
+"""Refusals: what was refused, unsupported or lost, which clause that breaks, and what should have been refused."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.checks import OwnCheck
+from dmlcts.specs.descriptions import Attribute
+from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal, Unsupported
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.judging.findings import MEMORY_CLAUSES, WITHOUT_DISPATCH, Finding, Judgement, plain, value_clauses
+
+MOST_SUSPECTS = 6
+
+_MOST_PACKED = 1 << 16
+
+
+def support_clause(bench: Bench, operator: OperatorDesc) -> str:
+    """The clause that obliges an implementation of the bench's level to accept ``operator``: the lowest level's."""
+    table = bench.tables.operator(operator.name)
+    data_type, rank = operator.input.data_type, operator.input.rank
+    levels = [
+        support.level for support in table.support_at(bench.level)
+        if data_type in support.data_types and rank in support.ranks
+    ]  # fmt: skip
+    wanted = levels[-1] if levels else None
+    stated = (clause.id for clause in table.checked_by("support.level") if clause.level == wanted)
+    return next(stated, None) or table.clause_of("values", "rounding") or table.clauses[0].id
+
+
+def stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
+    """The judgement of a case whose dispatch did not come back; nothing but the broken clause was checked."""
+    if isinstance(outcome, Mishap):
+        title = (
+            outcome.title
+            or {
+                "fail": "the dispatch failed",
+                "crash": "the implementation raised an exception",
+                "device_lost": "the device was lost",
+                "resource_error": "the implementation ran out of resources",
+            }[outcome.outcome]
+        )
+        clause = case.clause
+        if case.layout_clause is not None and isinstance(bench.run(_packed(bench, case)), Execution):
+            clause = case.layout_clause  # the values alone do no harm
+        finding = Finding(clause, outcome.outcome, case, title, (("said", outcome.text),))
+        return Judgement((finding,), (clause,))
+    if isinstance(outcome, Unsupported):
+        return _unsupported(bench, case, outcome)
+    if not outcome.obliged:
+        return Judgement(refused=True)
+    clause = _refused_clause(bench, case)
+    title = f"refused, though feature level {bench.level} obliges it to accept"
+    return Judgement((Finding(clause, "fail", case, title, (("said", outcome.text),)),), (clause,))
+
+
+def _unsupported(bench: Bench, case: Case, outcome: Unsupported) -> Judgement:
+    """The judgement of a case that the backend cannot express, under the clause for whose sake it cannot."""
+    clause = _lacking(bench, case)
+    others = value_clauses(case) if case.expectation in WITHOUT_DISPATCH else (*value_clauses(case), *MEMORY_CLAUSES)
+    unreached = tuple(name for name in others if name != clause)
+    return Judgement(clauses=(clause,), unsupported=outcome.text, unreached=unreached)
+
+
+def _lacking(bench: Bench, case: Case) -> str:
+    """Which clause a case cannot be expressed for: ScaleBias's or the strides' own, the layout's, or the values'.
+
+    A test about something else that happens to draw ScaleBias or strides loses those cases and keeps its others.
+    """
+
+    def expressible(operator: OperatorDesc) -> bool:
+        return not isinstance(attempt(bench, operator), Unsupported)
+
+    operator, packed = case.operator, _packed(bench, case).operator
+    table = bench.tables.operator(operator.name)
+    plain_attributes: dict[str, Attribute] = {
+        name: None if isinstance(value, ScaleBias) else value for name, value in operator.attributes.items()
+    }
+    unscaled = OperatorDesc(operator.name, operator.tensors, plain_attributes)
+    strided = any(tensor.strides is not None for tensor in operator.tensors.values())
+    if expressible(unscaled):
+        return table.clause_of("scale-bias" if case.data_type.is_floating else "scale-bias.integer") or case.clause
+    if strided and expressible(OperatorDesc(operator.name, packed.tensors, plain_attributes)):
+        named = case.layout_clause or case.clause
+        return named if named.startswith("tensor.strides.") else _stride_clause(operator)
+    if case.layout_clause is not None and expressible(packed):
+        return case.layout_clause
+    return case.clause
+
+
+def _stride_clause(operator: OperatorDesc) -> str:
+    """The clause on the kind of strides that a description has."""
+    packed = TensorDesc(operator.input.data_type, operator.input.sizes).element_strides
+    source, target = operator.input.element_strides, operator.output.element_strides
+    if source == target == packed:
+        return "tensor.strides.packed"
+    if 0 in source:
+        return "tensor.strides.broadcast"
+    if any(list(strides) != sorted(strides, reverse=True) for strides in (source, target)):
+        return "tensor.strides.permuted"
+    return "tensor.strides.padded" if source == target else "tensor.strides.output"
+
+
+def _packed(bench: Bench, case: Case) -> Case:
+    """As many elements with the same attributes on a packed tensor, out of place."""
+    return plain(bench, case, case.values, min(max(1, case.operator.input.element_count), _MOST_PACKED))
+
+
+def attempt(bench: Bench, operator: OperatorDesc) -> Refusal | Mishap | None:
+    """Create a kernel and close it again; ``None`` where both went well."""
+    kernel = bench.create(operator)
+    return kernel if isinstance(kernel, (Refusal, Mishap)) else bench.closed(kernel)
+
+
+def _refused_clause(bench: Bench, case: Case) -> str:
+    """Which clause a refusal breaks: the layout's, the attributes', or the support table's.
+
+    Where the same attributes are accepted on a packed tensor it is the layout that is refused; where the same
+    tensors are accepted with ordinary attributes, it is the attributes.
+    """
+    packed = _packed(bench, case).operator
+    if case.layout_clause is not None and packed != case.operator and attempt(bench, packed) is None:
+        return case.layout_clause
+    table = bench.tables.operator(case.operator.name)
+    ordinary: dict[str, Attribute] = dict(case.operator.attributes)
+    for item in table.attributes:
+        if item.type == "FLOAT":
+            ordinary[item.name] = np.float32(0 if item.name == "Min" else 1)
+        elif item.type == "DML_SCALE_BIAS":
+            ordinary[item.name] = None
+    usual = OperatorDesc(case.operator.name, case.operator.tensors, ordinary)
+    if usual != case.operator and attempt(bench, usual) is None:
+        general = case.clause == table.clause_of("values") or bench.tables.clause(case.clause).subject == "properties"
+        return (general and _cast_clause(bench, case.operator)) or case.clause
+    return support_clause(bench, case.operator)
+
+
+def _cast_clause(bench: Bench, operator: OperatorDesc) -> str | None:
+    """The clause on the cast of the bounds, where one of them is not a value of the tensor's type."""
+    table = bench.tables.operator(operator.name)
+    data_type = operator.input.data_type
+    wanted: list[OwnCheck] = []
+    for name in table.float_attributes:
+        value = operator.attributes[name]
+        if not isinstance(value, np.float32) or not np.isfinite(value):
+            continue
+        if data_type is DataType.FLOAT16:
+            with np.errstate(over="ignore"):
+                half = np.float16(value)
+            if np.isinf(half):
+                wanted.insert(0, "cast.float16-overflow")
+            elif np.float32(half) != value:
+                wanted += ["cast.float16", "cast.inexact"]
+        elif not data_type.is_floating and not float(value).is_integer():
+            wanted += ["cast.integer", "cast.inexact"]
+    return table.clause_of(*wanted)
+
+
+def judge_refused(bench: Bench, case: Case) -> Judgement:
+    """The description is refused with InvalidArgument."""
+    answer = attempt(bench, case.operator)
+    if isinstance(answer, Refusal) and not isinstance(answer, Unsupported):
+        # a type that only a later level lists may be refused for that alone: it says nothing about the clause
+        table = bench.tables.operator(case.operator.name)
+        known = any(case.data_type in support.data_types for support in table.support_at(bench.level))
+        return Judgement((), value_clauses(case), refused=not known and case.data_type in table.data_types)
+    if answer is not None:
+        return stopped(bench, case, answer)
+    finding = Finding(case.clause, "fail", case, "accepted, though it must be refused")
+    return Judgement((finding,), value_clauses(case))
+
+
+def judge_accepted(bench: Bench, case: Case) -> Judgement:
+    """The description is accepted where the level obliges it; nothing is dispatched."""
+    answer = attempt(bench, case.operator)
+    return Judgement((), value_clauses(case)) if answer is None else stopped(bench, case, answer)
+
+
+def judge_either(bench: Bench, case: Case) -> Judgement:
+    """The description may be refused or accepted, but nothing worse may happen; nothing is dispatched."""
+    answer = attempt(bench, case.operator)
+    if isinstance(answer, (Mishap, Unsupported)):
+        return stopped(bench, case, answer)
+    return Judgement((), value_clauses(case), refused=answer is not None)

@@ -1,0 +1,138 @@
+"""Relations between results: idempotence, order, oddness, containment, and THRESHOLD as half a CLIP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import OperatorDesc
+from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Values, simplicity, text, text_with_bits
+from dmlcts.suites.judging.findings import Array, Finding, Judgement, index_text, value_clauses
+from dmlcts.suites.judging.outputs import executed
+from dmlcts.suites.judging.refusals import MOST_SUSPECTS
+
+
+def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told: Callable[[int], str]) -> Judgement:
+    """The judgement of a property; ``told(i)`` says what element i shows."""
+    first = executions[0]
+    findings: tuple[Finding, ...] = ()
+    if wrong.size:
+        order = np.argsort(simplicity(first.x[wrong]), kind="stable")
+        worst = int(wrong[order[0]])
+        details = (
+            ("input", f"{text_with_bits(first.x[worst])} at index {index_text(case.operator.output, worst)}"),
+            ("got", text_with_bits(first.output[worst])),
+            ("property", told(worst)),
+            ("wrong", f"{wrong.size} of {first.output.size} elements"),
+        )
+        suspects = tuple(first.x[wrong[order[:MOST_SUSPECTS]]])
+        findings = (Finding(case.clause, "fail", case, told(worst), details, int(wrong.size), suspects),)
+    return Judgement(findings, value_clauses(case), int(first.output.size), executions)
+
+
+def compared(values: Array) -> Array:
+    """What a comparison may take values for: FLOAT32 subnormals for zeros (latitude ``subnormals``)."""
+    if values.dtype != np.float32:
+        return values
+    return np.where(np.abs(values) < np.finfo(values.dtype).smallest_normal, values.dtype.type(0), values)
+
+
+def same_values(a: Array, b: Array) -> NDArray[np.bool_]:
+    """Element-wise sameness with every latitude that two runs of one implementation may use between them."""
+    same = compared(a) == compared(b)
+    if a.dtype.kind == "f":
+        same |= np.isnan(a) & np.isnan(b)
+    return np.asarray(same)
+
+
+def judge_idempotent(bench: Bench, case: Case) -> Judgement:
+    """Applying the operator to its own output changes nothing."""
+    first = executed(bench, case)
+    if isinstance(first, Judgement):
+        return first
+    again = executed(bench, replace(case, values=Values.of(first.output, case.data_type)))
+    if isinstance(again, Judgement):
+        return again
+    wrong = np.flatnonzero(~same_values(first.output, again.output))
+    return relation(case, (first, again), wrong, lambda i: (
+        f"applied again to {text(first.output[i])} it gives {text(again.output[i])}"
+    ))  # fmt: skip
+
+
+def judge_monotone(bench: Bench, case: Case) -> Judgement:
+    """Outputs never decrease where inputs increase; NaN inputs stand outside the order."""
+    run = executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    order = np.argsort(run.x, kind="stable")
+    if run.x.dtype.kind == "f":
+        order = order[~np.isnan(run.x[order])]
+    y = compared(run.output[order])
+    falls = np.flatnonzero(~(y[1:] >= y[:-1]))
+    before = {int(order[i + 1]): int(order[i]) for i in falls}
+    return relation(case, (run,), order[falls + 1], lambda i: (
+        f"input {text(run.x[before[i]])} gives {text(run.output[before[i]])}, "
+        f"the larger input {text(run.x[i])} gives {text(run.output[i])}"
+    ))  # fmt: skip
+
+
+def judge_odd(bench: Bench, case: Case) -> Judgement:
+    """The operator of -x is the negated operator of x."""
+    run = executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    mirrored = executed(bench, replace(case, values=Values.of(-run.x, case.data_type)))
+    if isinstance(mirrored, Judgement):
+        return mirrored
+    wrong = np.flatnonzero(~same_values(run.output, -mirrored.output))
+    return relation(case, (run, mirrored), wrong, lambda i: (
+        f"input {text(run.x[i])} gives {text(run.output[i])}, input {text(-run.x[i])} gives {text(mirrored.output[i])}"
+    ))  # fmt: skip
+
+
+def _range(bench: Bench, operator: OperatorDesc) -> tuple[Array, Array]:
+    """The least and the greatest output that the formula admits for any input, without ScaleBias."""
+    attributes = {**operator.attributes, **({"ScaleBias": None} if "ScaleBias" in operator.attributes else {})}
+    plain = OperatorDesc(operator.name, operator.tensors, attributes)
+    data_type = operator.input.data_type
+    if data_type.is_floating:
+        ends = np.array([-np.inf, np.inf], data_type.numpy)
+    else:
+        limits = np.iinfo(data_type.numpy)
+        ends = np.array([limits.min, limits.max], data_type.numpy)
+    alternatives = bench.oracle(plain).acceptance(ends).alternatives
+    return np.min([array[0] for array in alternatives]), np.max([array[1] for array in alternatives])
+
+
+def judge_contained(bench: Bench, case: Case) -> Judgement:
+    """Every output lies in the formula's range, whatever ScaleBias did to the input; NaN is let through."""
+    run = executed(bench, case)
+    if isinstance(run, Judgement):
+        return run
+    low, high = _range(bench, case.operator)
+    y = compared(run.output)
+    outside = (y < compared(low)) | (y > compared(high))
+    return relation(case, (run,), np.flatnonzero(outside), lambda i: (
+        f"input {text(run.x[i])} gives {text(run.output[i])}, outside {text(low)} to {text(high)}"
+    ))  # fmt: skip
+
+
+def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
+    """CLIP gives what THRESHOLD with the same Min gives; the case's Max is the greatest of the type."""
+    clipped = executed(bench, case)
+    if isinstance(clipped, Judgement):
+        return clipped
+    attributes = {"ScaleBias": case.operator.attributes["ScaleBias"], "Min": case.operator.attributes["Min"]}
+    threshold = OperatorDesc("ELEMENT_WISE_THRESHOLD", case.operator.tensors, attributes)
+    other = executed(bench, case.with_operator(threshold))
+    if isinstance(other, Judgement):
+        return other
+    wrong = np.flatnonzero(~same_values(clipped.output, other.output))
+    return relation(case, (clipped, other), wrong, lambda i: (
+        f"CLIP gives {text(clipped.output[i])}, THRESHOLD {text(other.output[i])}"
+    ))  # fmt: skip

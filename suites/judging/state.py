@@ -1,0 +1,301 @@
+"""State: the same answer again, after other kernels, and beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import OperatorDesc, ScaleBias
+from dmlcts.specs.descriptions import Attribute
+from dmlcts.suites.cases.bench import Bench, Mishap, Refusal
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.values import Values, text, text_with_bits
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Array, Finding, Judgement
+from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
+from dmlcts.suites.judging.refusals import attempt, stopped
+
+
+def _together(judgements: list[Judgement], clause: str) -> Judgement:
+    """Several dispatches as one judgement; what is wrong with a value breaks ``clause``."""
+    findings = tuple(finding for judgement in judgements for finding in judgement.findings)
+    checked = dict.fromkeys(name for judgement in judgements for name in judgement.clauses)
+    executions = tuple(execution for judgement in judgements for execution in judgement.executions)
+    elements = sum(judgement.elements for judgement in judgements)
+    return Judgement(findings[:1], (clause, *checked), elements, executions)
+
+
+def judge_again(bench: Bench, case: Case) -> Judgement:
+    """A kernel judged four times: on other values, at other places, in place, and on the first values again."""
+    alone = judge_oracle(bench, replace(case, expectation="oracle"))
+    if alone.findings or alone.refused or alone.unsupported is not None:
+        return alone
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return stopped(bench, case, kernel)
+    oracle = bench.oracle(case.operator)
+    values = case.values.array(case.operator.input.element_count)
+    streams = [values, values[::-1], np.roll(values, max(1, values.size // 3)), values]
+    places = [case.placement, Placement(front=1040, gap=48), Placement(in_place=True), Placement(output_first=True)]
+    judgements = []
+    for stream, place in zip(streams, places, strict=True):
+        again = replace(case, values=Values.of(stream, case.data_type), placement=place)
+        judgement = judge_dispatch(bench, kernel, again, oracle)
+        judgements.append(judgement)
+    return _finished(bench, case, [kernel], judgements)
+
+
+def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Judgement]) -> Judgement:
+    """Close the kernels, and put the judgements together under the case's state clause, pointing at the case."""
+    mishaps = [mishap for mishap in map(bench.closed, kernels) if mishap is not None]
+    judgements += [stopped(bench, case, mishap) for mishap in mishaps]
+    clause = case.layout_clause or case.clause
+    whole = _together(judgements, clause)
+    told = tuple(
+        replace(finding, case=finding.case if finding.case.beside else case, clause=clause, suspects=())
+        for finding in whole.findings
+    )
+    return replace(whole, findings=told)
+
+
+def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
+    """Descriptions of the same tensors with other attributes, and of other operators that take them."""
+    found = []
+    for table in bench.tables.operators.values():
+        low, high = (2, 6) if case.data_type.is_floating or table.operator != case.operator.name else (3, 7)
+        attributes: dict[str, Attribute] = {}
+        for item in table.attributes:
+            if item.type == "FLOAT":
+                attributes[item.name] = np.float32(low if item.name == "Min" else high)
+            else:
+                attributes[item.name] = item.enumerators[-1] if item.type == "ENUM" else None
+        variants = [attributes]
+        for item in table.attributes:
+            if item.type == "DML_SCALE_BIAS":
+                variants.append({**attributes, item.name: ScaleBias(2, 1)})
+            elif item.type == "ENUM":
+                variants += [{**attributes, item.name: name} for name in item.enumerators[:-1]]
+        found += [OperatorDesc(table.operator, case.operator.tensors, variant) for variant in variants]
+    return [operator for operator in found if operator != case.operator and bench.obliged(operator)]
+
+
+def judge_beside_others(bench: Bench, case: Case) -> Judgement:
+    """The kernel judged while kernels of other attributes and operators live, and after those were closed.
+
+    What is wrong with one of the others is told as a case of its own, with all kernels that were alive.
+    """
+    if case.beside:
+        return _judge_among(bench, case)
+    alone = judge_oracle(bench, replace(case, expectation="oracle"))
+    if alone.findings or alone.refused or alone.unsupported is not None:
+        return alone
+    cases = [replace(case, operator=operator, expectation="oracle") for operator in _neighbours(bench, case)]
+    cases.insert(len(cases) // 2, case)
+    kernels = [bench.create(other.operator) for other in cases]
+    wanted = [
+        other is case or not isinstance(kernel, (Refusal, Mishap)) or not _stops_by_itself(bench, other)
+        for kernel, other in zip(kernels, cases, strict=True)
+    ]
+    kernels, cases = list(compress(kernels, wanted)), list(compress(cases, wanted))
+    for kernel, other in zip(kernels, cases, strict=True):
+        if isinstance(kernel, (Refusal, Mishap)):
+            made = [one for one in kernels if not isinstance(one, (Refusal, Mishap))]
+            return _finished(bench, case, made, [stopped(bench, replace(other, expectation="oracle"), kernel)])
+    judgements = []
+    for kernel, other in [*zip(kernels, cases, strict=True), *zip(kernels[::-1], cases[::-1], strict=True)]:
+        judged = judge_dispatch(bench, kernel, other, bench.oracle(other.operator))
+        if judged.findings and other is not case and _wrong_by_itself(bench, other):
+            continue  # another clause's business
+        judgements.append(_as_state(_told_of(bench, judged, other, cases), other))
+    mine = cases.index(case)
+    others = kernels[:mine] + kernels[mine + 1 :]
+    judgements += [stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
+    last = judge_dispatch(bench, kernels[mine], case, bench.oracle(case.operator))
+    judgements.append(_told_of(bench, last, case, cases))
+    return _finished(bench, case, [kernels[mine]], judgements)
+
+
+def _told_of(bench: Bench, judgement: Judgement, case: Case, everyone: list[Case]) -> Judgement:
+    """What is wrong with one of several kernels, as its own case, which holds all of them."""
+    clause = case.clause
+    if case.layout_clause is not None:
+        table = bench.tables.operator(case.operator.name)
+        clause = Subject(table, case.data_type, bench.level, 0, thorough=False).values_clause(case.operator.attributes)
+    company = tuple(one.operator for one in everyone)
+    own = replace(case, clause=clause, expectation="beside others", beside=company, recipe=None)
+    return replace(judgement, findings=tuple(replace(finding, case=own) for finding in judgement.findings))
+
+
+def _judge_among(bench: Bench, case: Case) -> Judgement:
+    """The kernel among those that the case names; each is dispatched in their order and in the reverse of it."""
+    made: list[tuple[OperatorDesc, Any]] = []
+    for operator in case.beside:
+        kernel = bench.create(operator)
+        if not isinstance(kernel, (Refusal, Mishap)):
+            made.append((operator, kernel))
+        elif operator == case.operator:
+            return _finished(bench, case, [one for _, one in made], [stopped(bench, case, kernel)])
+    given: dict[OperatorDesc, Array] = {}
+    judgements = []
+    for operator, kernel in [*made, *made[::-1]]:
+        if operator == case.operator:
+            judgements.append(judge_dispatch(bench, kernel, case, bench.oracle(operator)))
+            continue
+        arena = bench.prepare(case)
+        if bench.dispatch(kernel, arena) is None:
+            given[operator] = arena.output(case)
+    (own,) = [kernel for operator, kernel in made if operator == case.operator]
+    others = [kernel for operator, kernel in made if operator != case.operator]
+    judgements += [stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
+    judgements.append(judge_dispatch(bench, own, case, bench.oracle(case.operator)))
+    judgement = _finished(bench, case, [own], judgements)
+    if judgement.findings and _wrong_by_itself(bench, replace(case, expectation="oracle", beside=())):
+        return judge_oracle(bench, replace(case, expectation="oracle", beside=()))
+    told = tuple(_with_company(finding, given) for finding in judgement.findings)
+    return replace(judgement, findings=told)
+
+
+def _with_company(finding: Finding, given: Mapping[OperatorDesc, Array]) -> Finding:
+    """The finding with each kernel that was alive, and what it gave for the element that is shown."""
+    case = finding.case
+    details = []
+    for number, operator in enumerate(case.beside, start=1):
+        said = _said(operator)
+        if operator == case.operator:
+            said += ": this one, which is wrong"
+        elif operator in given and finding.index >= 0:
+            said += f": gives {text_with_bits(given[operator][finding.index])} for this element"
+        details.append((f"kernel {number}", said))
+    return replace(finding, details=(*finding.details, *details))
+
+
+def _said(operator: OperatorDesc) -> str:
+    """An operator with its attributes, on one line."""
+    attributes = ", ".join(f"{name} {_attribute_text(value)}" for name, value in operator.attributes.items())
+    return f"{operator.name}, {attributes}"
+
+
+def _attribute_text(value: Attribute) -> str:
+    if isinstance(value, ScaleBias):
+        return f"({text(value.scale)}, {text(value.bias)})"
+    return text(value) if isinstance(value, np.float32) else value or "none"
+
+
+def _wrong_by_itself(bench: Bench, case: Case) -> bool:
+    """Whether a case is wrong also where nothing ran before it."""
+    fresh = bench.fresh()
+    try:
+        return bool(judge_oracle(fresh, case).findings)
+    finally:
+        fresh.close()
+
+
+def _stops_by_itself(bench: Bench, case: Case) -> bool:
+    """Whether there is no kernel for a case also where nothing ran before it: that is another clause's business."""
+    fresh = bench.fresh()
+    try:
+        return attempt(fresh, case.operator) is not None
+    finally:
+        fresh.close()
+
+
+def _as_state(judgement: Judgement, case: Case) -> Judgement:
+    """The values of a neighbouring kernel speak about the state's clause only."""
+    return replace(judgement, clauses=(case.layout_clause or case.clause, *MEMORY_CLAUSES))
+
+
+def judge_dispatched_again(bench: Bench, case: Case) -> Judgement:
+    """A kernel that ran on other values at another place before: the cheap part of :func:`judge_again`."""
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return stopped(bench, case, kernel)
+    return _with_history(bench, case, "execution.repeatable", kernel, [(kernel, case.operator)])
+
+
+def judge_after_another(bench: Bench, case: Case) -> Judgement:
+    """A kernel of other attributes on equal tensors, and one of another operator, ran before and were closed."""
+    return _behind_others(bench, case, alive=False)
+
+
+def judge_beside_another(bench: Bench, case: Case) -> Judgement:
+    """The kernel runs while such kernels, which ran before, are alive: :func:`judge_beside_others` at less cost."""
+    return _behind_others(bench, case, alive=True)
+
+
+def _behind_others(bench: Bench, case: Case, *, alive: bool) -> Judgement:
+    kernel = bench.create(case.operator) if alive else None
+    if isinstance(kernel, (Refusal, Mishap)):
+        return stopped(bench, case, kernel)
+    others = []
+    for operator in _two_neighbours(bench, case):
+        other = bench.create(operator)
+        if not isinstance(other, (Refusal, Mishap)):  # one that cannot be had is another clause's business
+            others.append((other, operator))
+    return _with_history(bench, case, "execution.independent", kernel, others, closed_first=not alive)
+
+
+def _two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
+    """The operator with other attributes and another operator, both on equal tensors, where there are such."""
+    found = _neighbours(bench, case)
+    same = [operator for operator in found if operator.name == case.operator.name]
+    others = [operator for operator in found if operator.name != case.operator.name]
+    return [*same[-1:], *others[:1]]
+
+
+def _with_history(
+    bench: Bench, case: Case, clause: str, kernel: Any, before: list[tuple[Any, OperatorDesc]], *,
+    closed_first: bool = False,
+) -> Judgement:  # fmt: skip
+    """Dispatch what runs before, whatever comes of it, then the case.
+
+    What only its history makes wrong breaks ``clause``.
+
+    Args:
+        bench: the bench.
+        case: what is judged.
+        clause: the clause on its history.
+        kernel: its kernel, ``None`` where it is made only after the others.
+        before: kernels with their descriptions; the case's own may be among them.
+        closed_first: whether the others are closed before the case's kernel is made.
+    """
+    values = case.values.array(case.operator.input.element_count)
+    for other, operator in before:
+        earlier = replace(case, operator=operator, values=Values.of(values[::-1], case.data_type),
+                          placement=replace(case.placement, front=1040))  # fmt: skip
+        mishap = bench.run_unjudged(other, earlier)
+        if mishap is not None and other is kernel:
+            return stopped(bench, case, mishap)
+    mishaps: list[Mishap | None] = []
+    others = [other for other, _ in before if other is not kernel]
+    if closed_first:
+        mishaps += [bench.closed(other) for other in others]
+        kernel = bench.create(case.operator)
+        if isinstance(kernel, (Refusal, Mishap)):
+            return stopped(bench, case, kernel)
+    judgement = judge_dispatch(bench, kernel, case, bench.oracle(case.operator))
+    mishaps.append(bench.closed(kernel))
+    if not closed_first:
+        mishaps += [bench.closed(other) for other in others]
+    for mishap in mishaps:
+        if mishap is not None:
+            return stopped(bench, case, mishap)
+    checked = (*judgement.clauses, clause)
+    if not judgement.findings:
+        return replace(judgement, clauses=checked)
+    fresh = bench.fresh()
+    try:
+        alone = judge_oracle(fresh, replace(case, expectation="oracle"))
+    finally:
+        fresh.close()
+    if alone.findings or alone.refused or alone.unsupported is not None:
+        return alone  # wrong whatever ran before
+    company = [operator for other, operator in before if other is not kernel]
+    ran = tuple((f"kernel {number}", f"{_said(operator)}: ran before")
+                for number, operator in enumerate(company, start=1))  # fmt: skip
+    told = tuple(replace(finding, clause=clause, suspects=(), details=(*finding.details, *ran))
+                 for finding in judgement.findings[:1])  # fmt: skip
+    return replace(judgement, findings=told, clauses=checked)

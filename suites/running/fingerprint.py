@@ -1,0 +1,87 @@
+"""The fingerprint of an implementation: what it does where the pages are silent."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from dmlcts.reports.documents.records import Behaviour
+from dmlcts.reports.documents.results import describe_device
+from dmlcts.reports.documents.writing import write_json
+from dmlcts.specs import UsageError
+from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.pytest_run import execute
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The behaviours seen, and what was unsafe or outside every permitted outcome.
+
+    Attributes:
+        backend: as the user named it.
+        device: what the device says of itself, as JSON.
+        behaviours: what was seen, sorted.
+        unsafe: titles of what failed while looking.
+    """
+
+    backend: str
+    device: dict[str, Any]
+    behaviours: tuple[Behaviour, ...]
+    unsafe: tuple[str, ...]
+
+
+def fingerprint(settings: Settings) -> Fingerprint:
+    """Run the characterising tests only, and gather what they saw.
+
+    Raises:
+        UsageError: the selection holds nothing that the pages leave open.
+    """
+    open_ones = [
+        clause.id for clause in settings.tables.clauses if clause.latitude or clause.obligation == "unspecified"
+    ]
+    chosen = [clause for clause in open_ones if settings.selects_clause(clause)]
+    unspecified = [clause for clause in chosen if settings.tables.clause(clause).obligation == "unspecified"]
+    rounding = [clause for clause in chosen if "contraction" in settings.tables.clause(clause).latitude]
+    if not unspecified and not rounding:
+        raise UsageError("the selection holds no clause that the pages leave open", "choose others with --clause")
+    with tempfile.TemporaryDirectory(prefix="dmlcts-probe-") as folder:
+        run = execute(
+            replace(settings, clauses=(*unspecified, *rounding), results=Path(folder)), quiet=True
+        )  # fmt: skip
+        device = describe_device(run.info)
+    seen = {(one.clause, one.operator, one.data_type): one for item in run.records for one in item.behaviours}
+    unsafe = [failure.title for item in run.records for failure in item.failures]
+    return Fingerprint(settings.backend, device, tuple(seen[key] for key in sorted(seen)), tuple(sorted(set(unsafe))))
+
+
+def print_fingerprint(found: Fingerprint, console: Console) -> None:
+    """Print the behaviours, those that several types share on one line."""
+    shared: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for one in found.behaviours:
+        shared[one.clause, one.operator.removeprefix("ELEMENT_WISE_"), one.behaviour].append(one.data_type)
+    table = Table(title=f"{found.backend}: what it does where the pages are silent", title_justify="left")
+    for heading in ("clause", "operator", "types", "behaviour"):
+        table.add_column(heading, overflow="fold")
+    for (clause, operator, behaviour), types in shared.items():
+        table.add_row(clause, operator, ", ".join(types), behaviour)
+    console.print(table)
+    for title in found.unsafe:
+        console.print(f"unsafe or outside every permitted outcome: {title}", style="bold red", markup=False)
+
+
+def write_fingerprint(found: Fingerprint, path: Path) -> None:
+    """Write the fingerprint as JSON (``dmlcts-fingerprint/1``)."""
+    document = {
+        "schema": "dmlcts-fingerprint/1",
+        "backend": found.backend,
+        "device": found.device,
+        "behaviours": [one.to_json() for one in found.behaviours],
+        "unsafe": list(found.unsafe),
+    }
+    write_json(path, document)

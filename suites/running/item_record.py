@@ -1,0 +1,176 @@
+"""From what a test found to the records and files of a run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
+from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
+from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
+from dmlcts.reports.documents.waivers import WaiverError
+from dmlcts.reports.summaries.once import told_once
+from dmlcts.reports.views.html import page
+from dmlcts.reports.views.run_folder import write_run
+from dmlcts.reports.views.terminal import summary
+from dmlcts.suites.attribution.faults import faults_of
+from dmlcts.suites.cases.bench import DeviceGone
+from dmlcts.suites.console.plain import PlainConsole
+from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.judging.judge import ConformanceFailure, Judge
+from dmlcts.suites.running.combinations_covered import combinations_told
+from dmlcts.suites.running.failure_record import failure_of
+from dmlcts.suites.running.options import Settings
+
+if TYPE_CHECKING:
+    from dmlcts.suites.running.run import Run
+
+
+def item_record(
+    test: str, judge: Judge | None, error: BaseException | None, report: pytest.TestReport, settings: Settings
+) -> ItemRecord:
+    """What one test item found, with its failures brought down to their smallest cases.
+
+    A failure that turns out to break another clause than the one the test set out to check (a value that is
+    wrong whatever the layout, say) is booked under the clause it breaks.
+    """
+    failures: list[FailureRecord] = []
+    moved: dict[tuple[str, str, str], tuple[str, str, str]] = {}
+    if judge is not None and isinstance(error, ConformanceFailure):
+        for finding in _distinct(judge.ledger.findings):
+            least = faults_of(judge.bench).told(finding)
+            if least.clause != finding.clause:
+                subject = (finding.case.operator.name, finding.case.data_type.name)
+                moved[(finding.clause, *subject)] = (least.clause, least.case.operator.name, least.case.data_type.name)
+            failures.append(failure_of(test, judge.bench.tables, least, settings))
+    outcome = _outcome(report, error, failures)
+    tallies = [] if judge is None else _tallies(judge, failures, moved, settings)
+    behaviours = () if judge is None else tuple(
+        Behaviour(*row, behaviour, example) for row, (behaviour, example) in judge.ledger.behaviours.items()
+    )  # fmt: skip
+    told = isinstance(error, ConformanceFailure)
+    if error is not None and not told and outcome in (Outcome.HARNESS_ERROR, Outcome.DEVICE_LOST):
+        failures.append(FailureRecord("", "", "", outcome, test, f"{type(error).__name__}: {error}",
+                                      report.longreprtext, {}))  # fmt: skip
+    left_out = 0 if judge is None else judge.ledger.left_out
+    combinations = () if judge is None else judge.seen.records()
+    reason = _reason(report) if outcome.did_not_run else ""
+    return ItemRecord(
+        test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out, combinations, reason
+    )  # fmt: skip
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """Why a test was skipped, in its own words."""
+    told = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    return told.removeprefix("Skipped: ")
+
+
+def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:
+    """One finding for each clause, outcome and subject: the one on the fewest elements."""
+    found: dict[tuple[str, str, str, str], Finding] = {}
+    for finding in findings:
+        case = finding.case
+        key = (finding.clause, finding.outcome, case.operator.name, case.data_type.name)
+        known = found.get(key)
+        if known is None or case.operator.input.element_count < known.case.operator.input.element_count:
+            found[key] = finding
+    return list(found.values())
+
+
+def _outcome(report: pytest.TestReport, error: BaseException | None, failures: list[FailureRecord]) -> Outcome:
+    if isinstance(error, DeviceGone):
+        return Outcome.DEVICE_LOST
+    if failures:
+        return worst(failure.outcome for failure in failures)
+    if report.skipped:
+        return Outcome.NOT_SUPPORTED
+    return Outcome.PASS if report.passed else Outcome.HARNESS_ERROR
+
+
+def _tallies(
+    judge: Judge,
+    failures: list[FailureRecord],
+    moved: dict[tuple[str, str, str], tuple[str, str, str]],
+    settings: Settings,
+) -> list[ClauseTally]:
+    tallies = judge.ledger.tallies
+    counted = {row: [tally.cases, tally.elements, tally.failures] for row, tally in tallies.items()}
+    for origin, target in moved.items():
+        for row, tally in tallies.items():  # another operator's kernel beside a case, which alone was counted
+            shown = tally.beside[origin[1:]]
+            if row[0] == origin[0] and shown and row in counted:
+                counted[row][2] -= shown
+                counted.setdefault(target, [shown, 0, 0])[2] += shown
+        failed = 0 if origin not in tallies else tallies[origin].failures - tallies[origin].beside.total()
+        if not failed:
+            continue
+        counted[origin][2] -= failed
+        if failed and failed == counted[origin][0] and not settings.selects_clause(target[0]):
+            del counted[origin]  # not one case came right: nothing is known of the clause that was selected
+        row = counted.setdefault(target, [failed, 0, 0])
+        row[0] = max(row[0], failed)
+        row[2] += failed
+    outcomes = {}
+    for failure in failures:
+        row_of = (failure.clause, failure.operator, failure.data_type)
+        outcomes[row_of] = worst([failure.outcome, outcomes.get(row_of, Outcome.PASS)])
+    found = []
+    for row, (cases, elements, failed) in counted.items():
+        unspecified = judge.bench.tables.clause(row[0]).obligation == "unspecified"
+        clean = Outcome.CHARACTERISED if unspecified else Outcome.PASS
+        if not cases:
+            clean = Outcome.NOT_SUPPORTED  # a row without a case comes of cases that the backend could not express
+        outcome = outcomes.get(row, clean if not failed else Outcome.FAIL)
+        lacking = tallies[row].unsupported if row in tallies else 0
+        found.append(ClauseTally(*row, outcome, cases, elements, failed, lacking))
+    return found
+
+
+def publish(run: Run) -> Callable[[], None]:
+    """Write the run's files; gives a function that prints its summary, for when pytest has said its own."""
+    settings = run.settings
+    if run.info is None or run.level is None:
+        _ = run.bench  # with pytest-xdist nothing was judged in this process
+    assert run.info is not None and run.level is not None  # noqa: PT018, S101  # the bench has said
+    info = RunInfo(
+        settings.backend,
+        describe_device(run.info),
+        str(run.level),
+        settings.profile,
+        settings.seed,
+        settings.strict,
+        settings.selection,
+        run.started,
+        run.clock(),
+        shard=settings.shard_text,
+    )
+    records = told_once(settings.waivers.apply(run.records))
+    results = build_results(
+        records,
+        settings.obliged(run.level),
+        info,
+        settings.tables,
+        unsupported=settings.unsupported(run.info),
+        interrupted=run.interrupted,
+    )
+    results |= combinations_told(records, settings, run.level)
+    results |= settings.waivers.told(results)
+    try:
+        settings.waivers.check_matched(results)
+    except WaiverError as error:
+        run.complaint = error
+    run.prepare()
+    folder = settings.results
+    written = write_run(folder, results, records, page(results, settings.tables))
+    run.verdict = Verdict(results["verdict"])
+
+    def show() -> None:
+        console = PlainConsole(sys.stdout)
+        console.print()
+        summary(results, settings.tables, console, folder=folder, written=written)
+
+    return show

@@ -1,0 +1,205 @@
+"""A whole run: pytest over the conformance modules, with the options of :class:`Settings`, to a verdict."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from dmlcts.specs import DmlctsError
+from dmlcts.suites.console.saying import say
+from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.run import Run
+
+CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance"
+
+
+class RunStopped(DmlctsError):  # noqa: N818  # it says what happened; nothing here is broken
+    """pytest ended before there was anything to give a verdict on."""
+
+
+def pytest_arguments(
+    settings: Settings, *, workers: str = "", verbose: bool = False, most_failures: int = 0
+) -> list[str]:
+    """The arguments with which pytest does the same as ``dmlcts run``.
+
+    Failures are told in the summary, in the order of causes; with ``verbose`` each is told whole where it happens.
+    """
+    found = ["-p", "dmlcts.suites.plugin", "-c", str(CONFORMANCE / "run.ini"), "-p", "no:cacheprovider"]
+    found += ["-v"] if verbose else ["-q"]
+    found += ["--no-header", "--disable-warnings", "-r", "N", "--tb", "no"]
+    if most_failures:
+        found += ["--maxfail", str(most_failures)]
+    if workers:
+        found += ["-n", workers]
+    modules = sorted(str(path) for path in CONFORMANCE.rglob("test_*.py"))
+    return [*found, *settings.arguments(), *modules]
+
+
+def shown_command(settings: Settings) -> str:
+    """The pytest command that a person would type for the same run."""
+    return shlex.join(["pytest", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", *settings.arguments()])
+
+
+def execute(
+    settings: Settings, *, workers: str = "", verbose: bool = False, quiet: bool = False, resume: bool = False,
+    most_failures: int = 0,
+) -> Run:  # fmt: skip
+    """Judge the backend that the settings name.
+
+    Args:
+        settings: the options.
+        workers: how many processes pytest-xdist starts ("2", "auto"), or "" for none.
+        verbose: a line for every test.
+        quiet: nothing on standard output; for callers that print what they need of the records.
+        resume: continue the run whose journal the results folder holds.
+        most_failures: stop after so many failing tests; 0 for never.
+
+    Returns:
+        The finished run: its records and its verdict.
+
+    Raises:
+        UsageError: an option means nothing, the results folder cannot be written, or there the disk is full.
+        DocumentError: there is nothing to resume.
+        BackendUnavailable: the backend cannot run here.
+        RunStopped: no test ran at all.
+    """
+    run = Run(settings, resume=resume)
+    try:
+        run.begin()  # before pytest starts, so that what is wrong with folder or backend is said in one line
+        arguments = pytest_arguments(settings, workers=workers, verbose=verbose, most_failures=most_failures)
+        with _silenced(quiet), _storage_elsewhere():
+            if resume:
+                say(f"dmlcts: {run.already}")
+            status = pytest.main(arguments, plugins=[Named(run)])
+    finally:
+        run.close()
+    if run.error is not None:
+        raise run.error
+    if run.verdict is None and status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt  # before there was anything to publish
+    if run.verdict is None:
+        raise RunStopped(
+            "nothing was judged: the selection is empty" if status == pytest.ExitCode.NO_TESTS_COLLECTED
+            else f"nothing was judged: pytest ended with status {int(status)}"
+        )  # fmt: skip
+    return run
+
+
+class Named:
+    """Registers the run under the name by which the plugin looks for it."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Register before the plugin configures itself."""
+        config.pluginmanager.register(self.run, "dmlcts-run")
+
+
+@contextlib.contextmanager
+def _storage_elsewhere() -> Iterator[None]:
+    """Keep what Hypothesis stores, which no run reads again, out of the current folder, in all processes of a run."""
+    with tempfile.TemporaryDirectory(prefix="dmlcts-") as folder, _environment("HYPOTHESIS_STORAGE_DIRECTORY", folder):
+        _forget_storage()
+        try:
+            yield
+        finally:
+            _forget_storage()
+
+
+def _forget_storage() -> None:
+    """Let Hypothesis look again where it stores; it is not imported for that, pytest has to do so first."""
+    configuration = sys.modules.get("hypothesis.configuration")
+    if configuration is not None:
+        configuration.set_hypothesis_home_dir(None)
+
+
+@contextlib.contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+@contextlib.contextmanager
+def _silenced(quiet: bool) -> Iterator[None]:
+    if not quiet:
+        yield
+        return
+    with contextlib.redirect_stdout(io.StringIO()):
+        yield
+
+
+def collected_tests() -> list[str]:
+    """The node ids of all tests that judge a backend; found by collecting, without running anything."""
+    found: list[str] = []
+
+    class Collector:
+        def pytest_collection_finish(self, session: pytest.Session) -> None:
+            found.extend(item.nodeid for item in session.items if item.get_closest_marker("checks") is not None)
+
+    settings = Settings.read(profile="certification")
+    _collect(settings, Collector())
+    return found
+
+
+_TAKEN_OVER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Pytest as it is: nothing of the environment adds options or plugins, and what is written goes away."""
+    kept = {name: os.environ.pop(name) for name in _TAKEN_OVER if name in os.environ}
+    known = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    try:
+        with tempfile.TemporaryDirectory(prefix="dmlcts-collect-") as folder, contextlib.chdir(folder):
+            yield
+    finally:
+        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+        os.environ.update(kept if known is None else {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": known})
+
+
+def _collect(settings: Settings, collector: object) -> None:
+    """Collect the tests; what they are follows from the suite alone, wherever and by whomever it is asked."""
+    arguments = [*pytest_arguments(settings), "--collect-only"]
+    with _silenced(True), _undisturbed():
+        status = pytest.main(arguments, plugins=[collector, Named(Run(settings))])
+    if status != pytest.ExitCode.OK:
+        raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")
+
+
+def collected_clauses(extra_tables: Sequence[str] = ()) -> dict[str, list[str]]:
+    """The tests that check each clause, by clause id; found by collecting, without running anything."""
+    settings = Settings.read(extra_tables=extra_tables)
+    found: dict[str, set[str]] = {}
+
+    class Collector:
+        def pytest_collection_finish(self, session: pytest.Session) -> None:
+            from dmlcts.suites.running.markers import Checked
+
+            for item in session.items:
+                marker = item.get_closest_marker("checks")
+                if marker is None or not isinstance(item, pytest.Function):
+                    continue
+                table, _ = item.callspec.params["subject"]
+                for clause in Checked.of(marker).clauses(table, settings.tables):
+                    found.setdefault(clause, set()).add(item.nodeid.split("[")[0])
+
+    _collect(settings, Collector())
+    return {clause: sorted(tests) for clause, tests in found.items()}

@@ -1,0 +1,182 @@
+"""One failing case, again: read from a failure file, judged on any backend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dmlcts.reports.documents.validation import load_failure
+from dmlcts.reports.summaries.characters import one_line
+from dmlcts.specs import UsageError
+from dmlcts.specs.rules import unconditional_violations
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.judging.element_tables import Dispatch, dispatches, dump, table
+from dmlcts.suites.judging.expectations import EXPECTATIONS
+from dmlcts.suites.judging.findings import WITHOUT_DISPATCH
+from dmlcts.suites.judging.judge import account
+from dmlcts.suites.judging.losses import judge_surviving
+from dmlcts.suites.running.failure_record import replay_command
+from dmlcts.suites.running.options import Settings
+
+_MOST_BYTES, _MOST_ELEMENTS = 1 << 29, 1 << 25
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What replaying a case came to.
+
+    Attributes:
+        failed: whether it fails.
+        text: the account of it.
+        supported: whether the backend can express it.
+        dispatches: its dispatches, with what the oracle says of them.
+    """
+
+    failed: bool
+    text: str
+    supported: bool = True
+    dispatches: tuple[Dispatch, ...] = ()
+
+
+def failure_files(paths: Sequence[str]) -> list[str]:
+    """The failure files that paths name: files, folders of them, and results folders; each once.
+
+    Raises:
+        UsageError: a folder holds none.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        folder = Path(path)
+        if not folder.is_dir():
+            found[path] = None
+            continue
+        inside = sorted((folder / "failures").glob("*.yaml")) or sorted(folder.glob("*.yaml"))
+        if not inside:
+            raise UsageError(f"{path} holds no failure files", "give files under failures/, or a results folder")
+        found |= dict.fromkeys(map(str, inside))
+    return list(found)
+
+
+def load_case(path: str | Path, tables: Tables) -> Case:
+    """The case that a failure file holds, checked so that it can be run safely.
+
+    Raises:
+        DocumentError: the file is no failure file.
+        UsageError: it holds what no run would have written.
+    """
+    case = Case.from_json(load_failure(path)["case"])
+    for one in (*case.earlier, case):
+        _check(path, one, tables)
+        for other in one.beside:
+            _check(path, replace(one, operator=other, beside=()), tables)
+    return case
+
+
+def was_unsteady(path: str | Path) -> bool:
+    """Whether a failure file tells of something that did not go wrong every time."""
+    return "again" in load_failure(path).get("details", {})
+
+
+def _check(path: str | Path, case: Case, tables: Tables) -> None:
+    """Refuse what cannot be run safely."""
+    tables.operator(case.operator.name)
+    for clause in (case.clause, *([case.layout_clause] if case.layout_clause else [])):
+        tables.clause(clause)
+    if case.expectation not in EXPECTATIONS:
+        raise UsageError(f"{path} expects {case.expectation!r}", f"known are {', '.join(EXPECTATIONS)}")
+    wanted = {attribute.name for attribute in tables.operator(case.operator.name).attributes}
+    if set(case.operator.attributes) != wanted:
+        raise UsageError(f"{path} has the attributes {sorted(case.operator.attributes)}",
+                         f"{case.operator.name} has {sorted(wanted)}")  # fmt: skip
+    if case.expectation in WITHOUT_DISPATCH:
+        return
+    broken = unconditional_violations(case.operator, tables)
+    if broken:
+        raise UsageError(f"{path} describes what cannot be run: {broken[0].text}", "use a file that a run wrote")
+    source, target = case.operator.input, case.operator.output
+    elements = max(math.prod(tensor.sizes) for tensor in (source, target))
+    if elements > _MOST_ELEMENTS:  # strides may lay any number of elements over few bytes
+        raise UsageError(f"{path} has {elements:,} elements", f"replay takes up to {_MOST_ELEMENTS:,}")
+    if case.placement.in_place and source != target:
+        raise UsageError(f"{path} runs different tensors in place", "use a file that a run wrote")
+    size = case.placement.regions(source, target)[2]
+    if size > _MOST_BYTES:
+        raise UsageError(f"{path} needs {size} bytes of memory", f"replay takes up to {_MOST_BYTES}")
+
+
+def replay(bench: Bench, case: Case, command: str, repeat: int = 1) -> Replay:
+    """Judge the case once more, or ``repeat`` times: then it fails where one of them does, and says how many did."""
+    judgements = [judge_surviving(bench, case) for _ in range(repeat)]
+    wrong = sum(bool(one.findings) for one in judgements)
+    judgement = next((one for one in judgements if one.findings), judgements[0])
+    seen = tuple(dispatches(bench, case, judgement.executions))
+    if judgement.findings:
+        parts = [account(bench.tables, finding, command) for finding in judgement.findings]
+        parts += ["\n".join(lines) for lines in (table(case, dispatch) for dispatch in seen) if len(lines) > 2]
+        parts += [_times(wrong, repeat)] if repeat > 1 else []
+        return Replay(True, "\n\n".join(parts), dispatches=seen)
+    subject = f"{case.operator.name} on {case.data_type.name}"
+    if judgement.unsupported is not None:
+        because = one_line(judgement.unsupported)
+        return Replay(False, f"{subject}: not supported by the backend: {because}", supported=False)
+    if judgement.refused:
+        return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
+    said = f"{subject}: passes, {judgement.elements} elements judged ({case.clause})"
+    return Replay(False, f"{said}\n{_times(0, repeat)}" if repeat > 1 else said, dispatches=seen)
+
+
+def _times(wrong: int, repeat: int) -> str:
+    return f"wrong {wrong} of {repeat} times"
+
+
+def replay_all(
+    settings: Settings,
+    paths: Sequence[str],
+    say: Callable[[str], object],
+    folder: Path | None = None,
+    repeat: int = 1,
+) -> list[Replay]:
+    """Judge the cases in failure files, each on a newly opened device, and say what came of them.
+
+    Args:
+        settings: how the backend is opened.
+        paths: the failure files.
+        say: is given what a user reads, a case at a time.
+        folder: where inputs, outputs and acceptable values are written; ``None`` for nowhere.
+        repeat: how often each is judged.
+
+    Raises:
+        DocumentError, UsageError: a file holds no case that can be run; nothing has been judged then.
+        BackendUnavailable: the backend cannot run here.
+    """
+    cases = [load_case(path, settings.tables) for path in paths]
+    found = []
+    for path, case in zip(paths, cases, strict=True):
+        bench = settings.open()
+        try:
+            command = replay_command(Path(path), settings, repeat if repeat > 1 else 0)
+            said = replay(bench, case, command, repeat)
+        finally:
+            bench.close()
+        if len(paths) > 1:
+            say(f"== {path}")
+        say(said.text)
+        if not said.failed and repeat == 1 and was_unsteady(path):
+            say("it did not go wrong every time when it was found: try --repeat 100")
+        if folder is not None:
+            place = folder / Path(path).stem if len(paths) > 1 else folder
+            written = dump(place, case, said.dispatches)
+            say(f"written: {', '.join(map(str, written))}" if written else "nothing to dump: no dispatch to judge")
+        if len(paths) > 1:
+            say("")
+        found.append(said)
+    if len(paths) > 1:
+        failing = sum(one.failed for one in found)
+        unable = sum(not one.supported for one in found)
+        said_unable = f", {unable} not supported" if unable else ""
+        say(f"{len(found)} cases: {failing} fail, {len(found) - failing - unable} pass{said_unable}")
+    return found

@@ -1,0 +1,251 @@
+"""A run's state: the bench, the folder that it holds, its journal, and the records that have come in."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from dmlcts.backends import DeviceInfo
+from dmlcts.reports.documents.journal import NAME, SCHEMA, Collection, Journal, JournalContent, read_journal
+from dmlcts.reports.documents.locking import FolderLock
+from dmlcts.reports.documents.outcomes import Verdict
+from dmlcts.reports.documents.records import ItemRecord
+from dmlcts.reports.documents.results import describe_device, suite_identity
+from dmlcts.reports.documents.waivers import WaiverError
+from dmlcts.reports.views.run_folder import prepare_folder
+from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.judging.disclosure import disclose
+from dmlcts.suites.running.options import Settings
+
+_NAMES = {
+    "backend": "the backend", "options": "the backend's options", "operators": "the selected operators",
+    "data_types": "the selected data types", "clauses": "the selected clauses", "feature_level": "the feature level",
+    "profile": "the profile", "seed": "the seed", "strict": "--strict", "extra_tables": "the further tables",
+    "isolation": "the isolation", "timeout": "the time limit", "shard": "the shard", "specs": "the spec tables",
+    "suite": "the suite's version", "device": "the device", "level": "the level that is judged",
+    "plan": "what is swept",
+}  # fmt: skip
+
+_ABSENT = object()
+
+
+def key_of(test: str) -> str:
+    """A test's name, whichever folder pytest was started in: its module and what follows."""
+    module, separator, rest = test.partition("::")
+    return module.replace("\\", "/").rsplit("/", 1)[-1] + separator + rest
+
+
+def _words(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def difference(one: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[str, ...] = ()) -> str:
+    """What two headers differ in, in words, the first thing only; "" where they are of the same run."""
+    for name in _NAMES:
+        if name in ignored or one.get(name) == other.get(name):
+            continue
+        mine, yours = one.get(name), other.get(name)
+        if isinstance(mine, dict) and isinstance(yours, dict):
+            keys = [key for key in (*mine, *yours) if mine.get(key, _ABSENT) != yours.get(key, _ABSENT)]
+            part = keys[0]
+            told = [_words(header.get(part)) for header in (mine, yours)]
+            return f"{_NAMES[name]} ({part}): {told[0]} there, {told[1]} here"
+        return f"{_NAMES[name]}: {_words(mine)} there, {_words(yours)} here"
+    return ""
+
+
+class Run:
+    """A run in its folder.
+
+    Args:
+        settings: the options.
+        bench: an open bench; by default it is opened when it is first needed.
+        resume: continue what the folder's journal says was begun.
+        clock: gives the time of day.
+
+    Attributes:
+        records: what the finished tests found, those of an earlier part of the run included.
+        info: what the device says of itself, once it was opened.
+        level: the level that is judged, once the device was opened.
+        interrupted: whether it was stopped before its end.
+        error: what kept the run from being recorded, or ``None``.
+        complaint: what is wrong with its waivers, now that it has run, or ``None``.
+        collection: how many tests there are.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        bench: Bench | None = None,
+        *,
+        resume: bool = False,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.started = clock()
+        self.records: list[ItemRecord] = []
+        self.interrupted = False
+        self.verdict: Verdict | None = None
+        self.info: DeviceInfo | None = None
+        self.level: FeatureLevel | None = None
+        self.error: DmlctsError | None = None
+        self.complaint: WaiverError | None = None
+        self.collection: Collection | None = None
+        self._resume = resume
+        self._earlier: JournalContent | None = None
+        self._bench = bench
+        self._lock: FolderLock | None = None
+        self._journal: Journal | None = None
+
+    @property
+    def bench(self) -> Bench:
+        """The open bench."""
+        if self._bench is None:
+            self._bench = self.settings.open()
+        self.info, self.level = self._bench.info, self._bench.level
+        return self._bench
+
+    @property
+    def done(self) -> set[str]:
+        """The tests that need not run again."""
+        return {key_of(record.test) for record in self.records}
+
+    def prepare(self) -> None:
+        """Take hold of the results folder and make sure that it can be written, before anything is judged.
+
+        Raises:
+            UsageError: it cannot be used, or another run holds it.
+            DocumentError: the run is to be resumed, and there is no journal to resume from.
+        """
+        if self._lock is not None:
+            return
+        folder = self.settings.results
+        if self._resume:
+            self._earlier = read_journal(folder)
+        else:
+            with contextlib.suppress(OSError, ValueError):  # prepare_folder says what is wrong
+                folder.mkdir(parents=True, exist_ok=True)
+        lock = FolderLock(folder) if folder.is_dir() else None
+        try:
+            prepare_folder(folder, keep_records=self._resume)
+            self._lock = lock or FolderLock(folder)
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+        if self._resume:
+            self._earlier = read_journal(folder)  # again, now that nobody else can write it
+
+    def header(self) -> dict[str, Any]:
+        """What the run is: what has to be the same for its parts to belong together, and when it began."""
+        disclose(self.bench)
+        bench = self.bench
+        return {
+            "schema": SCHEMA,
+            **self.settings.described(),
+            "level": str(bench.level),
+            "device": describe_device(bench.info),
+            "suite": suite_identity(),
+            "specs": dict(sorted(self.settings.tables.digests.items())),
+            "started": self.started.astimezone(UTC).isoformat(),
+        }
+
+    def begin(self) -> None:
+        """Open the journal: a new one, or the one that is to be continued.
+
+        Raises:
+            UsageError: it cannot be written, or belongs to a run of another kind; the message names the difference.
+        """
+        if self._journal is not None:
+            return
+        self.prepare()
+        path = self.settings.results / NAME
+        header = self.header()
+        if self._earlier is None:
+            self._journal = Journal(path)
+            self._journal.append("run", header)
+            return
+        differs = difference(self._earlier.header, header)
+        if differs:
+            raise UsageError(
+                f"{path} is of a run that differs in {differs}", "resume with the same, or begin a new run"
+            )
+        self._journal = Journal(path, keep=self._earlier.whole)
+        self.records = list(self._earlier.records)
+        self.collection = self._earlier.collection
+        with contextlib.suppress(ValueError, TypeError):  # a broken date costs the duration, nothing else
+            self.started = datetime.fromisoformat(self._earlier.header["started"])
+
+    def collected(self, collection: Collection) -> None:
+        """Note how many tests there are.
+
+        Raises:
+            UsageError: a resumed run had another number, or the journal cannot be written.
+        """
+        self.begin()
+        assert self._journal is not None  # noqa: S101  # begin() opened it
+        if self.collection is None:
+            self._journal.append("collected", {"items": collection.items, "total": collection.total})
+            self.collection = collection
+        elif self.collection != collection:
+            raise UsageError(
+                f"{self.settings.results} is of a run of {self.collection.items} tests, here are {collection.items}",
+                "resume with the same selection (-k and -m included)",
+            )
+
+    def add(self, record: ItemRecord) -> None:
+        """Keep what a test found, in the journal first.
+
+        Raises:
+            UsageError: the journal cannot be written.
+        """
+        self.begin()
+        assert self._journal is not None  # noqa: S101  # begin() opened it
+        self._journal.append("item", record.to_json())
+        self.records.append(record)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every test that was collected has been recorded."""
+        return self.collection is not None and len(self.done) >= self.collection.items
+
+    @property
+    def already(self) -> str:
+        """How much of a resumed run was done before, in words."""
+        done = len(self.done)
+        if self.collection is None:
+            return f"{done} tests of {self.settings.results} were done before"
+        left = self.collection.items - done
+        said = f"{done} of {self.collection.items} tests of {self.settings.results} were done before"
+        return f"{said}; {f'{left} are left' if left > 0 else 'none is left'}"
+
+    def end(self) -> None:
+        """Note that the run came to its end, where it did.
+
+        Raises:
+            UsageError: the journal cannot be written.
+        """
+        ended = self._earlier is not None and self._earlier.ended
+        if self._journal is not None and self.complete and not self.interrupted and not ended:
+            self._journal.append("end", {"items": len(self.done)})
+
+    def close(self) -> None:
+        """Close the bench where it was opened, and give the folder free."""
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+        self.close_bench()
+
+    def close_bench(self) -> None:
+        """Close the bench where it was opened."""
+        if self._bench is not None:
+            self._bench.close()
+            self._bench = None

@@ -1,0 +1,140 @@
+"""A fault is reported under the clause it breaks, whichever test happens to meet it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.combinations.magnitudes import in_exact_domain
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.selftest.judging.test_judging import bench, case, clip, f32
+from dmlcts.suites.selftest.mutants.reference import Array, Reference
+
+
+class WrongInPairs(Reference):
+    """Leaves elements from 64 on alone where another element follows: a vector path that compares wrongly."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        y = super().compute(operator, x)
+        flat, given = y.reshape(-1), x.reshape(-1)
+        paired = flat.size // 2 * 2
+        flat[:paired] = np.where(given[:paired] >= 64, given[:paired], flat[:paired])
+        return y
+
+
+class WrongInPlace(Reference):
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
+        super().dispatch(operator, memory, bindings)
+        if bindings["InputTensor"] == bindings["OutputTensor"]:
+            self.view(memory, bindings["OutputTensor"], operator.output)[...] = 1
+
+
+class Refusing(Reference):
+    """Refuses the bounds that ``refused`` names."""
+
+    refused: tuple[float, ...] = ()
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        given = [operator.attributes.get(name) for name in ("Min", "Max")]
+        return "not that bound" if any(value in self.refused for value in given) else super().refuses(operator)
+
+
+def blamed(backend: Any, one: Case) -> str:
+    on = bench(backend)
+    (finding,) = judge_case(on, one).findings
+    return smallest(on, finding).clause
+
+
+@pytest.mark.parametrize("clause, changes", [
+    ("clip.in-place", {"placement": Placement(in_place=True)}),
+    ("execution.repeatable", {"expectation": "again"}),
+    ("execution.independent", {"expectation": "beside others"}),
+    ("tensor.strides.padded", {}),
+])  # fmt: skip
+def test_what_is_wrong_in_any_packed_tensor_of_that_length_is_about_position(
+    clause: str, changes: dict[str, Any]
+) -> None:
+    operator = clip(strides=(2,)) if clause.startswith("tensor") else clip()
+    values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
+    one = case(operator, layout_clause=clause, values=values, **changes)
+    assert blamed(WrongInPairs(), one) == "tensor.position"
+
+
+def test_what_is_wrong_only_there_keeps_its_clause() -> None:
+    in_place = case(layout_clause="clip.in-place", placement=Placement(in_place=True))
+    assert blamed(WrongInPlace(), in_place) == "clip.in-place"
+
+
+class OneMore(Reference):
+    """ScaleBias on integers gives one more than it should."""
+
+    def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
+        return super().scale_bias(x, scale_bias, data_type) - np.asarray(1, x.dtype)
+
+
+@pytest.mark.parametrize("scale, bias, value, clause", [
+    (2, 3, 20, "integer"), (2, 3, 100, "integer-inexact"), (0.5, 0, 20, "integer-inexact"),
+    (1, 0.5, 20, "integer-inexact"), (1, -30, -120, "integer-inexact"), (-1, 0, -128, "integer-inexact"),
+    (-1, 0, -127, "integer"),
+])  # fmt: skip
+@pytest.mark.parametrize("found_under", ["integer", "integer-inexact"])
+def test_a_wrong_integer_after_scale_bias_is_about_its_own_domain(
+    scale: float, bias: float, value: int, clause: str, found_under: str
+) -> None:
+    tensor = TensorDesc(DataType.INT8, (1,))
+    attributes = {"ScaleBias": ScaleBias(scale, bias), "Min": f32(-128), "Max": f32(127)}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    one = Case(operator, Values.of([value], DataType.INT8), f"clip.scale-bias.{found_under}")
+    on = bench(OneMore())
+    findings = judge_case(on, one).findings
+    if not findings:
+        pytest.skip("the value that comes out is permitted here")
+    least = smallest(on, findings[0])
+    assert least.clause == least.case.clause == f"clip.scale-bias.{clause}"
+
+
+def test_the_exact_domain_ends_where_float32_counts_no_more() -> None:
+    assert in_exact_domain(1 << 23, ScaleBias(2, 0), DataType.INT32)
+    assert not in_exact_domain(1 << 23, ScaleBias(2, 1), DataType.INT32)
+    assert not in_exact_domain((1 << 24) + 1, ScaleBias(1, 0), DataType.INT64)
+    assert not in_exact_domain(5, ScaleBias(1, -6), DataType.UINT8)
+    assert in_exact_domain(6, ScaleBias(1, -6), DataType.UINT8)
+
+
+def bounded(low: float, high: float, clause: str, expectation: str = "monotone") -> Case:
+    half = TensorDesc(DataType.FLOAT16, (3,))
+    attributes = {"ScaleBias": None, "Min": f32(low), "Max": f32(high)}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": half, "OutputTensor": half}, attributes)
+    return Case(operator, Values.of([0, 1, 2], DataType.FLOAT16), clause, None, expectation)
+
+
+@pytest.mark.parametrize("high, clause", [
+    (65505.0, "clip.cast.float16"),
+    (65520.0, "clip.cast.float16-overflow"),
+    (7.0, "clip.monotone"),
+])  # fmt: skip
+def test_a_bound_refused_for_its_cast_breaks_the_clause_on_casts(high: float, clause: str) -> None:
+    assert blamed(type("Backend", (Refusing,), {"refused": (high,)})(), bounded(0, high, "clip.monotone")) == clause
+    assert judge_case(bench(Reference()), bounded(0, high, "clip.monotone")).findings == ()
+
+
+def test_a_refused_bound_keeps_a_clause_that_is_about_bounds() -> None:
+    backend = type("Backend", (Refusing,), {"refused": (65505.0,)})()
+    assert blamed(backend, bounded(65505.0, 3, "clip.bounds.inverted", "oracle")) == "clip.bounds.inverted"
+
+
+def test_inverted_bounds_are_a_clause_of_their_own() -> None:
+    tables = load_tables()
+    subject = Subject(tables.operator("CLIP"), DataType.INT8, FeatureLevel("5.0"), 0, False)
+    assert subject.values_clause(subject.attributes(Min=f32(2), Max=f32(1))) == "clip.bounds.inverted"
+    assert subject.values_clause(subject.attributes(Min=f32(1), Max=f32(1))) == "clip.formula"
+    threshold = Subject(tables.operator("THRESHOLD"), DataType.INT8, FeatureLevel("5.0"), 0, False)
+    assert threshold.values_clause(threshold.attributes(Min=f32(2))) == "threshold.formula"

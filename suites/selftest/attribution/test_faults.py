@@ -1,0 +1,136 @@
+"""One fault that many tests meet costs little after the first ones, and is told once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.suites.attribution.faults import Faults
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.selftest.judging.test_judging import bench, f32
+from dmlcts.suites.selftest.mutants.layout import InputStridesIgnored
+from dmlcts.suites.selftest.mutants.reference import Array, Reference
+
+TYPES = (DataType.INT8, DataType.INT16, DataType.INT32, DataType.UINT8, DataType.UINT16, DataType.UINT32)
+
+
+def counting(backend: type[Reference]) -> Reference:
+    """A device that counts its dispatches."""
+
+    class Counting(backend):  # type: ignore[valid-type, misc]  # a class that is given
+        dispatched = 0
+
+        def dispatch(self, *given: object, **named: object) -> None:
+            Counting.dispatched += 1
+            super().dispatch(*given, **named)
+
+    return Counting()
+
+
+def strided(data_type: DataType, operator: str = "CLIP", last: int = 5) -> Case:
+    sizes = (3, 2, last)
+    tensors = {"InputTensor": TensorDesc(data_type, sizes, (40, 12, 2)), "OutputTensor": TensorDesc(data_type, sizes)}
+    attributes = {"ScaleBias": ScaleBias(1, 0), "Min": f32(1)} | ({"Max": f32(100)} if operator == "CLIP" else {})
+    described = OperatorDesc(f"ELEMENT_WISE_{operator}", tensors, attributes)
+    return Case(described, Values.of(np.arange(2, 29), data_type), f"{operator.lower()}.formula",
+                "tensor.strides.padded", placement=Placement(front=64))  # fmt: skip
+
+
+def test_what_is_known_is_recognised_on_other_types_and_operators() -> None:
+    device = counting(InputStridesIgnored)
+    on = bench(device)
+    faults = Faults(on)
+    costs = []
+    for operator in ("CLIP", "THRESHOLD"):
+        for data_type in TYPES:
+            finding = judge_case(on, strided(data_type, operator)).findings[0]
+            before = type(device).dispatched  # type: ignore[attr-defined]  # it counts
+            told = faults.told(finding)
+            costs.append(type(device).dispatched - before)  # type: ignore[attr-defined]  # as above
+            assert (told.clause, told.needs) == ("tensor.strides.padded", ("input strides",))
+            assert (told.case.data_type, told.case.operator.name) == (data_type, f"ELEMENT_WISE_{operator}")
+            assert told.case.operator.input.element_count <= 3
+            assert told.case.operator.attributes["ScaleBias"] is None
+            assert dict(told.details)["needs"] == "input strides (right with a packed input)"
+            assert judge_case(on, told.case).findings[0].clause == told.clause
+    assert costs[0] > 20
+    assert max(costs[1:]) <= 10, "the same again costs next to nothing"
+
+
+class TwoFaults(InputStridesIgnored):
+    """Strides ignored, and the last of more than twenty elements wrong."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        y = super().compute(operator, x)
+        if y.size > 20:
+            y.reshape(-1)[-1] ^= 1
+        return y
+
+
+def test_another_fault_is_not_taken_for_the_known_one() -> None:
+    on = bench(TwoFaults())
+    faults = Faults(on)
+    first = faults.told(judge_case(on, strided(DataType.INT8, last=2)).findings[0])
+    assert first.needs == ("input strides",)
+    tensor = TensorDesc(DataType.INT8, (25,))
+    packed = strided(DataType.INT8).with_operator(
+        OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor},
+                     strided(DataType.INT8).operator.attributes)
+    )  # fmt: skip
+    second = faults.told(judge_case(on, replace(packed, layout_clause="tensor.position")).findings[0])
+    assert (second.clause, second.needs) == ("tensor.position", ("count",))
+
+
+def test_a_wrong_value_is_recognised_by_its_clause() -> None:
+    class Wrong(Reference):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            return super().compute(operator, x) ^ 1
+
+    device = counting(Wrong)
+    on = bench(device)
+    faults = Faults(on)
+    costs = []
+    for data_type in TYPES:
+        before = type(device).dispatched  # type: ignore[attr-defined]  # it counts
+        told = faults.told(judge_case(on, strided(data_type)).findings[0])
+        costs.append(type(device).dispatched - before)  # type: ignore[attr-defined]  # as above
+        assert (told.clause, told.case.operator.input.element_count) == ("clip.formula", 1)
+        assert told.case.data_type is data_type
+    assert max(costs[1:]) <= 4
+
+
+@pytest.mark.parametrize("of_a_clause, in_all, examined", [(2, 9, 2), (9, 3, 3), (9, 9, 6)])
+def test_the_budget_is_kept(of_a_clause: int, in_all: int, examined: int) -> None:
+    class WrongBeyond(Reference):
+        """Wrong in another way for each type: nothing is recognised."""
+
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            y = super().compute(operator, x)
+            if y.size > 20 + TYPES.index(operator.input.data_type):
+                y.reshape(-1)[-1] ^= 1
+            return y
+
+    on = bench(WrongBeyond())
+    faults = Faults(on, of_a_clause, in_all)
+    told = [faults.told(judge_case(on, strided(data_type)).findings[0]) for data_type in TYPES]
+    assert sum(one.case.operator.input.element_count < 30 for one in told) == examined
+    assert all(one.outcome == "fail" for one in told), "what is not examined is told all the same"
+    assert [UNEXAMINED in dict(one.details) for one in told] == [False] * examined + [True] * (len(TYPES) - examined)
+
+
+def test_a_refusal_is_as_it_is_however_little_is_left() -> None:
+    class Refusing(Reference):
+        def create(self, operator: OperatorDesc) -> object:
+            raise type("InvalidArgument", (Exception,), {})("not yet")
+
+    finding = judge_case(bench(Refusing()), strided(DataType.INT8)).findings[0]
+    assert dict(finding.details)["said"] == "not yet"
+    assert UNEXAMINED not in dict(Faults(bench(Refusing()), 0, 0).told(finding).details)
+    value = judge_case(bench(InputStridesIgnored()), strided(DataType.INT8)).findings[0]
+    assert UNEXAMINED in dict(Faults(bench(InputStridesIgnored()), 0, 0).told(value).details), "the control"

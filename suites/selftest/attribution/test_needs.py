@@ -1,0 +1,307 @@
+"""A fault in a combination only: the report names the smallest one that is needed, and blames its clause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
+from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.attribution.needs import confirmed
+from dmlcts.suites.attribution.shrink import Effort
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.judging.judge import account, evidence
+from dmlcts.suites.selftest.conftest import Ran
+from dmlcts.suites.selftest.judging.test_judging import bench, f32
+from dmlcts.suites.selftest.mutants.layout import packed
+from dmlcts.suites.selftest.mutants.reference import Array, Reference
+
+SCALED = ScaleBias(2, 1)
+
+
+def without_scale_bias(operator: OperatorDesc) -> OperatorDesc:
+    attributes = {name: None if isinstance(value, ScaleBias) else value for name, value in operator.attributes.items()}
+    return OperatorDesc(operator.name, operator.tensors, attributes)
+
+
+class Losing(Reference):
+    """Loses ScaleBias where :meth:`loses` says so."""
+
+    def loses(self, operator: OperatorDesc) -> bool:
+        raise NotImplementedError
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        return super().compute(without_scale_bias(operator) if self.loses(operator) else operator, x)
+
+
+class LostWhereStrided(Losing):
+    def loses(self, operator: OperatorDesc) -> bool:
+        return operator.input.strides is not None
+
+
+class LostWhereWrittenApart(Losing):
+    def loses(self, operator: OperatorDesc) -> bool:
+        return operator.output.strides is not None and operator.input.strides is None
+
+
+class LostInTwoDimensions(Losing):
+    def loses(self, operator: OperatorDesc) -> bool:
+        return sum(size > 1 for size in operator.input.sizes) > 1
+
+
+class LostAboveRankFour(Losing):
+    def loses(self, operator: OperatorDesc) -> bool:
+        return operator.input.rank > 4
+
+
+class LostInLongTensors(Losing):
+    def loses(self, operator: OperatorDesc) -> bool:
+        return operator.input.element_count > 40
+
+
+class Lost(Losing):
+    def loses(self, operator: OperatorDesc) -> bool:
+        return True
+
+
+class StridesIgnored(Reference):
+    """Reads the input as if it were packed, where :meth:`ignores` says so."""
+
+    def ignores(self, operator: OperatorDesc, bindings: Mapping[str, Region]) -> bool:
+        return True
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        if self.ignores(operator, bindings):
+            tensor = operator.input
+            seen = TensorDesc(tensor.data_type, tensor.sizes, packed(tensor.sizes), tensor.total_size_in_bytes)
+            operator = OperatorDesc(operator.name, {**operator.tensors, "InputTensor": seen}, operator.attributes)
+        super().dispatch(operator, memory, bindings)
+
+
+class StridesIgnoredInPlace(StridesIgnored):
+    def ignores(self, operator: OperatorDesc, bindings: Mapping[str, Region]) -> bool:
+        return bindings["InputTensor"] == bindings["OutputTensor"]
+
+
+class StridesIgnoredWithoutAnUpperBound(StridesIgnored):
+    def ignores(self, operator: OperatorDesc, bindings: Mapping[str, Region]) -> bool:
+        return operator.attributes["Max"] == np.inf
+
+
+class OffsetIgnored(Reference):
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        moved = Region(0, bindings["InputTensor"].size)
+        super().dispatch(operator, memory, {**bindings, "InputTensor": moved})
+
+
+class ModeLostInLongTensors(Reference):
+    def round(self, x: Array, mode: str) -> Array:
+        lost = x.size > 40 and mode == "TOWARD_INFINITY"
+        return super().round(x, "TOWARD_ZERO" if lost else mode)
+
+
+class WrongBesideNaN(Reference):
+    """A NaN spoils the element after it, in strided tensors."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        y = super().compute(operator, x)
+        if operator.input.strides is not None:
+            after = np.r_[False, np.isnan(x.reshape(-1)[:-1])].reshape(x.shape)
+            y = np.where(after, np.asarray(1, y.dtype), y)
+        return y
+
+
+class OneWrong(Reference):
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        return np.where(x == 3, np.asarray(2, x.dtype), super().compute(operator, x))
+
+
+class SecondDispatchDoesNothing(Reference):
+    done: tuple[OperatorDesc, ...] = ()
+
+    def create(self, operator: OperatorDesc) -> Any:
+        kernel = super().create(operator)
+        run, counted = kernel.dispatch, []
+
+        def once(memory: Array, bindings: Mapping[str, Region]) -> None:
+            if not counted:
+                run(memory, bindings)
+            counted.append(1)
+
+        kernel.dispatch = once  # type: ignore[method-assign]  # a kernel that remembers
+        return kernel
+
+
+def clip(
+    sizes: tuple[int, ...] = (6,), source: Any = None, target: Any = None, scale_bias: ScaleBias | None = SCALED,
+    bounds: tuple[float, float] = (-100, 100), name: str = "ELEMENT_WISE_CLIP",
+) -> OperatorDesc:  # fmt: skip
+    tensors = {"InputTensor": TensorDesc(DataType.FLOAT32, sizes, source),
+               "OutputTensor": TensorDesc(DataType.FLOAT32, sizes, target)}  # fmt: skip
+    attributes: dict[str, Any] = {"RoundingMode": "TOWARD_INFINITY"}
+    if name == "ELEMENT_WISE_CLIP":
+        attributes = {"ScaleBias": scale_bias, "Min": f32(bounds[0]), "Max": f32(bounds[1])}
+    return OperatorDesc(name, tensors, attributes)
+
+
+def case(operator: OperatorDesc, layout_clause: str | None = "tensor.position", **changes: Any) -> Case:
+    values = Values.of(np.arange(1, 60) * 1.5 - 20, DataType.FLOAT32)
+    return replace(Case(operator, values, "clip.formula", layout_clause), **changes)
+
+
+def least(backend: Any, one: Case) -> Finding:
+    """The finding as it is reported; the same case must pass where nothing is planted."""
+    assert not judge_case(bench(Reference()), one).findings, "the control"
+    on = bench(backend)
+    return smallest(on, judge_case(on, one).findings[0])
+
+
+STRIDED = case(clip(source=(3,)), "tensor.strides.padded")
+WIDE = (1, 1, 1, 1, 2, 30)
+COMBINATIONS = {
+    "strides": (LostWhereStrided, STRIDED, "tensor.strides.padded", ("ScaleBias", "input strides")),
+    "strides, met elsewhere": (LostWhereStrided, replace(STRIDED, layout_clause="tensor.position"),
+                               "tensor.strides.packed", ("ScaleBias", "input strides")),
+    "output strides": (LostWhereWrittenApart, case(clip(target=(3,)), "tensor.strides.output"),
+                       "tensor.strides.output", ("ScaleBias", "output strides")),
+    "two dimensions": (LostInTwoDimensions, case(clip((3, 4), (9, 1)), "tensor.strides.padded"),
+                       "tensor.position", ("ScaleBias", "shape")),
+    "rank": (LostAboveRankFour, case(clip(WIDE, packed(WIDE)), "tensor.strides.packed"),
+             "tensor.position", ("ScaleBias", "rank")),
+    "count": (LostInLongTensors, case(clip((59,), (2,)), "tensor.strides.padded"),
+              "tensor.position", ("ScaleBias", "count")),
+    "a value": (Lost, STRIDED, "clip.formula", ("ScaleBias",)),
+    "in place": (StridesIgnoredInPlace, case(clip((6,), (2,), (2,)), "tensor.strides.padded",
+                                             placement=Placement(in_place=True)),
+                 "clip.in-place", ("in place", "input strides")),
+    "bounds": (StridesIgnoredWithoutAnUpperBound, case(clip((6,), (2,), bounds=(-9, np.inf)), "tensor.strides.padded"),
+               "tensor.strides.padded", ("bounds", "input strides")),
+    "strides alone": (StridesIgnored, case(clip((2, 6), (8, 1), (1, 2)), "tensor.strides.output"),
+                      "tensor.strides.padded", ("input strides",)),
+    "broadcast": (StridesIgnored, case(clip((6,), (0,), (2,)), "tensor.strides.output"),
+                  "tensor.strides.broadcast", ("input strides",)),
+    "offset": (OffsetIgnored, case(clip((6,), (2,)), "tensor.strides.padded"), "binding.offset", ("offset",)),
+    "mode": (ModeLostInLongTensors, case(clip((59,), (2,), name="ELEMENT_WISE_ROUND"), "tensor.strides.padded",
+                                         clause="round.toward-infinity"),
+             "tensor.position", ("count", "enumerator")),
+    "history": (SecondDispatchDoesNothing, case(clip(), "execution.repeatable", expectation="again"),
+                "execution.repeatable", ("history",)),
+    "nothing": (OneWrong, case(clip((6,), (2,), scale_bias=None), "tensor.strides.padded",
+                               values=Values.of([1, 3, 5], DataType.FLOAT32)),
+                "clip.formula", ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_the_smallest_combination_is_named_and_its_clause_blamed(name: str) -> None:
+    backend, one, clause, needs = COMBINATIONS[name]
+    found = least(backend(), one)
+    assert (found.clause, found.needs) == (clause, tuple(sorted(needs)))
+    assert ("needs" in evidence(found)) == bool(needs)
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_the_smallest_case_shows_the_same_again_and_not_without_what_it_needs(name: str) -> None:
+    backend, one, clause, _ = COMBINATIONS[name]
+    found = least(backend(), one)
+    assert [(again.clause, again.outcome) for again in judge_case(bench(backend()), found.case).findings] == [
+        (clause, "fail")
+    ]
+    if "ScaleBias" in found.needs:
+        bare = found.case.with_operator(without_scale_bias(found.case.operator))
+        assert not judge_case(bench(backend()), bare).findings
+
+
+def test_what_is_not_needed_is_left_out_of_the_case() -> None:
+    operator = clip((2, 6), (8, 1), (1, 2), bounds=(-9, np.inf))
+    wide = case(operator, "tensor.strides.output", placement=Placement(front=32))
+    found = least(StridesIgnored(), wide)
+    operator = found.case.operator
+    assert operator.attributes["ScaleBias"] is None
+    assert np.isfinite(operator.attributes["Max"])  # type: ignore[arg-type]  # a FLOAT
+    assert (operator.output.strides, found.case.placement) == (None, Placement())
+    assert found.needs == ("input strides",)
+
+
+def test_a_nan_beside_it_is_needed() -> None:
+    values = Values.of([1, np.nan, 5, 7, 9], DataType.FLOAT32)
+    found = least(WrongBesideNaN(), case(clip((5,), (2,), scale_bias=None), "tensor.strides.padded", values=values))
+    assert found.clause == "tensor.strides.padded"
+    assert found.needs == ("input strides", "inputs")
+    assert np.array_equal(found.case.values.array(2), [np.nan, 5], equal_nan=True)
+    assert "NaN inputs" in evidence(found)["needs"]
+
+
+def test_the_account_says_what_is_needed_and_what_each_is_needed_for() -> None:
+    found = least(LostWhereStrided(), STRIDED)
+    said = "ScaleBias and input strides (right without ScaleBias; right with a packed input)"
+    assert evidence(found)["needs"] == said
+    assert f"  needs        {said}" in account(bench(Reference()).tables, found, "dmlcts replay x").splitlines()
+    long = least(LostInLongTensors(), case(clip((59,)), "tensor.position"))
+    assert evidence(long)["needs"] == "ScaleBias and 41 elements (right without ScaleBias; right with 40)"
+
+
+def test_a_value_test_that_needs_neighbours_is_about_position() -> None:
+    found = least(LostInLongTensors(), case(clip((59,)), None, clause="clip.scale-bias"))
+    assert (found.clause, found.case.layout_clause) == ("tensor.position", "tensor.position")
+    alone = least(Lost(), case(clip((59,)), None, clause="clip.scale-bias"))
+    assert (alone.clause, alone.needs) == ("clip.scale-bias", ("ScaleBias",))
+
+
+def test_a_clause_on_what_may_be_refused_is_about_its_values_too() -> None:
+    wide = case(clip(WIDE), None, clause="clip.support.later-level")
+    assert least(LostAboveRankFour(), wide).clause == "clip.support.later-level"
+    assert least(LostAboveRankFour(), replace(wide, clause="clip.formula")).clause == "tensor.position"
+
+
+def test_what_could_not_be_tried_is_not_claimed() -> None:
+    on = bench(LostWhereStrided())
+    first = judge_case(on, case(clip((3, 4), (9, 2)), "tensor.strides.padded")).findings[0]
+    enough, too_few = (smallest(on, first, Effort(removals=removals)) for removals in (120, 3))
+    assert (enough.clause, enough.needs) == ("tensor.strides.padded", ("ScaleBias", "input strides"))
+    assert (too_few.clause, too_few.needs, "needs" in evidence(too_few)) == ("tensor.strides.padded", (), False)
+
+
+def test_a_run_says_what_is_needed_wherever_it_tells_of_a_failure(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
+    ran = dmlcts(
+        "run", "--backend", "dmlcts.suites.selftest.mutants.layout:InputStridesIgnored", "--isolation", "none",
+        "--operator", "CLIP", "--data-type", "INT8", "--clause", "tensor.strides.broadcast",
+    )  # fmt: skip
+    assert ran.code == 1
+    assert ran.results is not None
+    said = {failure["details"].get("needs") for failure in ran.results["failures"]}
+    assert "input strides (right with a packed input)" in said
+    assert " needs: input strides (right with a packed input) replay: " in " ".join(ran.out.split())
+    folder = tmp_path / "results"
+    assert any("  needs  " in path.read_text(encoding="utf-8") for path in folder.glob("failures/*.yaml"))
+    for name in ("results.html", "junit.xml"):
+        assert "input strides (right with a packed input)" in (folder / name).read_text(encoding="utf-8")
+    assert "input strides (right with a packed input)" in dmlcts("report", "results", "--markdown", "-").out
+
+
+@pytest.mark.parametrize("value, seen", [(np.inf, True), (2.5, False)], ids=["infinite", "ordinary"])
+def test_a_need_is_confirmed_only_where_the_case_has_it(value: float, seen: bool) -> None:
+    """A known fault of infinite inputs is not that of a case that goes wrong without any."""
+
+    class Large(Reference):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            y = super().compute(operator, x)
+            return np.where(np.isinf(x) | (x == f32(2.5)), f32(1e38), y).astype(y.dtype)
+
+    tensor = TensorDesc(DataType.FLOAT32, (1,))
+    tensors = {"InputTensor": tensor, "OutputTensor": tensor}
+    operator = OperatorDesc("ELEMENT_WISE_ROUND", tensors, {"RoundingMode": "TOWARD_ZERO"})
+    on = bench(Large())
+    (finding,) = judge_case(on, Case(operator, Values.of([value], DataType.FLOAT32), "round.toward-zero")).findings
+    found = confirmed(on, finding, ("inputs",))
+    assert (found is not None) is seen
+    if found is not None:
+        assert found.told() == "infinite inputs (right with ordinary ones)"

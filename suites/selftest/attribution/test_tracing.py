@@ -1,0 +1,114 @@
+"""What was read outside the input, what is a neighbour's and what was never written are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
+from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.judging.judge import evidence
+from dmlcts.suites.selftest.judging.test_judging import OneWrong, bench, f32
+from dmlcts.suites.selftest.mutants.layout import InputStridesIgnored
+from dmlcts.suites.selftest.mutants.memory import InputOffsetIgnored
+from dmlcts.suites.selftest.mutants.reference import Array, Reference
+
+
+class ReadsTheOutput(Reference):
+    """Reads its input where the output stands."""
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        super().dispatch(operator, memory, {**bindings, "InputTensor": bindings["OutputTensor"]})
+
+
+class ReadsTheNext(Reference):
+    """The last but one element gets the last one's value."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        y = super().compute(operator, x)
+        if y.size > 1:
+            y.reshape(-1)[-2] = y.reshape(-1)[-1]
+        return y
+
+
+class LeavesTheLast(Reference):
+    def write(self, memory: Array, region: Region, tensor: TensorDesc, values: Array) -> None:
+        kept = self.view(memory, region, tensor)[..., -1].copy()
+        super().write(memory, region, tensor, values)
+        self.view(memory, region, tensor)[..., -1] = kept
+
+
+def clip(data_type: DataType, sizes: tuple[int, ...] = (6,), source: Any = None, **changes: Any) -> Case:
+    tensors = {"InputTensor": TensorDesc(data_type, sizes, source), "OutputTensor": TensorDesc(data_type, sizes)}
+    bounds = (-2048, 2046) if data_type.is_floating else (-100, 100)
+    attributes = {"ScaleBias": None, "Min": f32(bounds[0]), "Max": f32(bounds[1])}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", tensors, attributes)
+    values = Values.of([-90, 7, 55, -31, 12, 3], data_type)
+    return replace(Case(operator, values, "clip.formula", "tensor.position"), **changes)
+
+
+def least(backend: type[Reference], one: Case) -> Finding:
+    assert not judge_case(bench(Reference()), one).findings, "the control"
+    on = bench(backend())
+    return smallest(on, judge_case(on, one).findings[0])
+
+
+TYPES = (DataType.INT8, DataType.INT32, DataType.FLOAT16, DataType.FLOAT32)
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+@pytest.mark.parametrize("backend, case, origin", [
+    (InputOffsetIgnored, {}, "outside both tensors: read outside the input"),
+    (InputStridesIgnored, {"source": (3,)}, "of the input that hold no element: read from a gap"),
+    (InputStridesIgnored, {"sizes": (9,), "source": (0,), "layout_clause": "tensor.strides.output"},
+     "outside both tensors: read outside the input"),
+    (ReadsTheOutput, {}, "what the output held before: read from the output"),
+    (ReadsTheNext, {}, "another element's"),
+    (OneWrong, {}, None),
+])  # fmt: skip
+def test_where_a_wrong_value_comes_from(
+    backend: type[Reference], case: dict[str, Any], origin: str | None, data_type: DataType
+) -> None:
+    if "sizes" in case and data_type.itemsize < 4:
+        origin = "of the input that hold no element: read from a gap"  # a total size is a multiple of 4 bytes
+    found = least(backend, clip(data_type, **case))
+    said = evidence(found).get("origin")
+    assert found.clause != "tensor.output.complete"
+    assert (said is None) if origin is None else (said is not None and said.endswith(origin)), said
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+def test_what_is_never_written_is_that(data_type: DataType) -> None:
+    for case in (clip(data_type), clip(data_type, placement=Placement(output_first=True))):
+        assert least(LeavesTheLast, case).clause == "tensor.output.complete"
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+def test_no_element_that_was_written_is_told_as_not_written(data_type: DataType) -> None:
+    generator = np.random.Generator(np.random.PCG64(3))
+    for backend, source in ((ReadsTheOutput, None), (InputOffsetIgnored, None), (InputStridesIgnored, (0,))):
+        values = Values.of(generator.integers(-100, 100, 500), data_type)
+        findings = judge_case(bench(backend()), clip(data_type, (500,), source, values=values)).findings
+        assert [finding.clause for finding in findings] == ["tensor.position"]
+
+
+def test_a_neighbour_is_named() -> None:
+    assert evidence(least(ReadsTheNext, clip(DataType.INT8)))["origin"] == (
+        "it changes with the input at index [1]: another element's"
+    )
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+def test_a_broadcast_input_with_a_packed_output_is_about_broadcasts(data_type: DataType) -> None:
+    met = clip(data_type, (2, 3), (0, 1), layout_clause="tensor.strides.output")
+    assert least(InputStridesIgnored, met).clause == "tensor.strides.broadcast"
+    padded = clip(data_type, (2, 3), (7, 2), layout_clause="tensor.strides.output")
+    assert least(InputStridesIgnored, padded).clause == "tensor.strides.padded"

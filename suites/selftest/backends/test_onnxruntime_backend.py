@@ -1,0 +1,203 @@
+"""The ``onnxruntime`` backend: what it maps, what it says it cannot, and that it hands over what it was given."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.backends import BackendUnavailable, ExecutionFailed, InvalidArgument, NotSupported
+from dmlcts.backends.onnxruntime.backend import OnnxRuntimeBackend, OnnxRuntimeDevice
+from dmlcts.backends.runtimes import cast_bound, load, sample
+from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
+
+f32 = np.float32
+MISSING = [name for name in ("onnxruntime", "onnx") if importlib.util.find_spec(name) is None]
+needs_runtime = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}")
+
+
+def describe(
+    name: str = "CLIP", data_type: DataType = DataType.FLOAT32, sizes: tuple[int, ...] = (5,), **changes: Any
+) -> OperatorDesc:
+    given = dict(sample(f"ELEMENT_WISE_{name}", data_type).attributes)
+    strides = changes.pop("strides", None)
+    tensor = TensorDesc(data_type, sizes, strides)
+    attributes: Mapping[str, Any] = given | {key: f32(v) if isinstance(v, float) else v for key, v in changes.items()}
+    return OperatorDesc(f"ELEMENT_WISE_{name}", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+
+
+def opened(**options: str) -> OnnxRuntimeDevice:
+    return OnnxRuntimeBackend().open(**options)
+
+
+def run(device: Any, operator: OperatorDesc, values: list[float], in_place: bool = False) -> np.ndarray[Any, Any]:
+    kind = operator.input.data_type.numpy
+    size = operator.input.total_size_in_bytes
+    memory = np.full(4096, 0xA5, np.uint8)
+    read, written = Region(64, size), Region(64 if in_place else 2048, size)
+    source = memory[64 : 64 + operator.input.element_count * kind.itemsize]
+    source[:] = np.array(values, kind).view(np.uint8)
+    before = memory.copy()
+    kernel = device.create(operator)
+    kernel.dispatch(memory, {"InputTensor": read, "OutputTensor": written})
+    kernel.close()
+    result = memory[written.offset : written.offset + source.size].copy()
+    memory[written.offset : written.offset + source.size] = before[written.offset : written.offset + source.size]
+    assert (memory == before).all(), "only the output's elements change"
+    return result.view(kind)
+
+
+@needs_runtime
+@pytest.mark.parametrize("options", [
+    {}, {"bounds": "input"}, {"optimize": "off"}, {"optimize": "basic"}, {"fold": "yes"}, {"opset": "6"},
+    {"opset": "11"}, {"opset": "12", "bounds": "input", "optimize": "off"}, {"threshold": "clip"}, {"threads": "0"},
+    {"provider": "CPUExecutionProvider"},
+])  # fmt: skip
+def test_every_way_clips(options: dict[str, str]) -> None:
+    with opened(**options) as device:
+        for in_place in (False, True):
+            operator = describe(Min=-1.0, Max=2.5)
+            assert run(device, operator, [-3, -1, 0.25, 2.5, 7], in_place).tolist() == [-1, -1, 0.25, 2.5, 2.5]
+
+
+@needs_runtime
+@pytest.mark.parametrize("threshold", ["max", "clip"])
+def test_the_other_operators(threshold: str) -> None:
+    with opened(threshold=threshold) as device:
+        assert run(device, describe("THRESHOLD", Min=0.5), [-3, 0.5, 0.75, 2, 9]).tolist() == [0.5, 0.5, 0.75, 2, 9]
+        assert run(device, describe("ROUND"), [0.5, 1.5, -2.5, 2.25, -0.75]).tolist() == [0, 2, -2, 2, -1]
+
+
+@needs_runtime
+def test_bounds_are_handed_over_as_they_are() -> None:
+    with opened(opset="6") as device:
+        exact = float(np.nextafter(f32(1), f32(2)))
+        assert run(device, describe(Min=exact, Max=9.0), [0, 1, 2, 3, 4])[0] == f32(exact)
+    with opened() as device:
+        eighth = describe(data_type=DataType.INT8, Min=-2.9, Max=3.9)
+        assert run(device, eighth, [-128, -2, 0, 3, 127]).tolist() == [-2, -2, 0, 3, 3]
+
+
+@needs_runtime
+@pytest.mark.parametrize("operator, said", [
+    (describe("ROUND", RoundingMode="TOWARD_ZERO"), "RoundingMode TOWARD_ZERO"),
+    (describe("ROUND", RoundingMode="TOWARD_INFINITY"), "RoundingMode TOWARD_INFINITY"),
+    (describe(ScaleBias=ScaleBias(1, 0)), "ScaleBias"),
+    (describe(strides=(2,)), "strides"),
+    (describe(data_type=DataType.INT8, Max=float("nan")), "no page says"),
+    (describe(data_type=DataType.UINT8, Min=-1.0), "no page says"),
+    (describe(data_type=DataType.FLOAT16, Max=65520.0), "no page says"),
+    (describe("THRESHOLD", DataType.FLOAT16, Min=0.1), "documents no cast"),
+])  # fmt: skip
+def test_what_onnx_cannot_express_is_not_supported(operator: OperatorDesc, said: str) -> None:
+    with opened() as device:
+        with pytest.raises(NotSupported, match=said):
+            device.create(operator)
+        device.create(describe()).close()
+
+
+@needs_runtime
+def test_types_are_claimed_as_the_runtime_takes_them() -> None:
+    with opened() as new, opened(opset="6") as old:
+        assert DataType.INT8 in new.info.data_types["ELEMENT_WISE_CLIP"]
+        assert old.info.data_types["ELEMENT_WISE_CLIP"] <= {DataType.FLOAT32, DataType.FLOAT16}
+        assert old.info.data_types["ELEMENT_WISE_ROUND"] == frozenset()
+        with pytest.raises(NotSupported, match="no Round"):
+            old.create(describe("ROUND"))
+        with pytest.raises(NotSupported, match="no scalar"):
+            old.create(describe("THRESHOLD"))
+
+
+@needs_runtime
+def test_invalid_descriptions_are_refused() -> None:
+    with opened() as device:
+        for operator in (describe(sizes=(0,)), describe("ROUND", DataType.INT8), describe(data_type=DataType.FLOAT64)):
+            with pytest.raises(InvalidArgument):
+                device.create(operator)
+
+
+@needs_runtime
+def test_a_model_that_the_runtime_refuses_is_a_refusal() -> None:
+    with opened(opset="6") as device:
+        with pytest.raises(InvalidArgument, match="does not load the model"):
+            device.create(describe(Min=2.0, Max=1.0))
+        device.create(describe(Min=1.0, Max=2.0)).close()
+    with opened(opset="6", fold="yes") as device, pytest.raises(ExecutionFailed, match="does not load the model"):
+        run(device, describe(Min=2.0, Max=1.0), [0, 1, 2, 3, 4])
+
+
+@needs_runtime
+def test_explicit_packed_strides_and_high_ranks_run() -> None:
+    with opened() as device:
+        operator = describe(sizes=(1, 5, 1, 1, 1, 1, 1, 1), strides=(99, 1, 7, 1, 1, 1, 1, 1), Max=2.0)
+        assert run(device, operator, [-1, 0, 1, 2, 3]).tolist() == [0, 0, 1, 2, 2]
+
+
+@needs_runtime
+def test_the_mapping_says_who_is_seen() -> None:
+    with opened(opset="11", bounds="input") as device:
+        rows = {row["what"]: row for row in device.info.details["mapping"]}
+    assert rows["CLIP"]["to"] == "Clip-11, min and max as inputs of the model"
+    assert rows["ROUND TOWARD_ZERO"]["by"] == rows["ScaleBias"]["by"] == "nobody"
+    assert rows["the cast of Min and Max to the tensor's type"]["by"] == "backend"
+    with opened(opset="6", threshold="clip") as device:
+        assert "the cast of Min and Max to the tensor's type" not in {
+            row["what"] for row in device.info.details["mapping"]
+        }
+
+
+@needs_runtime
+def test_a_closed_device_and_a_closed_kernel_refuse_to_work() -> None:
+    device = opened()
+    kernel = device.create(describe())
+    kernel.close()
+    with pytest.raises(ExecutionFailed, match="closed"):
+        kernel.dispatch(np.zeros(64, np.uint8), {"InputTensor": Region(0, 20), "OutputTensor": Region(32, 20)})
+    device.close()
+    with pytest.raises(ExecutionFailed, match="closed"):
+        device.create(describe())
+
+
+@needs_runtime
+@pytest.mark.parametrize("bindings", [
+    {"InputTensor": Region(0, 20)},
+    {"InputTensor": Region(0, 20), "OutputTensor": Region(16, 20)},
+    {"InputTensor": Region(0, 20), "OutputTensor": Region(40, 20)},
+    {"InputTensor": Region(0, 16), "OutputTensor": Region(32, 20)},
+    {"InputTensor": Region(0, 20), "OutputTensor": Region(128, 20)},
+])  # fmt: skip
+def test_bindings_that_cannot_be_used_fail(bindings: dict[str, Region]) -> None:
+    with opened() as device:
+        kernel = device.create(describe())
+        with pytest.raises(ExecutionFailed):
+            kernel.dispatch(np.zeros(128, np.uint8), bindings)
+        kernel.dispatch(np.zeros(128, np.uint8), {"InputTensor": Region(0, 20), "OutputTensor": Region(32, 20)})
+
+
+@needs_runtime
+@pytest.mark.parametrize("options, error", [
+    ({"opset": "5"}, UsageError), ({"opset": "x"}, UsageError), ({"opset": "999"}, UsageError),
+    ({"optimize": "some"}, UsageError), ({"bounds": "maybe"}, UsageError), ({"threads": "-1"}, UsageError),
+    ({"provider": "NoSuchProvider"}, BackendUnavailable),
+])  # fmt: skip
+def test_options_that_mean_nothing_are_refused(options: dict[str, str], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        opened(**options)
+
+
+def test_a_missing_package_is_told_with_the_command_that_installs_it() -> None:
+    with pytest.raises(BackendUnavailable, match="pip install this") as caught:
+        load("no_such_package_anywhere", "pip install this")
+    assert caught.value.mend == "pip install this"
+
+
+@pytest.mark.parametrize("data_type, value, cast", [
+    (DataType.FLOAT32, 0.1, f32(0.1)), (DataType.FLOAT16, 65519.996, 65504), (DataType.FLOAT16, 2049.0, 2048),
+    (DataType.INT8, -2.9, -2), (DataType.INT8, 127.9, 127), (DataType.UINT64, 2.0**63, 2**63),
+    (DataType.UINT8, -0.9, 0), (DataType.FLOAT16, float("inf"), np.inf),
+])  # fmt: skip
+def test_the_documented_cast(data_type: DataType, value: float, cast: float) -> None:
+    assert cast_bound(describe(data_type=data_type, Max=value), "Max") == cast

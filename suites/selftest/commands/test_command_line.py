@@ -1,0 +1,486 @@
+"""The commands as their users meet them: exit codes, one clear line for every bad input, no traceback."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HALF_UP = """
+import numpy as np
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+
+class HalfUp(Reference):
+    def half_away(self, x):
+        return np.floor(x + np.asarray(0.5, x.dtype))
+
+
+class Absent(Reference):
+    def open(self):
+        raise BackendUnavailable("no adapter; plug one in")
+
+
+class BackendUnavailable(Exception):
+    pass
+
+
+class Overruns(Reference):
+    def dispatch(self, operator, memory, bindings):
+        super().dispatch(operator, memory, bindings)
+        memory[bindings["OutputTensor"].offset + bindings["OutputTensor"].size] ^= 1
+
+
+class Zeros(Reference):
+    def compute(self, operator, x):
+        return np.full_like(x, 77)
+
+
+class Level(Reference):
+    level = "9.9"
+
+
+class FewerTypes(Reference):
+    @property
+    def info(self):
+        from dmlcts.backends import DeviceInfo
+        return DeviceInfo("few", "5.0", data_types={"CLIP": ["FLOAT32"]})
+
+    def refuses(self, operator):
+        if operator.name.endswith("CLIP") and operator.input.data_type.name != "FLOAT32":
+            return "not claimed"
+        return super().refuses(operator)
+"""
+ROUNDING = ("--operator", "ROUND", "--data-type", "FLOAT32")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder outside the checkout with backends in one file."""
+    (tmp_path / "third.py").write_text(HALF_UP, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_conforming_selection_ends_with_0(dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("run", "--backend", "cpu", *ROUNDING)
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.results["verdict"] == "CONFORMANT"
+    assert ran.results["selection"] == {"operators": ["ELEMENT_WISE_ROUND"], "data_types": ["FLOAT32"]}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["one process", "xdist"])
+def test_a_run_leaves_its_results_folder_and_nothing_else(
+    tmp_path: Path, dmlcts: Callable[..., Any], workers: tuple[str, ...]
+) -> None:
+    ran = dmlcts("run", "--backend", "cpu", *ROUNDING, "--clause", "round.odd", *workers)
+    assert ran.code == 0, ran.out + ran.err
+    assert {path.name for path in tmp_path.iterdir()} == {"results"}
+
+
+def test_round_half_up_ends_with_1_and_a_single_tie(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
+    assert ran.code == 1, ran.out + ran.err
+    assert ran.results["verdict"] == "NOT_CONFORMANT"
+    assert ran.outcomes("round.toward-infinity") == {"fail"}
+    failures = sorted((folder / "results" / "failures").glob("*.yaml"))
+    told = [dmlcts("replay", str(path), "--backend", "third.py:HalfUp").out for path in failures[:3]]
+    first = next(text for text in told if text.startswith("ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0\n"))
+    for said in ("-0.5 (0xbf000000)", "acceptable", "-1.0 (0xbf800000)", "round.toward-infinity (required)",
+                 "being rounded away from zero", "dmlcts replay "):  # fmt: skip
+        assert said in first
+    again = dmlcts("replay", str(failures[0]), "--backend", "third.py:HalfUp")
+    assert again.code == 1
+    assert "acceptable" in again.out
+    assert dmlcts("replay", str(failures[0]), "--backend", "cpu").code == 0
+
+
+def test_an_unavailable_backend_ends_with_3(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("run", "--backend", "third.py:Absent")
+    assert (ran.code, ran.err) == (3, "dmlcts: no adapter; plug one in\n")
+
+
+def test_fewer_types_than_the_level_obliges_end_with_4(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("run", "--backend", "third.py:FewerTypes", "--operator", "CLIP", "--clause", "clip.formula")
+    assert ran.code == 4, ran.out + ran.err
+    assert ran.results["verdict"] == "INCOMPLETE"
+    assert ran.outcomes("clip.formula") == {"pass", "not_supported"}
+
+
+RAISES = """
+import numpy as np
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+
+def helper(x):
+    return {}["absent"]
+
+
+class Raises(Reference):
+    def compute(self, operator, x):
+        return helper(x) if x.size == 1 else super().compute(operator, x)
+
+
+class FailsToOpen(Reference):
+    def open(self):
+        return helper(0)
+"""
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_an_exception_of_a_backend_is_told_with_its_own_lines(
+    folder: Path, dmlcts: Callable[..., Any], isolation: str
+) -> None:
+    (folder / "third.py").write_text(RAISES, encoding="utf-8")
+    ran = dmlcts("run", "--backend", "third.py:Raises", *ROUNDING, "--clause", "round.*",
+                 "--isolation", isolation)  # fmt: skip
+    assert ran.code == 1, ran.out + ran.err
+    replayed = dmlcts("replay", "results", "--backend", "third.py:Raises", "--isolation", isolation)
+    frames = [
+        "KeyError: 'absent'",
+        "at third.py:12 in compute: return helper(x) if x.size == 1 else super().compute(operator, x)",
+        'at third.py:7 in helper: return {}["absent"]',
+    ]
+    at = [replayed.out.index(frame) for frame in frames]
+    assert at == sorted(at), replayed.out
+    block = replayed.out[at[0] : replayed.out.index("clause", at[0])]
+    assert not re.search(r"(bench|worker|proxy|outputs|expectations)\.py:", block), (
+        "no line of the suite's own among them"
+    )
+    assert frames[-1] in ran.results["failures"][0]["details"]["said"]
+    opened = dmlcts("run", "--backend", "third.py:FailsToOpen", "--isolation", isolation)
+    assert (opened.code, opened.err.count("\n")) == (2, 1), opened.err
+    assert "KeyError: 'absent' (third.py:7 in helper: " in opened.err
+
+
+def test_a_verdict_on_selected_clauses_counts_these_alone(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    """What breaks other clauses is told beside it."""
+    right = dmlcts("run", "--backend", "third.py:Overruns", *ROUNDING, "--clause", "round.toward-zero")
+    assert right.code == 0, right.out + right.err
+    assert (right.results["verdict"], right.results["failures"]) == ("CONFORMANT", [])
+    assert {row["id"] for row in right.results["clauses"]} == {"round.toward-zero"}
+    assert {failure["clause"] for failure in right.results["besides"]} == {"tensor.output.bounds"}
+    assert "FAIL  tensor.output.bounds · ROUND on FLOAT32" in right.out
+    assert "replay: results/failures/tensor.output.bounds-" in right.out
+    said = (folder / "results" / "results.html").read_text(encoding="utf-8")
+    assert "Broken as well, though not selected: tensor.output.bounds." in said
+    assert 'failures="0"' in (folder / "results" / "junit.xml").read_text(encoding="utf-8")
+    control = dmlcts("run", "--backend", "third.py:Overruns", *ROUNDING, "--clause", "tensor.output.bounds")
+    assert (control.code, "besides" in control.results) == (1, False), control.out
+
+
+def test_a_selected_clause_of_which_nothing_came_right_is_not_said_to_hold(
+    folder: Path, dmlcts: Callable[..., Any]
+) -> None:
+    ran = dmlcts("run", "--backend", "third.py:Zeros", *ROUNDING, "--clause", "tensor.strides.padded")
+    assert ran.code == 4, ran.out + ran.err
+    assert ran.outcomes("tensor.strides.padded") == {"skipped"}
+    assert ran.results["besides"], "what is wrong is said all the same"
+    control = dmlcts("run", "--backend", "third.py:Zeros", *ROUNDING, "--clause", "round.toward-zero")
+    assert control.code == 1, control.out + control.err
+
+
+BAD_INPUT = {
+    "unknown backend": (("run", "--backend", "cpux"), "cpu"),
+    "missing file": (("run", "--backend", "nothing.py:Backend"), "nothing.py"),
+    "missing attribute": (("run", "--backend", "third.py:Nothing"), "Nothing"),
+    "file that does not import": (("run", "--backend", "broken.py:Backend"), "broken.py"),
+    "unknown level": (("run", "--backend", "third.py:Level"), "9.9"),
+    "level option": (("run", "--backend", "cpu", "--feature-level", "7"), "7"),
+    "backend option": (("run", "--backend", "cpu", "-o", "nonsense=1"), "nonsense"),
+    "backend option without value": (("run", "--backend", "cpu", "-o", "nonsense"), "nonsense"),
+    "backend option value": (("run", "--backend", "cpu", "-o", "feature_level=abc"), "abc"),
+    "operator": (("run", "--backend", "cpu", "--operator", "CLAP"), "CLAP"),
+    "data type": (("run", "--backend", "cpu", "--data-type", "FLOAT8"), "FLOAT8"),
+    "clause": (("run", "--backend", "cpu", "--clause", "clip.nothing"), "clip.nothing"),
+    "profile": (("run", "--backend", "cpu", "--profile", "slow"), "slow"),
+    "seed": (("run", "--backend", "cpu", "--seed", "-1"), "-1"),
+    "workers": (("run", "--backend", "cpu", "-n", "x"), "x"),
+    "malformed table": (("run", "--backend", "cpu", "--tables", "broken.yaml"), "broken.yaml:1:"),
+    "table of nothing": (("spec", "lint", "empty"), "empty"),
+    "missing table": (("spec", "lint", "nowhere.yaml"), "nowhere.yaml"),
+    "results not a folder": (("run", "--backend", "cpu", "--results", "third.py"), "third.py"),
+    "missing failure": (("replay", "nowhere.yaml", "--backend", "cpu"), "nowhere.yaml"),
+    "malformed failure": (("replay", "broken.yaml", "--backend", "cpu"), "broken.yaml"),
+    "missing page": (("spec", "compare", "nowhere.txt"), "nowhere.txt"),
+    "page of nothing": (("spec", "compare", "third.py"), "third.py"),
+    "operator to show": (("spec", "show", "CLAP"), "CLAP"),
+    "clause to show": (("spec", "show", "clip.nothing"), "clip.nothing"),
+    "no selection": (("run", "--backend", "cpu", "--data-type", "INT64", "--clause", "round.nan"), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments, named", BAD_INPUT.values(), ids=BAD_INPUT)
+def test_bad_input_is_one_clear_line_and_2(
+    folder: Path, dmlcts: Callable[..., Any], arguments: tuple[str, ...], named: str
+) -> None:
+    (folder / "broken.py").write_text("import nothing_of_this_name\n", encoding="utf-8")
+    (folder / "broken.yaml").write_text("format: [dmlcts\n", encoding="utf-8")
+    (folder / "empty").mkdir()
+    ran = dmlcts(*arguments)
+    assert ran.code == 2, ran.out + ran.err
+    assert "Traceback" not in ran.err + ran.out
+    lines = [line for line in ran.err.splitlines() if not line.startswith(("Usage:", "Try ")) and line]
+    assert len(lines) == 1, ran.err
+    assert named in lines[0]
+
+
+def test_coverage_names_a_test_for_every_clause(dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("spec", "coverage")
+    assert ran.code == 0, ran.out
+    assert "0 of them checked by no test" in ran.out
+    assert "test_clamping.py::test_inverted_bounds" in ran.out.replace("\n", "")
+
+
+def test_a_clause_that_nothing_checks_is_refused(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    from dmlcts.suites.selftest.tables.test_fourth_operator import CLAUSE, table
+
+    text = table("CEIL", 7, "ceil(x)", "FLOAT32")
+    words = {"prefix": "ceil", "name": "untested", "text": "nobody looks", "subject": "formula"}
+    for check, code in (("monotone", 0), ("nobody", 2)):
+        (tmp_path / "ceil.yaml").write_text(text + CLAUSE.format(check=check, **words), encoding="utf-8")
+        ran = dmlcts("spec", "lint", "ceil.yaml")
+        assert ran.code == code, ran.out + ran.err
+    line = text.count("\n") + 3
+    assert f"ceil.yaml:{line}:12: clauses[6].check: 'nobody' is not allowed here" in ran.out + ran.err
+
+
+def test_probe_prints_the_fingerprint(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("probe", "--backend", "cpu", "--operator", "CLIP", "--data-type", "FLOAT32", "--json", "print.json")
+    assert ran.code == 0, ran.out + ran.err
+    assert "NaN input gives NaN" in ran.out
+    assert '"schema": "dmlcts-fingerprint/1"' in (tmp_path / "print.json").read_text(encoding="utf-8")
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_same_seed_gives_the_same_results(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    from dmlcts.reports.documents.results import stable
+
+    one, two = tmp_path / "one", tmp_path / "two"
+    found = []
+    for folder in (one, two):
+        folder.mkdir()
+        ran = dmlcts(
+            "run", "--backend", "cpu", "--clause", "*.formula", "--data-type", "INT8", "--seed", "7", folder=folder
+        )
+        assert ran.code == 0, ran.out + ran.err
+        found.append(stable(ran.results))
+    assert found[0] == found[1]
+    assert found[0]["seed"] == 7
+
+
+def test_help_does_not_import_the_heavy_modules() -> None:
+    program = (
+        "import sys; from click.testing import CliRunner; from dmlcts.suites.commands.main import main; "
+        "assert CliRunner().invoke(main, ['--help']).exit_code == 0; "
+        "print([name for name in ('numpy', 'pytest', 'hypothesis', 'pydantic', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_examples_in_the_help_keep_their_lines(dmlcts: Callable[..., Any]) -> None:
+    for command in ("run", "compare", "certify", "replay", "merge"):
+        said = dmlcts(command, "--help").out
+        assert f"\n  dmlcts {command} " in said
+        assert "\\b" not in said
+
+
+def test_several_failures_and_whole_folders_are_replayed(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    ran = dmlcts("run", "--backend", "third.py:HalfUp", "--operator", "ROUND", "--data-type", "FLOAT32,FLOAT16",
+                 "--clause", "round.toward-infinity")  # fmt: skip
+    assert ran.code == 1
+    files = sorted(str(path.relative_to(folder)) for path in (folder / "results" / "failures").glob("*.yaml"))
+    assert len(files) == 2, "one fault is told once for each type"
+    backend = ("--backend", "third.py:HalfUp", "--isolation", "none")
+    two = dmlcts("replay", *files[:2], *backend)
+    assert two.code == 1, two.err
+    for data_type in ("FLOAT32", "FLOAT16"):
+        assert two.out.count(f"ELEMENT_WISE_ROUND on {data_type}: ") == 1
+    for name in files[:2]:
+        command = f"dmlcts replay {name} --backend third.py:HalfUp --isolation none\n"
+        assert (f"== {name}\n" in two.out, command in two.out) == (True, True), two.out
+    assert two.out.endswith("2 cases: 2 fail, 0 pass\n")
+    for name in ("results", "results/failures"):
+        whole = dmlcts("replay", name, files[0], *backend)
+        assert whole.out.endswith(f"{len(files)} cases: {len(files)} fail, 0 pass\n"), whole.out
+    right = dmlcts("replay", "results", "--backend", "cpu")
+    assert (right.code, right.out.endswith(f"{len(files)} cases: 0 fail, {len(files)} pass\n")) == (0, True), right.out
+    (folder / "nothing").mkdir()
+    empty = dmlcts("replay", "nothing", *backend)
+    assert (empty.code, empty.err.count("\n"), "nothing holds no failure files" in empty.err) == (2, 1, True)
+
+
+def test_the_page_s_replay_command_runs_in_the_results_folder(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    import shlex
+
+    place = folder / "out" / "there"
+    ran = dmlcts("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity",
+                 "--results", "out/there")  # fmt: skip
+    assert ran.code == 1
+    command = re.search(r"dmlcts replay failures/\S+ --backend [^\s<]+", (place / "results.html").read_text("utf-8"))
+    assert command is not None
+    again = dmlcts(*shlex.split(command[0])[1:], folder=place)
+    assert (again.code, "acceptable" in again.out) == (1, True), again.out + again.err
+
+
+MANY = """
+import numpy as np
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+
+class Shifted(Reference):
+    def compute(self, operator, x):
+        y = super().compute(operator, x)
+        y.reshape(-1)[3:] += 1
+        return y
+"""
+
+
+def test_replay_shows_and_dumps_every_wrong_element(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    import numpy as np
+
+    from dmlcts.reports.documents.writing import dump_yaml
+    from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+    from dmlcts.suites.cases.case import Case
+    from dmlcts.suites.cases.values import Values
+
+    (folder / "third.py").write_text(MANY, encoding="utf-8")
+    values = np.arange(30, dtype=np.float32)
+    tensor = TensorDesc(DataType.FLOAT32, (5, 6))
+    operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor},
+                            {"RoundingMode": "TOWARD_ZERO"})  # fmt: skip
+    case = Case(operator, Values.of(values, DataType.FLOAT32), "round.toward-zero")
+    written = {
+        "format": "dmlcts/failure/1", "title": "t", "clause": case.clause, "operator": operator.name,
+        "data_type": "FLOAT32", "outcome": "fail", "test": "t", "suite_version": "0.1.0", "text": "t", "details": {},
+        "case": case.to_json(),
+    }  # fmt: skip
+    (folder / "many.yaml").write_text(dump_yaml(written), encoding="utf-8")
+    ran = dmlcts("replay", "many.yaml", "--backend", "third.py:Shifted", "--dump", "arrays")
+    assert ran.code == 1, ran.err
+    assert re.search(r"\n  index +input +acceptable +got\n  \[0, 3\] +3\.0 \(0x40400000\) +3\.0 .* +4\.0 ", ran.out)
+    assert "… and 7 more of 30 elements; --dump DIR writes them all" in ran.out
+    arrays = {path.stem: np.load(path) for path in (folder / "arrays").glob("*.npy")}
+    assert set(arrays) == {"input", "output", "acceptable", "wrong"}
+    assert {name: array.shape for name, array in arrays.items() if name != "acceptable"} == dict.fromkeys(
+        ("input", "output", "wrong"), (5, 6)
+    )
+    assert arrays["acceptable"].shape[1:] == (5, 6)
+    assert arrays["wrong"].sum() == 27
+    assert (arrays["output"] == np.where(arrays["wrong"], arrays["input"] + 1, arrays["input"])).all()
+    assert (arrays["acceptable"] == arrays["input"]).any(axis=0).all()
+    control = dmlcts("replay", "many.yaml", "--backend", "cpu", "--dump", "right")
+    assert (control.code, np.load(folder / "right" / "wrong.npy").any()) == (0, False), control.out
+    refused = dmlcts("replay", "many.yaml", "--backend", "cpu", "--dump", "third.py/arrays")
+    assert (refused.code, "cannot write into" in refused.err) == (2, True), refused.err
+
+
+def test_a_run_says_each_fault_once_and_more_or_less_of_it_when_asked(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    command = ("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
+    account = "ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0\n"
+    told, quiet, verbose = (dmlcts(*command, *more) for more in ((), ("-q",), ("-v",)))
+    assert (told.code, quiet.code, verbose.code) == (1, 1, 1), told.err + quiet.err + verbose.err
+    assert told.out.count("FAIL  round.toward-infinity (required)") == 1
+    first = " ".join(told.out.split())
+    assert ("first: input -0.5 gives 0.0 on FLOAT32 with RoundingMode TOWARD_INFINITY; "
+            "acceptable: -1.0 (0xbf800000) needs: TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO) "
+            "replay: results/failures/round.toward-infinity-") in first  # fmt: skip
+    assert account not in told.out
+    assert len(told.out.splitlines()) < 50, told.out
+    assert quiet.out.lstrip().startswith("FAIL  round.toward-infinity (required)")
+    assert quiet.out.splitlines()[-1].startswith("NOT CONFORMANT: ")
+    assert verbose.out.count(account) == 1
+    assert verbose.out.count("\n  needs        TOWARD_INFINITY (right with ") == 1
+    assert verbose.out.count("(round.toward-infinity, as told above)\n") > 1
+    assert verbose.out.index(account) < verbose.out.rindex("[ROUND-FLOAT32"), "at once, not at the end"
+    right = dmlcts("run", "--backend", "cpu", *ROUNDING, "--clause", "round.odd", "-q")
+    assert (right.code, right.out) == (0, "CONFORMANT: 1 clause row holds (exit code 0)\n")
+
+
+@pytest.mark.parametrize("option", [("-x",), ("--maxfail", "2"), ("--maxfail", "1", "-n", "1")], ids=" ".join)
+def test_a_run_stops_after_so_many_failures(folder: Path, dmlcts: Callable[..., Any], option: tuple[str, ...]) -> None:
+    command = ("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
+    ran = dmlcts(*command, *option)
+    assert ran.code == 1, ran.out + ran.err
+    assert ran.results["interrupted"], ran.out
+    assert "The run was stopped before its end." in ran.out
+    failing = {failure["test"] for failure in ran.results["failures"]}
+    assert len(failing) == (2 if "2" in option else 1)
+    resumed = dmlcts("run", "--resume", "results")
+    done = re.search(r"dmlcts: (\d+) of (\d+) tests of results were done before; (\d+) are left\n", resumed.out)
+    assert done is not None, resumed.out
+    assert 0 < int(done[1]) == int(done[2]) - int(done[3])
+    assert (resumed.code, resumed.results["interrupted"]) == (1, False)
+    assert len({failure["test"] for failure in resumed.results["failures"]}) > len(failing)
+
+
+def test_every_clause_that_a_failure_cites_can_be_shown(dmlcts: Callable[..., Any]) -> None:
+    own = dmlcts("spec", "show", "clip.cast.float16")
+    assert (own.code, own.out.splitlines()[0]) == (0, "clip.cast.float16  required")
+    assert "  about CLIP on FLOAT16\n" in own.out
+    shared = dmlcts("spec", "show", "tensor.strides.output")
+    assert (shared.code, shared.out.startswith("tensor.strides.output  ")) == (0, True), shared.err
+    for operator in ("CLIP", "ROUND", "THRESHOLD"):
+        assert f"  about {operator} on FLOAT32, " in shared.out
+    several = dmlcts("spec", "show", "clip.cast.*")
+    heads = [line.split()[0] for line in several.out.splitlines() if line.startswith("clip.")]
+    assert len(heads) > 2
+    assert "clip.cast.float16" in heads
+
+
+def test_operators_are_listed_and_shown_with_attributes_and_limits(dmlcts: Callable[..., Any]) -> None:
+    listed = dmlcts("spec", "show")
+    assert listed.code == 0, listed.err
+    for operator in ("CLIP", "ROUND", "THRESHOLD"):
+        assert f" {operator} " in listed.out
+    shown = " ".join(dmlcts("spec", "show", "ROUND").out.split())
+    for said in ("Attributes and limits", "HALVES_TO_NEAREST_EVEN", "dimensions, at most", "4,294,967,295"):
+        assert said in shown, said
+
+
+OWN_RULES = """
+from dmlcts.backends.cpu import CpuBackend
+
+
+class Backend:
+    name = "mine"
+
+    def open(self):
+        device = CpuBackend().open()
+        made = device.create
+
+        def create(operator):
+            try:
+                return made(operator)
+            except Exception as error:
+                raise type(error)("E_INVALIDARG") from None
+        device.create = create
+        return device
+"""
+
+
+def test_refusals_of_the_suite_s_own_rules_are_disclosed(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    """cpu uses the suite's rule checks; another implementation refuses the same by itself."""
+    (folder / "third.py").write_text(OWN_RULES, encoding="utf-8")
+    said = "by the suite's own rule checks (dmlcts.specs.rules), not by the implementation"
+    for backend, told in (("cpu", True), ("third.py:Backend", False)):
+        ran = dmlcts("run", "--backend", backend, *ROUNDING, "--clause", "round.odd")
+        assert ran.code == 0, ran.out + ran.err
+        assert ran.results["device"]["details"].get("refusals") == (said if told else None)
+        assert ("Forbidden descriptions were refused by the suite's" in ran.out) == told
+        for name in ("results.html",):
+            assert (said.replace("'", "&#39;") in (folder / "results" / name).read_text("utf-8")) == told
+
+
+@pytest.mark.parametrize("group", [(), ("spec",), ("baseline",), ("directml",)], ids=lambda group: " ".join(group))
+def test_a_list_of_commands_cuts_no_sentence(dmlcts: Callable[..., Any], group: tuple[str, ...]) -> None:
+    said = dmlcts(*group, "--help").out
+    listed = said[said.index("Commands:") :]
+    assert len(listed.splitlines()) > 1
+    assert "..." not in listed
+    assert "…" not in listed

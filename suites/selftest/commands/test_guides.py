@@ -1,0 +1,174 @@
+"""The guides do what they say: their code runs, and their commands print what they show."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).resolve().parents[3]
+IMPLEMENTING = HOUSE / "backends" / "IMPLEMENTING.md"
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+pytestmark = pytest.mark.skipif(not IMPLEMENTING.exists(), reason="the guides are in the checkout only")
+
+
+def name_of(statement: ast.stmt) -> str | None:
+    """What a top-level statement defines, where that is one name."""
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
+        return statement.name
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    return None
+
+
+def edited(program: str, block: str) -> str:
+    """The program as a reader of the guide edits it: what the block defines replaces what had its name."""
+    old, new = ast.parse(program).body, ast.parse(block).body
+    defined = {name_of(statement): statement for statement in new}
+    known = {name_of(statement) for statement in old} - {None}
+    kept = [defined.get(name_of(statement), statement) if name_of(statement) else statement for statement in old]
+    added = [statement for statement in new if name_of(statement) not in known]
+    return ast.unparse(ast.Module([*added, *kept], []))
+
+
+def test_a_block_is_edited_in_as_a_reader_would() -> None:
+    assert edited("class A: ...\nb = 1", "import c\nclass A:\n    d = 2") == "import c\n\nclass A:\n    d = 2\nb = 1"
+
+
+def shows(block: str, printed: str) -> str:
+    """The first line of the block that the output does not have, after those before it; "" where it has all."""
+    lines = [line.rstrip() for line in printed.splitlines()]
+    at = 0
+    for line in block.splitlines():
+        wanted = re.compile(".*".join(re.escape(part) for part in line.rstrip().split("…")))
+        if line.strip() == "…":
+            continue
+        found = next((index for index in range(at, len(lines)) if wanted.fullmatch(lines[index])), None)
+        if found is None:
+            return line
+        at = found + 1
+    return ""
+
+
+def test_a_shown_output_is_compared_in_its_order() -> None:
+    assert shows("a\n…\nb 1… c", "a\nx\nb 12 c\n") == ""
+    assert shows("b\na", "a\nb\n") == "a"
+    assert shows("a…", "b\n") == "a…"
+
+
+def steps() -> list[tuple[str, str, str]]:
+    """The guide's blocks, in its order: kind, content, and the file that the text before it says to save it as."""
+    text = IMPLEMENTING.read_text(encoding="utf-8") if IMPLEMENTING.exists() else ""
+    found, file, end = [], "", 0
+    for block in _FENCE.finditer(text):
+        named = re.findall(r"\bsave (?:this|it)\s+as `(\S+)`", text[end : block.start()], re.IGNORECASE)
+        file = named[-1] if named else file
+        end = block.end()
+        if block[1] in ("python", "console", "c"):
+            found.append((block[1], block[2], file))
+    return found
+
+
+def test_the_guide_to_backends_does_what_it_shows(tmp_path: Path) -> None:
+    """Some seconds: it runs the suite six times, on a few clauses each, and once on all of ROUND on FLOAT32."""
+    programs: dict[str, str] = {}
+    commands = 0
+    for kind, content, file in steps():
+        if kind != "console":
+            programs[file] = edited(programs.get(file, ""), content) if kind == "python" else content
+            (tmp_path / file).write_text(programs[file], encoding="utf-8")
+            continue
+        command, _, shown = content.partition("\n")
+        if command.startswith("$ cc "):
+            if shutil.which("cc") is None:
+                pytest.skip("no C compiler for the guide's second example")
+            subprocess.run(shlex.split(command[2:]), cwd=tmp_path, check=True)
+            continue
+        assert command.startswith("$ dmlcts ")
+        words = shlex.split(command[len("$ dmlcts ") :])
+        words = [name for word in words for name in expanded(word, tmp_path)]
+        ran = subprocess.run(
+            [sys.executable, "-m", "dmlcts.suites.commands.main", *words],
+            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        missing = shows(shown, ran.stdout)
+        assert not missing, f"{command}\ndoes not print: {missing}\nbut:\n{ran.stdout[-3000:]}{ran.stderr}"
+        commands += 1
+    assert (commands, sorted(programs)) == (6, ["mine.py", "native.py", "rounding.c"])
+
+
+def expanded(word: str, folder: Path) -> list[str]:
+    """The files that a word with a folder and an asterisk matches, as a shell would write them; else the word."""
+    if not ("*" in word and "/" in word):
+        return [word]
+    found = [path.relative_to(folder).as_posix() for path in sorted(folder.glob(word))]
+    assert found, f"no file matches {word}"
+    return found
+
+
+CERTIFYING = HOUSE / "reports" / "CERTIFYING.md"
+
+
+def blocks(kind: str) -> list[str]:
+    """The blocks of the guide to certification that are of one kind."""
+    return [content for found, content in _FENCE.findall(CERTIFYING.read_text(encoding="utf-8")) if found == kind]
+
+
+def commands(verb: str) -> list[list[str]]:
+    """The words of its commands with this verb, without ``dmlcts``."""
+    lines = (line for block in blocks("console") for line in block.splitlines() if line.startswith(f"$ dmlcts {verb}"))
+    return [shlex.split(line)[2:] for line in lines]
+
+
+def test_the_commands_of_the_guide_to_certification_can_be_given() -> None:
+    from dmlcts.suites.certification.command import certify_words
+    from dmlcts.suites.commands.main import main
+
+    assert len(commands("certify")) == 3
+    for words in commands("certify"):
+        assert certify_words(words)["vendor"] == "ACME"
+    for verb, count in (("run", 3), ("verify", 1), ("keygen", 1)):
+        assert len(commands(verb)) == count
+        for words in commands(verb):
+            main.commands[verb].make_context(verb, words[1:]).close()
+
+
+def test_the_waiver_in_the_guide_is_one() -> None:
+    from dmlcts.reports.documents.validation import parse_yaml
+    from dmlcts.reports.documents.waivers import read
+    from dmlcts.specs.loading import load_tables
+
+    (written,) = blocks("yaml")
+    found = read(parse_yaml(written.encode(), "waivers-1", "the guide"), "the guide")
+    found.check_run(load_tables(), "0.1.0", found.entries[0].expires)
+
+
+def test_the_guide_names_every_check() -> None:
+    from dmlcts.reports.certification.structure import CHECKS
+
+    text = CERTIFYING.read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    early, late = ["archive", "statement", "form"], ["command", "records", "results", "evidence", "sweep"]
+    assert named == [*early, *CHECKS, *late]
+
+
+def test_the_guide_to_certification_shows_what_is_printed(tmp_path: Path) -> None:
+    """Of the commands that need no device and little time: making a key, and being refused."""
+    quick = next(block for block in blocks("console") if "--profile quick" in block)
+    key = next(block for block in blocks("console") if "keygen" in block)
+    for block in (key, quick):
+        command, _, shown = block.partition("\n")
+        words = [word.replace("mine", "cpu") for word in shlex.split(command)[2:]]
+        ran = subprocess.run(
+            [sys.executable, "-m", "dmlcts.suites.commands.main", *words],
+            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        printed = re.sub(r"certified: .*the profile", "certified: the profile", ran.stdout + ran.stderr)
+        assert not shows(shown, printed), printed  # a checkout that is no release has more reasons

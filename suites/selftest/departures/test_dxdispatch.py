@@ -1,0 +1,125 @@
+"""A failing case as a DxDispatch model: the same memory, the same description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dmlcts.reports.documents.validation import schema
+from dmlcts.reports.views.dxdispatch import MOST_ELEMENTS, DxDispatchError, model, told_model
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.generation.strategies import sizes, strides
+
+
+def clip(tensor: TensorDesc, output: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:
+    said = {"ScaleBias": None, "Min": np.float32(-1), "Max": np.float32(1)} | attributes
+    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": output or tensor}, said)
+
+
+def told(operator: OperatorDesc, values: list[Any], **placement: Any) -> dict[str, Any]:
+    data_type = operator.input.data_type
+    case = Case(operator, Values.of(values, data_type), "clip.formula", placement=Placement(**placement))
+    written = model(case.to_json(), "why")
+    jsonschema.Draft202012Validator(schema("dxdispatch-model")).validate(written)
+    return written
+
+
+def test_one_element_is_told_in_full() -> None:
+    assert told(clip(TensorDesc(DataType.FLOAT32, (1,))), [-0.0]) == {
+        "$comment": "why",
+        "resources": {
+            "InputTensor": {"initialValuesDataType": "UINT32", "initialValues": [0x80000000]},
+            "OutputTensor": {
+                "initialValuesDataType": "UINT32",
+                "initialValues": {"valueCount": 1, "value": 0xAAAAAAAA},
+            },
+        },
+        "dispatchables": {
+            "operator": {
+                "type": "DML_OPERATOR_ELEMENT_WISE_CLIP",
+                "desc": {
+                    "InputTensor": {
+                        "DataType": "FLOAT32",
+                        "DimensionCount": 1,
+                        "Sizes": [1],
+                        "TotalTensorSizeInBytes": 4,
+                    },
+                    "OutputTensor": {
+                        "DataType": "FLOAT32",
+                        "DimensionCount": 1,
+                        "Sizes": [1],
+                        "TotalTensorSizeInBytes": 4,
+                    },
+                    "Min": -1.0,
+                    "Max": 1.0,
+                },
+            }
+        },
+        "commands": [
+            {
+                "type": "dispatch",
+                "dispatchable": "operator",
+                "bindings": {"InputTensor": "InputTensor", "OutputTensor": "OutputTensor"},
+            },
+            {"type": "print", "resource": "OutputTensor"},
+        ],
+    }
+
+
+def test_in_place_execution_binds_one_resource_twice() -> None:
+    written = told(clip(TensorDesc(DataType.INT8, (3,))), [1, 2, 3], in_place=True)
+    assert list(written["resources"]) == ["InputTensor"]
+    assert written["commands"][0]["bindings"] == {"InputTensor": "InputTensor", "OutputTensor": "InputTensor"}
+    assert written["commands"][1]["resource"] == "InputTensor"
+    assert written["resources"]["InputTensor"]["initialValues"] == [1, 2, 3, 0]  # the total size is a multiple of 4
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(np.inf, "inf"), (-np.inf, "-inf"), (np.nan, "nan"), (0.1, float(np.float32(0.1)))]
+)
+def test_attributes_beyond_json_numbers_are_texts(value: float, shown: Any) -> None:
+    scale_bias = ScaleBias(np.float32(value), np.float32(2))
+    desc = told(clip(TensorDesc(DataType.FLOAT32, (1,)), ScaleBias=scale_bias, Min=np.float32(value)), [0])[
+        "dispatchables"
+    ]["operator"]["desc"]
+    assert desc["Min"] == shown
+    assert desc["ScaleBias"] == {"Scale": shown, "Bias": 2.0}
+
+
+@given(st.data())
+def test_the_input_resource_holds_what_the_arena_holds(data: st.DataObject) -> None:
+    shape = data.draw(sizes((1, 2, 3, 4), most=32))
+    source = TensorDesc(DataType.INT16, shape, data.draw(strides(shape, padded=True, permuted=True, broadcast=True)))
+    operator = clip(source, TensorDesc(DataType.INT16, source.sizes))
+    case = Case(operator, Values.of(np.arange(1, 60), DataType.INT16), "clip.formula")
+    written = model(case.to_json())["resources"]["InputTensor"]["initialValues"]
+    arena = Arena.prepare(case)
+    memory = np.array(written, np.uint16).view(np.int16)
+    steps = [2 * stride for stride in source.element_strides]
+    read = np.lib.stride_tricks.as_strided(memory, source.sizes, steps)
+    assert read.reshape(-1).tolist() == arena.x.tolist()
+
+
+def test_a_bulk_recipe_and_a_large_tensor_have_no_model_and_the_limit_has_one() -> None:
+    case = Case(clip(TensorDesc(DataType.INT32, (2,))), Values.bulk(DataType.INT32, 7), "clip.formula")
+    with pytest.raises(DxDispatchError, match="seeded recipe"):
+        model(case.to_json())
+    told(clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS,))), [1])
+    with pytest.raises(DxDispatchError, match="4097 elements"):
+        told(clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS + 1,))), [1])
+
+
+@pytest.mark.parametrize("pattern, there", [("0xff", True), ("0x100", False), ("9" * 5000, False), ("-0x1", False)])
+def test_a_pattern_beyond_the_type_is_malformed(pattern: str, there: bool) -> None:
+    tensor = TensorDesc(DataType.UINT8, (1,))
+    case = Case(clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
+    written, because = told_model(case | {"values": {"bits": [pattern]}})
+    assert (written is not None, "the case is malformed" in because) == (there, not there)

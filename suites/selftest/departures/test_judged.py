@@ -1,0 +1,112 @@
+"""The table of judged implementations: one line a results file, between its marks, and up to date."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from dmlcts.reports.comparing import judged
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.validation import schema
+from dmlcts.specs import UsageError
+from dmlcts.suites.selftest.departures.test_baseline import CLIP, FORMULA, HELD, TRUNCATION, TRUNCATION_32, results
+
+README = Path(__file__).resolve().parents[3] / "README.md"
+
+
+def test_each_document_is_one_line_in_the_order_of_backends() -> None:
+    lines = judged.table([results(FORMULA, HELD, backend="z"), results(HELD, backend="a")]).splitlines()
+    assert lines[2:] == [
+        "| `a` | a | l · 1 | 5.0 | quick | CONFORMANT | 1 of 1 | none |",
+        "| `z` | a | l · 1 | 5.0 | quick | NOT CONFORMANT | 1 of 2 | CLIP: 1 clause |",
+    ]
+
+
+def test_departures_are_counted_by_clause_not_by_type_and_gaps_are_none() -> None:
+    unable = ("clip.formula", CLIP, "FLOAT16", Outcome.NOT_SUPPORTED)
+    line = judged.table([results(TRUNCATION, TRUNCATION_32, FORMULA, unable)]).splitlines()[2]
+    assert line.endswith("| 0 of 4 | CLIP: 1 clause, ROUND: 1 clause |")
+
+
+def test_a_section_is_replaced_between_its_marks_and_nothing_else() -> None:
+    begin, end = judged.marks("judged")
+    text = f"before\n{begin}\nold\n{end}\nafter\n"
+    assert judged.replaced(text, "judged", "new\n") == f"before\n{begin}\nnew\n{end}\nafter\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{begin}\n", "{end}\n{begin}\n", "{begin}\n{begin}\n{end}\n", "{end}{begin}{end}"]
+)
+def test_marks_that_do_not_stand_there_once_are_refused(text: str) -> None:
+    begin, end = judged.marks("judged")
+    with pytest.raises(UsageError, match="do not stand there once"):
+        judged.replaced(text.format(begin=begin, end=end), "judged", "new")
+
+
+def test_the_command_writes_and_then_finds_nothing_to_change(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text("\n".join(judged.marks("judged")), encoding="utf-8")
+    assert judged.main([str(path), "--check"]) == 1
+    assert judged.main([str(path)]) == 0
+    assert judged.main([str(path), "--check"]) == 0
+
+
+def test_the_sweeps_among_the_examples_are_what_their_schema_says() -> None:
+    sweeps = sorted(judged.EXAMPLES.glob("*.sweep.json"))
+    assert sweeps
+    for path in sweeps:
+        jsonschema.Draft202012Validator(schema("sweep-1")).validate(json.loads(path.read_text("utf-8")))
+
+
+def test_the_readme_is_up_to_date() -> None:
+    assert judged.main([str(README), "--check"]) == 0, "run `python -m dmlcts.reports.comparing.judged README.md`"
+
+
+def test_the_extra_all_brings_every_backend_and_nothing_of_a_developer_s() -> None:
+    extras = tomllib.loads((README.parent / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = everything.removeprefix("dmlcts[").removesuffix("]").split(",")
+    assert set(named) == set(extras) - {"all", "dev"}
+
+
+def test_the_readme_s_commands_can_be_given() -> None:
+    """What it has found is shown by commands; each of them is one."""
+    from dmlcts.suites.commands.main import main
+
+    commands = re.findall(r"^\| .* \| `dmlcts (run .*)` \|$", README.read_text("utf-8"), re.MULTILINE)
+    assert len(commands) >= 7
+    for command in commands:
+        main.commands["run"].make_context("run", shlex.split(command)[1:]).close()
+
+
+def test_a_sweep_s_page_is_one_file_in_the_style_of_the_results(tmp_path: Path) -> None:
+    """Of a sweep of a GPU that holds, and of the same with wrong values and hostile words in it."""
+    from dmlcts.reports.views.sweeps import load_sweep, page
+
+    record = load_sweep(next(iter(judged.EXAMPLES.glob("*.sweep.json"))))
+    right = page(record)
+    style = right.partition("<style>")[2].partition("</style>")[0]
+    assert "--bad-paper" in style, "the style sheet of results.html"
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in right
+    assert not re.search(r"(?:src|href)=[\"'](?!#)|<script|style=", right)
+    assert '<header class="v-CONFORMANT">' in right
+    assert 'id="failing"' not in right
+    record["verdict"] = "NOT_CONFORMANT"
+    record["backend"] = "<img src=x onerror=alert(1)>\N{RIGHT-TO-LEFT OVERRIDE}"
+    row = record["sweeps"][0]
+    row |= {"wrong": 2, "wrong_by_exponent": {"127": 2}, "simplest_wrong": [{"input": "1.0", "got": "<b>"}]}
+    wrong = page(record)
+    assert '<svg xmlns="http://www.w3.org/2000/svg"' in wrong
+    assert "&lt;img src=x" in wrong
+    assert "<img" not in wrong
+    assert "\\u{202e}" in wrong
+    assert f"<p>2 of {row['elements']:,} elements are wrong." in wrong

@@ -1,0 +1,4 @@
+"""Selftests of the translation of compute shaders.
+
+The rest of the software adapter is tested in ``directml``.
+"""

@@ -1,0 +1,408 @@
+"""The covering arrays: they cover what they promise, by what their cases are; and a hole in them is seen."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.reports.documents.records import ItemRecord, RecordError
+from dmlcts.reports.documents.validation import validate_results
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.recipe import Recipe
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.combinations.building import base_levels, build, counts_of, removable, space, without
+from dmlcts.suites.combinations.classifying import levels_of
+from dmlcts.suites.combinations.constraints import Relation
+from dmlcts.suites.combinations.coverage import counts, covered, decoded, encoded, told
+from dmlcts.suites.combinations.covering import covering_array
+from dmlcts.suites.combinations.factors import Factor, Space
+from dmlcts.suites.combinations.listing import excluded_pairs, print_combinations
+from dmlcts.suites.combinations.possible import asked, flat_offsets, possible
+from dmlcts.suites.combinations.rows import planned_cases
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.selftest.mutants.reference import Array, Reference
+from dmlcts.suites.selftest.proof.probes import Probe, probes
+
+TABLES = load_tables()
+LEVEL = FeatureLevel("5.0")
+FACTORS = TABLES.factors
+assert FACTORS is not None
+COUNTS = counts_of(FACTORS)
+SUBJECTS = [(table, data_type) for table in TABLES.operators.values() for data_type in table.data_types]
+IDS = [f"{table.short_name}-{data_type.name}" for table, data_type in SUBJECTS]
+
+
+def subject(table: OperatorTable, data_type: DataType, seed: int = 0, *, thorough: bool = False) -> Subject:
+    return Subject(table, data_type, LEVEL, seed, thorough)
+
+
+def dispatched(cases: list[Case], one: Subject) -> np.ndarray[Any, Any]:
+    """The rows of cases as the recorder would count them: from what they are."""
+    where = space(one, FACTORS)
+    histories = {"oracle": "fresh", "one value": "fresh", "dispatched again": "again", "after another": "after-another",
+                 "beside another": "beside-another"}  # fmt: skip
+    return decoded(where, [
+        encoded(where, levels_of(case, one.table, COUNTS, histories[case.expectation])) for case in cases
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "data_type"), SUBJECTS, ids=IDS)
+def test_quick_covers_every_pair_by_what_its_cases_are(table: OperatorTable, data_type: DataType) -> None:
+    one = subject(table, data_type)
+    cases = list(planned_cases(one, TABLES))
+    for case in cases:
+        assert case.recipe is not None
+        histories = levels_of(case, table, COUNTS, case.recipe.by_factor["history"])
+        assert histories == case.recipe.by_factor
+    rows = dispatched(cases, one)
+    found = counts(space(one, FACTORS), rows)["pairs"]
+    assert found["asked"] > 1000
+    assert found["missing"] == 0
+    # a hole: all rows of one level are dropped, one level after another
+    where = space(one, FACTORS)
+    for place, factor in enumerate(where.factors):
+        strengths = np.array(factor.strengths)
+        level = int(np.flatnonzero(strengths == 2)[-1])
+        assert counts(where, rows[rows[:, place] != level])["pairs"]["missing"] > 0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_other_seeds_cover_as_much_with_other_cases(seed: int) -> None:
+    table = TABLES.operator("CLIP")
+    one, other = subject(table, DataType.FLOAT16), subject(table, DataType.FLOAT16, seed)
+    cases = list(planned_cases(other, TABLES))
+    assert counts(space(other, FACTORS), dispatched(cases, other))["pairs"]["missing"] == 0
+    assert cases != list(planned_cases(one, TABLES))
+    assert cases == list(planned_cases(other, TABLES))
+
+
+@pytest.mark.parametrize("name", ["CLIP", "ROUND"])
+def test_full_covers_every_triple(name: str) -> None:
+    one = subject(TABLES.operator(name), DataType.FLOAT16, thorough=True)
+    where = space(one, FACTORS, "full")
+    rows = np.array(covering_array(where, 0).rows)
+    found = counts(where, rows)
+    assert found["triples"]["asked"] > 10000
+    assert (found["pairs"]["missing"], found["triples"]["missing"]) == (0, 0)
+    assert counts(where, rows[rows[:, 1] != 0])["triples"]["missing"] > 0
+
+
+# -- the arrays themselves, against an enumeration of all rows --------------------------------------------------------
+
+
+def toy() -> Space:
+    """Four factors, one level that masks, and a constraint of three factors that also forbids pairs."""
+    factors = (
+        Factor("a", ("0", "1", "2"), "0", frozenset({"2"}), (3, 3, 3)),
+        Factor("b", ("0", "1"), "0", frozenset(), (3, 3)),
+        Factor("c", ("0", "1", "2"), "0", frozenset({"1"}), (3, 3, 3)),
+        Factor("d", ("0", "1"), "0", frozenset(), (3, 2)),
+    )
+    rows = itertools.product(range(3), range(2), range(3))
+    return Space(
+        factors,
+        (
+            Relation("three", ("a", "b", "c"), frozenset(row for row in rows if sum(row) != 3)),
+            Relation("two", ("b", "d"), frozenset({(0, 0), (0, 1), (1, 0)})),
+        ),
+        3,
+    )
+
+
+def enumerated(where: Space) -> list[tuple[int, ...]]:
+    """Every row that the constraints allow."""
+    found = itertools.product(*(range(len(factor.levels)) for factor in where.factors))
+    named = [factor.levels for factor in where.factors]
+    return [
+        row for row in found
+        if where.allows({factor.name: named[i][row[i]] for i, factor in enumerate(where.factors)})
+    ]  # fmt: skip
+
+
+def shown(where: Space, rows: list[tuple[int, ...]], together: int) -> set[tuple[tuple[int, int], ...]]:
+    """The combinations that rows show, each with all masking levels of its row in it; one by one."""
+    found = set()
+    for row in rows:
+        masks = {(i, level) for i, level in enumerate(row) if where.factors[i].levels[level] in where.factors[i].masks}
+        found |= {one for one in itertools.combinations(enumerate(row), together) if masks <= set(one)}
+    return found
+
+
+@pytest.mark.parametrize("together", [2, 3])
+def test_possible_and_covered_combinations_are_those_of_an_enumeration(together: int) -> None:
+    where = toy()
+    offsets = flat_offsets(where)
+
+    def flat(bits: Any) -> set[tuple[tuple[int, int], ...]]:
+        named = [(i, level) for i, factor in enumerate(where.factors) for level in range(len(factor.levels))]
+        return {tuple(named[place] for place in one) for one in np.argwhere(bits).tolist() if one == sorted(one)}
+
+    assert offsets.tolist() == [0, 3, 5, 8]
+    everything = enumerated(where)
+    assert 0 < len(everything) < 36
+    assert flat(possible(where, together)) == shown(where, everything, together)
+    some = everything[::5]
+    assert flat(covered(where, np.array(some), together)) == shown(where, some, together)
+    rows = list(covering_array(where, 7).rows)
+    assert set(rows) <= set(everything)
+    wanted = flat(asked(where, together))
+    assert wanted < flat(possible(where, together)) or together == 2
+    assert wanted <= shown(where, rows, together)
+    assert len(rows) < len(everything)
+
+
+def test_what_cannot_be_is_told_with_its_constraint() -> None:
+    reasons = excluded_pairs(toy())
+    assert reasons["two"] == ["b 1 with d 1"]
+    lines: list[str] = []
+    assert print_combinations(TABLES, lines.append) == 0
+    text = "\n".join(lines)
+    assert "count one with input-layout broadcast" in text
+    assert "one-element: a single element has no strides that matter" in text
+    assert "ROUND FLOAT32" in text
+
+
+def test_a_hole_in_the_plan_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dmlcts.suites.combinations import listing
+
+    def holed(where: Space, seed: int) -> Any:
+        array = covering_array(where, seed)
+        place = where.position["placement"]
+        return replace(array, rows=tuple(row for row in array.rows if row[place] != 2))
+
+    monkeypatch.setattr(listing, "covering_array", holed)
+    lines: list[str] = []
+    assert print_combinations(TABLES, lines.append) > 0
+    assert not any(line.endswith(" 0 of those missing") for line in lines)
+
+
+# -- one factor less -----------------------------------------------------------------------------------------------
+
+
+def test_a_case_without_one_factor_has_its_base_level_and_all_others() -> None:
+    bench = Bench("reference", Reference(), {}, TABLES)
+    one = subject(TABLES.operator("CLIP"), DataType.FLOAT16)
+    base = base_levels(space(one, FACTORS))
+    tried = 0
+    for case in list(planned_cases(one, TABLES))[:40]:
+        assert case.recipe is not None
+        for factor in removable(bench, case):
+            less = without(bench, case, factor)
+            assert less is not None
+            assert less.recipe is not None
+            wanted = {**case.recipe.by_factor, factor: base[factor]}
+            assert levels_of(less, one.table, COUNTS, wanted["history"]) == wanted
+            tried += 1
+        for factor, level in case.recipe.levels:
+            if level == base[factor]:
+                assert without(bench, case, factor) is None
+    assert tried > 100
+    plain = one.case("clip.formula", [1.0])
+    assert removable(bench, plain) == ()
+    assert without(bench, plain, "count") is None
+
+
+def test_a_case_of_base_levels_alone_is_an_ordinary_one() -> None:
+    assert FACTORS is not None
+    one = subject(TABLES.operator("ROUND"), DataType.FLOAT32)
+    where = space(one, FACTORS)
+    levels = base_levels(where)
+    assert where.allows(dict(levels))
+    case = build(one, Recipe(tuple(levels.items()), 3), FACTORS)
+    assert case.operator.input.strides is None
+    assert case.clause == "round.nearest-even"
+    assert case.layout_clause == "tensor.position"
+    assert case.expectation == "oracle"
+
+
+# -- levels of cases that no array made ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "wanted"),
+    [
+        ((1, 1), None, {"rank": "2", "spread": "one", "sides": "ordinary", "count": "one", "input-layout": "none"}),
+        ((4, 8), (8, 1), {"spread": "two", "sides": "powers-of-two", "count": "vector", "input-layout": "packed"}),
+        ((3, 5, 7), (35, 7, 1), {"spread": "all", "sides": "primes", "count": None}),
+        ((3, 5, 7), (1, 3, 15), {"input-layout": "reversed"}),
+        ((3, 5, 7), (5, 1, 15), {"input-layout": "permuted"}),
+        ((3, 5, 7), (36, 7, 1), {"input-layout": "padded"}),
+        ((3, 5, 7), (0, 7, 1), {"input-layout": "broadcast"}),
+        ((2, 2), (1 << 16, 1), {"input-layout": "gap-2-16"}),
+        ((2, 2), (1 << 24, 1), {"input-layout": "gap-2-24"}),
+        ((2, 1, 600), None, {"spread": "two", "sides": "long-rows", "count": "hundreds"}),
+        ((600, 1, 2), None, {"sides": "long-columns"}),
+        ((1, 6, 1), None, {"spread": "one", "sides": "long-columns", "count": "tail"}),
+        ((2, 2, 1, 2), None, {"spread": None}),
+    ],
+)
+def test_levels_are_read_from_descriptions(sizes: Any, strides: Any, wanted: dict[str, Any]) -> None:
+    table = TABLES.operator("ROUND")
+    tensor = TensorDesc(DataType.FLOAT32, sizes, strides)
+    operator = OperatorDesc(
+        table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, {"RoundingMode": "TOWARD_ZERO"}
+    )
+    found = levels_of(Case(operator, Values.of([0.3], DataType.FLOAT32), "round.toward-zero"), table, COUNTS)
+    assert {name: found[name] for name in wanted} == wanted
+    assert found["RoundingMode"] == "TOWARD_ZERO"
+
+
+@pytest.mark.parametrize(
+    ("data_type", "low", "high", "scale_bias", "bounds", "scaling"),
+    [
+        ("FLOAT32", -1.0, 1.0, None, "ordinary", "none"),
+        ("FLOAT32", 1.0, 1.0, (1, 0), "equal", "identity"),
+        ("FLOAT32", 2.0, 1.0, (2, 0), "inverted", "scale-only"),
+        ("FLOAT32", -np.inf, 1.0, (1, 3), "infinite", "bias-only"),
+        ("FLOAT32", np.nan, 1.0, (2, 3), "no-number", "both"),
+        ("FLOAT32", -0.0, 1.0, (-2, 3), "negative-zero", "negative"),
+        ("FLOAT32", -1.0, float(np.finfo(np.float32).max), (0.1, 0), "extreme", "inexact"),
+        ("FLOAT16", 0.1, 1.0, (0.1, 0), "inexact", "inexact"),
+        ("FLOAT16", 0.5, 70000.0, (64, 0), "beyond", "large"),
+        ("INT8", 0.5, 70.0, (0.5, 0), "inexact", "inexact"),
+        ("INT8", 0.0, 128.0, (2, -1), "beyond", "negative"),
+        ("INT8", 0.0, np.inf, (0, 1), "beyond", "zero"),
+        ("INT8", 0.0, 127.0, (64, 0), "extreme", "overflowing"),
+        ("INT8", np.nan, 127.0, (0.0625, 0), "no-number", "tiny"),
+        ("INT8", 3.0, 120.0, (np.inf, 0), "ordinary", None),
+    ],
+)
+def test_levels_are_read_from_attributes(
+    data_type: str, low: float, high: float, scale_bias: Any, bounds: str, scaling: str | None
+) -> None:
+    one = subject(TABLES.operator("CLIP"), DataType[data_type])
+    attributes = {"Min": np.float32(low), "Max": np.float32(high),
+                  "ScaleBias": None if scale_bias is None else ScaleBias(*scale_bias)}  # fmt: skip
+    found = levels_of(one.case("clip.formula", [1], attributes, placement=Placement(gap=0)), one.table, COUNTS)
+    assert (found["bounds"], found["scale-bias"], found["placement"]) == (bounds, scaling, "touching")
+
+
+# -- faults that need two or three things at once ------------------------------------------------------------------
+
+
+class ScaleBiasLostWithStrides(Reference):
+    """ScaleBias has no effect where the input has strides."""
+
+    def lost(self, tensor: TensorDesc) -> bool:
+        return tensor.strides is not None
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        if self.lost(operator.input) and "ScaleBias" in operator.attributes:
+            operator = replace(operator, attributes={**operator.attributes, "ScaleBias": None})
+        return super().compute(operator, x)
+
+
+class ScaleBiasLostInLargeTensors(ScaleBiasLostWithStrides):
+    """ScaleBias has no effect on more than 32768 elements."""
+
+    def lost(self, tensor: TensorDesc) -> bool:
+        return tensor.element_count > 32768
+
+
+class ScaleBiasLostInManyDimensions(ScaleBiasLostWithStrides):
+    """ScaleBias has no effect on more than four dimensions."""
+
+    def lost(self, tensor: TensorDesc) -> bool:
+        return tensor.rank > 4
+
+
+class ScaleBiasLostInTwoDimensions(ScaleBiasLostWithStrides):
+    """ScaleBias has no effect where two dimensions or more hold several elements."""
+
+    def lost(self, tensor: TensorDesc) -> bool:
+        return sum(size > 1 for size in tensor.sizes) > 1
+
+
+class ModeLostInLargeTensors(Reference):
+    """ROUND rounds halves to even beyond 2^17 elements, whatever its mode."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        if operator.input.element_count > 1 << 17 and "RoundingMode" in operator.attributes:
+            operator = replace(operator, attributes={"RoundingMode": "HALVES_TO_NEAREST_EVEN"})
+        return super().compute(operator, x)
+
+
+FAULTS = [
+    (ScaleBiasLostWithStrides, "CLIP", DataType.FLOAT32),
+    (ScaleBiasLostInLargeTensors, "THRESHOLD", DataType.FLOAT16),
+    (ScaleBiasLostInManyDimensions, "CLIP", DataType.INT32),
+    (ScaleBiasLostInTwoDimensions, "CLIP", DataType.FLOAT16),
+    (ModeLostInLargeTensors, "ROUND", DataType.FLOAT32),
+]
+
+
+def combining(name: str, data_type: DataType) -> list[Probe]:
+    return [
+        probe for probe in probes(TABLES)
+        if probe.module == "test_combinations" and probe.table.short_name == name and probe.data_type is data_type
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fault", "name", "data_type"), FAULTS, ids=[fault.__name__ for fault, _, _ in FAULTS])
+def test_faults_of_two_factors_are_found_and_a_right_implementation_is_not(
+    fault: type[Reference], name: str, data_type: DataType
+) -> None:
+    chosen = combining(name, data_type)
+    assert chosen
+    found = {
+        made: [finding for probe in chosen for finding in probe.run(Bench("x", made(), {}, TABLES), 0).ledger.findings]
+        for made in (fault, Reference)
+    }
+    assert found[fault]
+    assert not found[Reference]
+
+
+# -- measured ------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_measures_what_it_dispatched(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    dmlcts("run", "--backend", "cpu", "--operator", "ROUND", "--data-type", "FLOAT16", "--results", str(tmp_path))
+    results = json.loads((tmp_path / "results.json").read_text())
+    (row,) = results["combinations"]
+    assert (row["operator"], row["data_type"]) == ("ELEMENT_WISE_ROUND", "FLOAT16")
+    assert row["pairs"]["missing"] == 0
+    assert row["pairs"]["possible"] >= row["pairs"]["covered"] >= row["pairs"]["asked"] > 1000
+    assert row["triples"]["possible"] > row["triples"]["covered"] > 0
+    lines = [json.loads(line) for line in (tmp_path / "records.jsonl").read_text().splitlines()]
+    records = [ItemRecord.from_json(line["item"]) for line in lines if "item" in line]
+    subjects = [("ELEMENT_WISE_ROUND", "FLOAT16")]
+    assert told(records, TABLES, LEVEL, "quick", subjects)["combinations"] == results["combinations"]
+    # two shards add up
+    halves = [records[::2], records[1::2]]
+    for half in halves:
+        assert told(half, TABLES, LEVEL, "quick", subjects)["combinations"][0]["triples"] != row["triples"]
+    assert told([*halves[1], *halves[0]], TABLES, LEVEL, "quick", subjects)["combinations"] == results["combinations"]
+    # a hole: nothing of one mode was dispatched
+    mode = space(subject(TABLES.operator("ROUND"), DataType.FLOAT16), FACTORS).position["RoundingMode"]
+    holed = [
+        replace(record, combinations=tuple(
+            replace(seen, rows=tuple(one for one in seen.rows if one[mode] != "1")) for seen in record.combinations
+        ))
+        for record in records
+    ]  # fmt: skip
+    assert told(holed, TABLES, LEVEL, "quick", subjects)["combinations"][0]["pairs"]["missing"] > 0
+    # documents of earlier versions say nothing of combinations
+    del results["combinations"]
+    validate_results(results)
+
+
+def test_records_of_earlier_versions_are_read() -> None:
+    written = ItemRecord.from_json(
+        {"test": "t", "outcome": "pass", "seconds": 1.0, "tallies": [], "behaviours": [], "failures": [], "left_out": 0}
+    )
+    assert written.combinations == ()
+    with pytest.raises(RecordError, match="lacks 'left_out'"):
+        ItemRecord.from_json(
+            {"test": "t", "outcome": "pass", "seconds": 1.0, "tallies": [], "behaviours": [], "failures": []}
+        )

@@ -1,0 +1,84 @@
+"""The import arrows of the house, and that importing a room does nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+ALLOWED = {
+    "specs": {"specs"},
+    "backends": {"backends", "specs"},
+    "reports": {"reports", "specs"},
+    "suites": {"suites", "reports", "backends", "specs"},
+}
+
+
+def rooms_imported(source: str) -> Iterator[str]:
+    """The rooms of the house that a module imports from, anywhere in its text."""
+    for node in ast.walk(ast.parse(source)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = ["." * node.level + (node.module or "")]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "dmlcts" and len(parts) > 1:
+                yield parts[1]
+            elif name.startswith(".") or parts[0] in ALLOWED:
+                yield f"not absolute: {name}"
+
+
+def modules(room: str) -> list[Path]:
+    return [path for path in sorted((ROOT / room).rglob("*.py")) if "selftest" not in path.parts]
+
+
+@pytest.mark.parametrize("room", ALLOWED)
+def test_imports_point_inwards(room: str) -> None:
+    found = modules(room)
+    assert found
+    for path in found:
+        wrong = set(rooms_imported(path.read_text(encoding="utf-8"))) - ALLOWED[room]
+        assert not wrong, f"{path.relative_to(ROOT)} imports from {sorted(wrong)}"
+
+
+def test_a_wrong_arrow_is_seen() -> None:
+    assert set(rooms_imported("def f():\n    from dmlcts.suites.cases.bench import Bench\n")) == {"suites"}
+    assert set(rooms_imported("from .x import y\n")) == {"not absolute: .x"}
+
+
+def test_conftest_only_loads_the_plugin() -> None:
+    body = ast.parse((ROOT / "conftest.py").read_text(encoding="utf-8")).body
+    assert [type(node) for node in body] == [ast.Expr, ast.Assign]
+
+
+IMPORTING = """
+import importlib
+for name in {names!r}:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != "llvmlite":  # of the extra `directml`; the backend says so itself where it is wanted
+            raise
+"""
+
+
+def test_importing_prints_and_writes_nothing(tmp_path: Path) -> None:
+    names = [
+        "dmlcts." + ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for room in ALLOWED
+        for path in modules(room)
+        if path.name != "__main__.py"
+    ]
+    program = IMPORTING.format(names=names)
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not list(tmp_path.iterdir())

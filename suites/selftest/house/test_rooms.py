@@ -1,0 +1,137 @@
+"""The rooms of the house: what may import what inside a room, how much a room and a module hold, what they are called.
+
+``test_architecture`` keeps the arrows between the four rooms at the top; this keeps the order of floors below them.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TOPS = ("specs", "backends", "reports", "suites")
+MOST_MODULES = 12
+MOST_LINES = 400
+DECLARATIONS = {  # tables of names, structures and numbers, one a line
+    "backends/directml/abi/d3d12.py",
+    "backends/directml/abi/dml.py",
+}
+# Lowest floor first: a room imports from those before it, and from none after it.
+FLOORS = {
+    "suites": (
+        "isolation", "cases", "generation", "combinations", "judging", "attribution", "console", "running",
+        "conformance", "sweeping.blocks", "sweeping.crews", "sweeping", "certification", "benchmarks", "selftest",
+        "commands", "",
+    ),
+    "reports": ("documents", "summaries", "views", "comparing", "certification", ""),
+}  # fmt: skip
+
+
+def modules() -> Iterator[Path]:
+    for top in TOPS:
+        yield from (path for path in sorted((ROOT / top).rglob("*.py")) if "selftest" not in path.parts)
+
+
+def room_of(name: str) -> str:
+    """The room of a module, or of a package named as such: ``suites.judging`` of ``dmlcts.suites.judging.judge``."""
+    parts = name.removeprefix("dmlcts.").split(".")
+    while parts and not (ROOT.joinpath(*parts).is_dir()):
+        parts.pop()
+    return ".".join(parts)
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The project's modules and rooms that a module imports, anywhere in its text."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("dmlcts."))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dmlcts."):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def arrows() -> dict[str, set[str]]:
+    """Which rooms each room imports from; a room without code of the project's own has none."""
+    found: dict[str, set[str]] = {}
+    for path in modules():
+        here = path.relative_to(ROOT).parent.as_posix().replace("/", ".")
+        found.setdefault(here, set()).update(room for room in map(room_of, imported(path)) if room != here)
+    return found
+
+
+def circles(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
+    """Pairs of rooms of which each reaches the other."""
+    reached: dict[str, set[str]] = {}
+    for start in graph:
+        seen: set[str] = set()
+        left = [start]
+        while left:
+            for after in graph.get(left.pop(), ()):
+                if after not in seen:
+                    seen.add(after)
+                    left.append(after)
+        reached[start] = seen
+    return sorted(
+        (one, other) for one in graph for other in reached[one] if one < other and one in reached.get(other, ())
+    )
+
+
+def test_no_rooms_import_from_each_other_in_a_circle() -> None:
+    assert circles(arrows()) == []
+
+
+def test_a_circle_is_seen() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+
+
+@pytest.mark.parametrize("top", FLOORS)
+def test_each_room_imports_from_lower_floors_only(top: str) -> None:
+    floors = [f"{top}.{room}".removesuffix(".") for room in FLOORS[top]]
+    found = {room: others for room, others in arrows().items() if room.split(".")[0] == top}
+
+    def floor(room: str) -> int:
+        names = [name for name in floors if room == name or (name != top and room.startswith(f"{name}."))]
+        assert names, f"{room} has no floor: give it one in FLOORS"
+        return floors.index(max(names, key=len))
+
+    for room, others in found.items():
+        higher = {one for one in others if one.split(".")[0] == top and floor(one) > floor(room) and one != top}
+        assert not higher, f"{room} imports from {sorted(higher)}, which lie above it"
+
+
+def test_no_room_holds_more_than_a_dozen_modules() -> None:
+    folders = [ROOT / top for top in TOPS] + [path for top in TOPS for path in (ROOT / top).rglob("*") if path.is_dir()]
+    counted = {
+        folder.relative_to(ROOT).as_posix(): len([path for path in folder.glob("*.py") if path.name != "__init__.py"])
+        for folder in folders
+    }
+    assert {room: count for room, count in counted.items() if count > MOST_MODULES} == {}
+
+
+def test_no_module_is_longer_than_400_lines() -> None:
+    lengths = {
+        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines()) for path in modules()
+    }
+    long = {name for name, lines in lengths.items() if lines > MOST_LINES}
+    assert long - DECLARATIONS == set()
+    assert long >= DECLARATIONS, "a module that is short enough by now needs no exception"
+
+
+def test_each_room_says_what_lives_there_and_what_does_not() -> None:
+    for top in TOPS:
+        for path in sorted((ROOT / top).rglob("__init__.py")):
+            said = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").strip()
+            assert said, f"{path.relative_to(ROOT)} does not say what lives there"
+            assert len(said.split()) >= 8, f"{path.relative_to(ROOT)} says too little of what lives there: {said!r}"
+
+
+def test_each_room_is_packaged() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    rooms = {path.relative_to(ROOT).parent.as_posix().replace("/", ".") for path in modules()}
+    assert {f"dmlcts.{room}" for room in rooms} <= set(listed)
+    assert all(ROOT.joinpath(*name.split(".")[1:]).is_dir() for name in listed)
+    assert not [name for name in listed if "selftest" in name]

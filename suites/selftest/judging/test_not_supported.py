@@ -1,0 +1,246 @@
+"""What a backend says it cannot express is listed as such: neither passed nor failed, and never complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dmlcts.backends.contract import NotSupported, error_kind
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.records import ClauseTally, ItemRecord
+from dmlcts.reports.documents.writing import dump_yaml
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.suites.cases.bench import Refusal, Unsupported
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.replay import replay
+from dmlcts.suites.selftest.conftest import Ran
+from dmlcts.suites.selftest.judging.test_judging import bench, case, clip
+from dmlcts.suites.selftest.mutants.reference import Kernel, Reference
+from dmlcts.suites.selftest.running.test_results import results_of, row_of
+
+
+class NoStrides(Reference):
+    """Has packed tensors only, and says so before it looks at anything else."""
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        if any(tensor.strides is not None for tensor in operator.tensors.values()):
+            raise NotSupported("no strides here")
+        return super().create(operator)
+
+
+class NoInt8(Reference):
+    def create(self, operator: OperatorDesc) -> Kernel:
+        if operator.input.data_type is DataType.INT8:
+            raise NotSupported("no INT8 here")
+        return super().create(operator)
+
+
+class AtDispatch(Reference):
+    def dispatch(self, *_: object) -> None:
+        raise NotSupported("too late to say so")
+
+
+STRIDED = clip(strides=(2,))
+
+
+def test_the_error_is_known_by_its_name() -> None:
+    foreign = type("NotSupported", (Exception,), {})
+    assert error_kind(foreign()) == error_kind(NotSupported()) == "not_supported"
+    assert error_kind(type("Unsupported", (Exception,), {})()) is None
+
+
+def test_only_a_valid_description_is_unsupported() -> None:
+    on = bench(NoStrides())
+    assert on.create(STRIDED) == Unsupported("no strides here", False)
+    invalid = on.create(clip(sizes=(0,), strides=(2,), total_size_in_bytes=4))
+    assert invalid == Refusal("no strides here", False)
+    assert not isinstance(invalid, Unsupported)
+
+
+def test_an_invalid_description_counts_as_refused() -> None:
+    zero = clip(sizes=(0,), strides=(2,), total_size_in_bytes=4)
+    judgement = judge_case(bench(NoStrides()), case(zero, expectation="refused", clause="tensor.size.zero"))
+    assert (judgement.findings, judgement.unsupported) == ((), None)
+    assert judgement.clauses == ("tensor.size.zero", "tensor.position")
+
+
+@pytest.mark.parametrize("expectation", ["oracle", "idempotent", "monotone", "contained", "again", "beside others",
+                                         "plain layout", "harmless", "accepted", "either", "refused"])  # fmt: skip
+def test_every_expectation_stops_at_what_cannot_be_expressed(expectation: str) -> None:
+    judgement = judge_case(bench(NoStrides()), case(STRIDED, expectation=expectation))
+    assert (judgement.findings, judgement.refused, judgement.executions) == ((), False, ())
+    assert judgement.unsupported == "no strides here"
+    assert judgement.clauses == ("tensor.strides.padded",), "strides are what it lacks, not the values or positions"
+    control = judge_case(bench(NoStrides()), case(clip(), expectation=expectation))
+    assert control.unsupported is None
+    assert bool(control.findings) == (expectation == "refused")  # a packed tensor is accepted, rightly
+
+
+def test_where_the_packed_tensor_cannot_be_expressed_either_the_values_are_to_blame() -> None:
+    judgement = judge_case(bench(NoInt8()), case(STRIDED))
+    assert judgement.clauses == ("clip.formula",)
+    assert "tensor.position" in judgement.unreached
+    assert "tensor.output.complete" in judgement.unreached
+
+
+class Bare(Reference):
+    """Has neither strides nor ScaleBias."""
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        if operator.attributes.get("ScaleBias") is not None or operator.input.strides or operator.output.strides:
+            raise NotSupported("only the bare operator")
+        return super().create(operator)
+
+
+@pytest.mark.parametrize("strides, target, scaled, layout, clause", [
+    ((2, 1), None, False, "clip.in-place", "tensor.strides.packed"),
+    ((4, 1), None, False, "clip.in-place", "tensor.strides.output"),
+    ((4, 1), (4, 1), False, "clip.in-place", "tensor.strides.padded"),
+    ((1, 2), None, False, "tensor.position", "tensor.strides.permuted"),
+    ((0, 1), None, True, "tensor.position", "tensor.strides.broadcast"),
+    ((1, 2), None, True, "tensor.strides.output", "tensor.strides.output"),
+    (None, None, True, "tensor.position", "clip.scale-bias.integer"),
+])  # fmt: skip
+def test_a_case_is_lacking_for_the_sake_of_what_the_backend_lacks(
+    strides: tuple[int, ...] | None, target: tuple[int, ...] | None, scaled: bool, layout: str, clause: str
+) -> None:
+    tensors = {"InputTensor": TensorDesc(DataType.INT8, (2, 2), strides),
+               "OutputTensor": TensorDesc(DataType.INT8, (2, 2), target)}  # fmt: skip
+    attributes = {**clip().attributes, "ScaleBias": ScaleBias(2, 1) if scaled else None}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", tensors, attributes)
+    judgement = judge_case(bench(Bare()), case(operator, layout_clause=layout))
+    assert judgement.clauses == (clause,)
+    assert set(judgement.unreached) >= {"clip.formula"}
+    assert judge_case(bench(Reference()), case(operator, layout_clause=layout)).unsupported is None
+
+
+def test_a_neighbour_that_cannot_be_expressed_does_not_matter() -> None:
+    class OnlyClip(Reference):
+        def create(self, operator: OperatorDesc) -> Kernel:
+            if operator.name != "ELEMENT_WISE_CLIP":
+                raise NotSupported(f"no {operator.name}")
+            return super().create(operator)
+
+    beside = case(clip(), expectation="beside others", layout_clause="execution.independent")
+    judgement = judge_case(bench(OnlyClip()), beside)
+    assert (judgement.findings, judgement.unsupported) == ((), None)
+    assert "execution.independent" in judgement.clauses
+
+
+def test_dispatch_may_not_say_it() -> None:
+    judgement = judge_case(bench(AtDispatch()), case())
+    assert {finding.outcome for finding in judgement.findings} == {"fail"}
+
+
+def test_the_ledger_counts_what_ran_and_what_could_not() -> None:
+    judge = Judge(bench(NoStrides()))
+    judge.all([case(STRIDED), case(clip()), case(STRIDED)])
+    row = ("ELEMENT_WISE_CLIP", "INT8")
+    clauses = ("tensor.strides.padded", "tensor.position", "clip.formula")
+    counts = [(judge.ledger.tallies[clause, *row].cases, judge.ledger.tallies[clause, *row].unsupported)
+              for clause in clauses]  # fmt: skip
+    assert counts == [(0, 2), (1, 0), (1, 0)]
+    assert judge.ledger.unsupported == "no strides here"
+    assert not judge.ledger.is_empty
+
+
+def tally(clause: str, cases: int, unsupported: int) -> ClauseTally:
+    outcome = Outcome.PASS if cases else Outcome.NOT_SUPPORTED
+    return ClauseTally(clause, "ELEMENT_WISE_CLIP", "FLOAT32", outcome, cases, 10 * cases, 0, unsupported)
+
+
+@pytest.mark.parametrize("cases, unsupported, outcome", [
+    (3, 0, "pass"),
+    (3, 1, "not_supported"),
+    (0, 1, "not_supported"),
+    (0, 0, "not_supported"),
+])  # fmt: skip
+def test_an_owed_row_with_a_case_that_could_not_run_is_not_supported(
+    cases: int, unsupported: int, outcome: str
+) -> None:
+    items = [ItemRecord("test", Outcome.PASS, 0.1, (tally("a.required", cases, unsupported),))]
+    results = results_of(*items, owed=[("a.required", "ELEMENT_WISE_CLIP", "FLOAT32", "required")])
+    assert (row_of(results, "a.required")["outcome"], row_of(results, "a.required")["cases"]) == (outcome, cases)
+    assert results["verdict"] == ("CONFORMANT" if outcome == "pass" else "INCOMPLETE")
+
+
+def test_a_test_that_could_not_run_takes_nothing_from_a_row_that_another_ran() -> None:
+    items = [
+        ItemRecord("one", Outcome.PASS, 0.1, (tally("a.required", 4, 0),)),
+        ItemRecord("other", Outcome.NOT_SUPPORTED, 0.1, (tally("a.required", 0, 0),)),
+    ]
+    results = results_of(*items, owed=[("a.required", "ELEMENT_WISE_CLIP", "FLOAT32", "required")])
+    assert row_of(results, "a.required")["outcome"] == "pass"
+    assert results["verdict"] == "CONFORMANT"
+
+
+def test_what_is_not_owed_is_characterised_or_absent() -> None:
+    seen = replace(tally("a.silent", 2, 1), outcome=Outcome.CHARACTERISED)
+    never = tally("a.implied", 0, 3)  # not owed below
+    items = [ItemRecord("test", Outcome.PASS, 0.1, (seen, never, tally("a.required", 1, 0)))]
+    results = results_of(*items, owed=[("a.required", "ELEMENT_WISE_CLIP", "FLOAT32", "required")])
+    outcomes = {row["id"]: row["outcome"] for row in results["clauses"]}
+    assert outcomes == {"a.silent": "characterised", "a.required": "pass"}
+    assert results["verdict"] == "CONFORMANT"
+
+
+def test_replaying_says_so() -> None:
+    said = replay(bench(NoStrides()), case(STRIDED), "again")
+    assert not said.failed
+    assert not said.supported
+    assert said.text == "ELEMENT_WISE_CLIP on INT8: not supported by the backend: no strides here"
+    assert replay(bench(NoStrides()), case(clip()), "again").supported
+
+
+BACKEND = """
+from dmlcts.backends.cpu import CpuBackend, CpuDevice
+
+class NotSupported(Exception): ...
+
+class Device(CpuDevice):
+    def create(self, operator):
+        if operator.attributes.get("RoundingMode") == "TOWARD_INFINITY":
+            raise NotSupported("no half away from zero")
+        return super().create(operator)
+
+class Backend(CpuBackend):
+    def open(self):
+        device = super().open()
+        device.__class__ = Device
+        return device
+"""
+
+
+def test_a_run_without_one_mode_is_incomplete(dmlcts: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(BACKEND, "utf-8")
+    ran = dmlcts("run", "--backend", "mine.py:Backend", "--operator", "ROUND", "--data-type", "FLOAT16",
+                 "--clause", "round.*", "--clause", "tensor.strides.padded")  # fmt: skip
+    assert ran.code == 4, ran.out + ran.err
+    assert ran.results is not None
+    assert ran.results["verdict"] == "INCOMPLETE"
+    assert ran.outcomes("round.toward-infinity") == {"not_supported"}
+    assert ran.outcomes("round.nearest-even") == ran.outcomes("tensor.strides.padded") == {"pass"}
+    assert ran.outcomes("round.nan") == {"not_supported"}  # some of its cases are about the missing mode
+    assert ran.results["failures"] == []
+
+
+def test_replaying_exits_as_incomplete(dmlcts: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(BACKEND, "utf-8")
+    half = TensorDesc(DataType.FLOAT16, (1,))
+    attributes = {"RoundingMode": "TOWARD_INFINITY"}
+    operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": half, "OutputTensor": half}, attributes)
+    one = replace(case(operator), clause="round.toward-infinity")
+    document = {
+        "format": "dmlcts/failure/1", "title": "t", "clause": one.clause, "operator": operator.name,
+        "data_type": "FLOAT16", "outcome": "fail", "test": "t", "suite_version": "0", "text": "t",
+        "case": one.to_json(),
+    }  # fmt: skip
+    (tmp_path / "failure.yaml").write_text(dump_yaml(document), "utf-8")
+    ran = dmlcts("replay", "failure.yaml", "--backend", "mine.py:Backend")
+    assert (ran.code, ran.out.strip()) == (4, "ELEMENT_WISE_ROUND on FLOAT16: not supported by the backend: "
+                                              "no half away from zero")  # fmt: skip
+    assert dmlcts("replay", "failure.yaml", "--backend", "cpu").code == 0

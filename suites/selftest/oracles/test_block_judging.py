@@ -1,0 +1,220 @@
+"""Judging blocks: the fast comparisons agree with the oracles, in what they pass and in what they do not."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.formula import parse
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.oracle.blocks import PIECE, BlockJudge, FastFormula, Unsupported
+from dmlcts.specs.oracle.compiled import Certifier, NotCompiled, available
+from dmlcts.specs.oracle.vectorised import VectorOracle, equal
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.generation import edge_values
+
+TABLES = load_tables()
+MODES = ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")
+BOUNDS = [(-1.0, 1.0), (0.0, 6.0), (6.0, 0.0), (-0.0, 0.0), (0.0, -0.0), (2.5, 2.5), (-np.inf, np.inf), (1e-45, 1.0),
+          (np.nan, 1.0), (-1.0, np.nan), (np.nan, np.nan)]  # fmt: skip
+needs_numba = pytest.mark.skipif(not available(), reason="needs numba (the extra `fast`)")
+
+
+def oracle_of(name: str, data_type: DataType, attributes: dict[str, Any], *, strict: bool = False) -> VectorOracle:
+    table = TABLES.operator(name)
+    tensor = TensorDesc(data_type, (1, 1, 1, 1))
+    operator = OperatorDesc(table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    return VectorOracle(TABLES.law(table), operator, strict=strict)
+
+
+def oracles(data_type: DataType, *, strict: bool = False) -> Iterator[VectorOracle]:
+    if data_type.is_floating:
+        for mode in MODES:
+            yield oracle_of("ROUND", data_type, {"RoundingMode": mode}, strict=strict)
+    for low, high in BOUNDS:
+        if not data_type.is_floating and not (np.isfinite(low) and np.isfinite(high)):
+            continue
+        if not data_type.is_signed and low < 0:
+            low = -low
+        yield oracle_of("CLIP", data_type, {"ScaleBias": None, "Min": low, "Max": high}, strict=strict)
+        yield oracle_of("THRESHOLD", data_type, {"ScaleBias": None, "Min": low}, strict=strict)
+
+
+def inputs(data_type: DataType) -> np.ndarray:
+    """All patterns of a narrow type; of a wide one the lattice, ties, near ties, NaNs, and seeded patterns."""
+    if data_type.itemsize <= 2:
+        return edge_values.every_pattern(data_type, nan=True)
+    seeded = np.random.Generator(np.random.PCG64(5)).bytes(20_000 * data_type.itemsize)
+    found = [edge_values.inputs(data_type), np.frombuffer(seeded, data_type.numpy)]
+    if data_type.is_floating:
+        found += [edge_values.ties(data_type), edge_values.near_ties(data_type), edge_values.integers(data_type)]
+        found += [edge_values.subnormals(data_type), edge_values.nans(data_type)]
+    return np.concatenate(found)
+
+
+TYPES = [DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT64, DataType.INT8, DataType.UINT16, DataType.INT32,
+         DataType.UINT32, DataType.INT64, DataType.UINT64]  # fmt: skip
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("data_type", TYPES, ids=lambda one: one.name)
+def test_the_fast_formula_gives_what_the_oracle_expects(data_type: DataType, strict: bool) -> None:
+    x = inputs(data_type)
+    variants = [(False, False)]
+    if data_type.is_floating and not strict:
+        variants.append((True, False))
+    if data_type is DataType.FLOAT32 and not strict:
+        variants.append((False, True))
+    for oracle, (number, flushed) in itertools.product(oracles(data_type, strict=strict), variants):
+        if data_type is DataType.FLOAT64 and oracle.operator.attributes.get("RoundingMode") == MODES[2]:
+            with pytest.raises(Unsupported):  # the fast way there rounds
+                FastFormula(oracle, PIECE)
+            continue
+        if flushed and not oracle.rounding.flushes:  # no clause of ROUND lists subnormals: they round to zero anyway
+            with pytest.raises(Unsupported):
+                FastFormula(oracle, PIECE, flushed=True)
+            continue
+        fast = FastFormula(oracle, PIECE, number=number, flushed=flushed)
+        given = np.concatenate([np.array(fast(x[start : start + PIECE])) for start in range(0, x.size, PIECE)])
+        assert oracle.acceptance(x).admits(given).all(), oracle.operator
+        if not number and not flushed:
+            same = equal(given, oracle.expected(x), data_type, strict=strict)
+            assert same.all(), (oracle.operator, x[~same][:3])
+
+
+@needs_numba
+@pytest.mark.parametrize("formula", ["CLIP", "THRESHOLD", *MODES])
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.INT8], ids=lambda one: one.name)
+def test_the_compiled_comparison_agrees_with_numpy(data_type: DataType, formula: str) -> None:
+    x = inputs(data_type)
+    poison = int((~x.view(data_type.bits_dtype))[0])
+    for oracle in oracles(data_type, strict=True):
+        if formula not in (oracle.law.table.short_name, oracle.operator.attributes.get("RoundingMode")):
+            continue
+        right = oracle.expected(x)
+        certifier = Certifier(oracle)
+        assert certifier.outputs(x, right, None), oracle.operator
+        if data_type.itemsize <= 2:
+            held = bool((right.view(data_type.bits_dtype) == poison).any())
+            assert certifier.patterns(0, x, right, poison) is not held
+        bits = right.view(data_type.bits_dtype)
+        for place in (0, x.size // 2, x.size - 1):
+            wrong = bits.copy()
+            wrong[place] ^= 1
+            if np.isnan(right[place]) and np.isnan(wrong.view(x.dtype)[place]):
+                continue
+            assert not certifier.outputs(x, wrong.view(x.dtype), None), (oracle.operator, place)
+
+
+@needs_numba
+def test_the_compiled_comparison_sees_a_changed_input_and_the_poison() -> None:
+    oracle = oracle_of("ROUND", DataType.FLOAT32, {"RoundingMode": "TOWARD_ZERO"})
+    bits = np.arange(0x3FC0_0000, 0x3FC0_0000 + 1000, dtype=np.uint32)
+    x, right = bits.view(np.float32), np.ones(1000, np.float32)
+    certifier = Certifier(oracle)
+    assert certifier.patterns(0x3FC0_0000, x, right, 0x3F35_A5A7)
+    assert not certifier.patterns(0x3FC0_0000, x, right, 0x3F80_0000)  # an output that was not written looks right
+    changed = bits.copy()
+    changed[999] += 1
+    assert not certifier.patterns(0x3FC0_0000, changed.view(np.float32), right, 0x3F35_A5A7)
+
+
+@needs_numba
+def test_what_is_not_compiled_is_judged_by_numpy() -> None:
+    oracle = oracle_of("CLIP", DataType.FLOAT32, {"ScaleBias": ScaleBias(2, 1), "Min": 0, "Max": 1})
+    with pytest.raises(NotCompiled):
+        Certifier(oracle)
+    with pytest.raises(Unsupported):
+        FastFormula(oracle, PIECE)
+    x = inputs(DataType.FLOAT32)
+    judged = BlockJudge(oracle).judge(x, oracle.expected(x))
+    assert (judged.elements, judged.wrong.size) == (x.size, 0)
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("data_type", TYPES[:4], ids=lambda one: one.name)
+def test_a_block_is_judged_as_the_oracle_judges_it(data_type: DataType, strict: bool, compiled: bool) -> None:
+    x = inputs(data_type)
+    bits = data_type.bits_dtype
+    sign = bits.type(1 << (8 * data_type.itemsize - 1))
+    generator = np.random.Generator(np.random.PCG64(9))
+    for oracle in oracles(data_type, strict=strict):
+        right = oracle.expected(x)
+        halves = oracle.operator.attributes.get("RoundingMode") == MODES[2]
+        ignoring = right if halves else FastFormula(oracle, x.size, number=True)(x).copy()
+        for spoiled in (
+            right,
+            ignoring,
+            (right.view(bits) ^ (generator.integers(0, 50, x.size) == 0).astype(bits)).view(x.dtype),
+            (right.view(bits) ^ (generator.integers(0, 2, x.size).astype(bits) * sign)).view(x.dtype),
+            np.where(generator.integers(0, 2, x.size) == 0, right, np.zeros((), x.dtype)),
+        ):
+            judged = BlockJudge(oracle, compiled=compiled).judge(x, spoiled)
+            wanted = oracle.judge(x, spoiled, right)
+            assert np.array_equal(judged.wrong, wanted), oracle.operator
+            assert judged.exact + judged.equal + judged.other + judged.wrong.size == judged.elements == x.size
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT64], ids=lambda one: one.name)
+def test_only_float32_subnormals_may_be_flushed_in_a_block(data_type: DataType, compiled: bool) -> None:
+    x = edge_values.subnormals(data_type)
+    tiny = np.abs(x) < np.finfo(data_type.numpy).smallest_normal
+    flushed = np.where(tiny, np.zeros((), x.dtype), x)
+    for oracle in (
+        oracle_of("CLIP", data_type, {"ScaleBias": None, "Min": -1.0, "Max": 1.0}),
+        oracle_of("THRESHOLD", data_type, {"ScaleBias": None, "Min": -1.0}),
+    ):
+        judge = BlockJudge(oracle, compiled=compiled)
+        wanted = [] if data_type is DataType.FLOAT32 else np.flatnonzero(tiny).tolist()
+        assert judge.judge(x, flushed).wrong.tolist() == wanted
+        assert judge.judge(x, x).wrong.tolist() == []
+    if data_type is not DataType.FLOAT32:
+        with pytest.raises(Unsupported):
+            FastFormula(oracle, PIECE, flushed=True)
+
+
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16], ids=lambda one: one.name)
+def test_a_nan_bound_in_a_block_never_gives_the_other_bound(data_type: DataType) -> None:
+    x = np.array([-3, 0.5, 7], data_type.numpy)
+    judge = BlockJudge(oracle_of("CLIP", data_type, {"ScaleBias": None, "Min": np.nan, "Max": 2.0}))
+    for good in ([-3, 0.5, 2], [np.nan] * 3, [0, 0.5, 2]):
+        assert judge.judge(x, np.array(good, x.dtype)).wrong.tolist() == [], good
+    assert judge.judge(x, np.array([2, 2, 2], x.dtype)).wrong.tolist() == [0, 1]
+
+
+def test_outputs_that_equal_the_poison_are_told_apart_from_wrong_ones() -> None:
+    oracle = oracle_of("THRESHOLD", DataType.INT32, {"ScaleBias": None, "Min": 0})
+    x = np.array([5, 6, 7, 8], np.int32)
+    judged = BlockJudge(oracle).judge(x, np.array([5, 7, 7, 8], np.int32), poison=7)
+    assert judged.wrong.tolist() == [1]
+    assert judged.poison.tolist() == [2]
+
+
+def test_a_formula_of_other_functions_is_judged_too() -> None:
+    table = TABLES.operator("THRESHOLD")
+    for text in ("abs(x) + 1", "-x * x", "floor(x) - Min", "ceil(x)", "max(0, x) + 0.5"):
+        expression = parse(text, ("x", "Min"))
+        operator = oracle_of("THRESHOLD", DataType.FLOAT32, {"ScaleBias": None, "Min": 2}).operator
+        oracle = VectorOracle(TABLES.law(table).with_expression(expression), operator)
+        x = inputs(DataType.FLOAT32)
+        right = oracle.expected(x)
+        assert not BlockJudge(oracle).judge(x, right).wrong.size, text
+        wrong = right.copy()
+        finite = np.flatnonzero(np.isfinite(right) & (np.abs(right) > 1))[7]
+        wrong[finite] = np.nextafter(wrong[finite], np.float32(0))
+        assert BlockJudge(oracle).judge(x, wrong).wrong.tolist() == [finite], text
+
+
+def test_seeded_bulk_is_judged_in_several_pieces() -> None:
+    oracle = oracle_of("ROUND", DataType.FLOAT32, {"RoundingMode": "TOWARD_INFINITY"})
+    x = Values.bulk(DataType.FLOAT32, 3).array(3 * PIECE + 17)
+    y = oracle.expected(x).copy()
+    y[[5, PIECE, 3 * PIECE + 16]] = 1e30
+    assert BlockJudge(oracle).judge(x, y).wrong.tolist() == [5, PIECE, 3 * PIECE + 16]

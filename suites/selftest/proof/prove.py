@@ -1,0 +1,319 @@
+"""Proving the suite: every broken implementation is caught, rightly, and no permitted one is.
+
+A mutant is judged by the tests of the clause it breaks first, then by all others, until that clause is reported
+broken. A permitted implementation is judged by every test that its latitude can touch.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import multiprocessing
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import hypothesis
+
+from dmlcts.reports.documents.killmatrix import document
+from dmlcts.specs import DmlctsError
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.cases.bench import Bench, DeviceGone
+from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
+from dmlcts.suites.isolation.proxy import IsolatedBackend
+from dmlcts.suites.judging.judge import Judge, account
+from dmlcts.suites.selftest.proof.probes import Probe, probes
+from dmlcts.suites.selftest.proof.sweep_mutants import sweep_mutant
+
+_HEAVY = ("test_more_workgroups_than_one_dispatch_takes",)
+_EXAMPLES = 12
+_ISOLATED_SECONDS = 3.0
+_ISOLATED_GROWTH = 1 << 30
+
+Job = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Kill:
+    """What became of a mutant.
+
+    Attributes:
+        mutant: its name.
+        fault: its docstring's first line.
+        clause: the clause it breaks.
+        modelled_on: the public bug it was modelled on, or "".
+        needs: what it takes beyond the quick profile, or "".
+        killed: whether any test failed on it.
+        rightly: whether the clause it breaks was reported.
+        clauses: all clauses that were reported until then.
+        test: the test that reported its clause (or the first that failed).
+        cases: how many cases were judged until then.
+        seconds: how long that took.
+        account: the first failure as a user would read it.
+    """
+
+    mutant: str
+    fault: str
+    clause: str
+    modelled_on: str
+    needs: str
+    killed: bool
+    rightly: bool
+    clauses: tuple[str, ...]
+    test: str
+    cases: int
+    seconds: float
+    account: str
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Clearance:
+    """What became of a permitted implementation.
+
+    Attributes:
+        name: its name; two names joined by "+" for a pair.
+        latitude: what it makes use of.
+        strict: whether it was judged with ``--strict``.
+        alarms: tests that failed on it, with the failure's first line; there must be none.
+        cases: how many cases were judged.
+        seconds: how long that took.
+    """
+
+    name: str
+    latitude: str
+    strict: bool
+    alarms: tuple[str, ...]
+    cases: int
+    seconds: float
+    seed: int = 0
+
+
+@dataclass
+class _Progress:
+    """Counts what is finished, for whoever shows it."""
+
+    done: int = 0
+    total: int = 0
+    told: Callable[[str], None] = field(default=lambda text: None)
+
+    def tell(self, text: str) -> None:
+        self.done += 1
+        self.told(f"[{self.done}/{self.total}] {text}")
+
+
+def load_hypothesis_profile() -> None:
+    """The quick profile's settings for property-based tests; to be called before the test modules are imported."""
+    draw_from_the_seed_alone()
+    hypothesis.settings.register_profile(
+        "dmlcts-proving", max_examples=_EXAMPLES, deadline=None, database=None, report_multiple_bugs=False,
+        print_blob=False, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )  # fmt: skip
+    hypothesis.settings.load_profile("dmlcts-proving")
+
+
+def _cases(judge: Judge) -> int:
+    return max((tally.cases for tally in judge.ledger.tallies.values()), default=0)
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().split("\n")[0]
+
+
+def _ordered(everything: Sequence[Probe], clause: str) -> list[Probe]:
+    """The tests that are about the clause, those that check it too, then all others; heavy ones last."""
+
+    def rank(probe: Probe) -> tuple[bool, bool, bool]:
+        heavy = any(name in probe.test for name in _HEAVY)
+        return (clause not in probe.clauses, heavy, probe.clauses[0] != clause)
+
+    return sorted(everything, key=rank)
+
+
+def judge_mutant(mutant: type[Any], seed: int) -> Kill:
+    """Run the suite on a mutant, and a sweep where it needs one, until the clause it breaks is reported."""
+    load_hypothesis_profile()
+    tables = load_tables()
+    clauses: dict[str, None] = {}
+    cases = 0
+    said = test = ""
+    rightly = False
+    started = time.perf_counter()
+    alone = mutant.needs == "isolation"  # it takes its process with it, or never comes back
+    where = f"{mutant.__module__}:{mutant.__qualname__}"
+    backend = IsolatedBackend(where, _ISOLATED_SECONDS, _ISOLATED_GROWTH) if alone else mutant()
+    bench = Bench(mutant.__name__, backend, {}, tables)
+    chosen = _ordered(probes(tables), mutant.clause)
+    if mutant.needs:  # the tests of its clause alone: they need more than the quick profile, or cost a process each
+        chosen = [probe for probe in chosen if mutant.clause in probe.clauses]
+    for probe in chosen:
+        try:
+            judge = probe.run(bench, seed)
+        except DeviceGone as gone:
+            clauses[mutant.clause] = None
+            said, test, rightly = str(gone), probe.test, True
+            break
+        cases += _cases(judge)
+        for finding in judge.ledger.findings[:8]:
+            least = smallest(bench, finding)
+            if not said or (least.clause == mutant.clause and not rightly):
+                said, test = account(tables, least, "dmlcts replay …"), probe.test
+            clauses[least.clause] = None
+            rightly |= least.clause == mutant.clause
+        if rightly:
+            break
+    if mutant.needs == "sweep" and not clauses:
+        for failure in sweep_mutant(mutant, bench, seed):
+            said, test = said or failure.text, test or failure.test
+            clauses[failure.clause] = None
+            rightly |= failure.clause == mutant.clause
+    bench.close()
+    return Kill(
+        mutant.__name__, _first_line(mutant.__doc__), mutant.clause, mutant.modelled_on,
+        "" if alone else mutant.needs,
+        bool(clauses), rightly, tuple(sorted(clauses)), test, cases, time.perf_counter() - started, said, seed,
+    )  # fmt: skip
+
+
+def clear(name: str, seed: int, *, strict: bool, scope: str) -> Clearance:
+    """Run the suite on a permitted implementation, by its name in the catalogue.
+
+    ``scope`` says which tests: "everything" but the largest tensors, "seeded" for what a seed changes,
+    "few values" for the many pairs.
+    """
+    from dmlcts.suites.selftest.mutants import permitted
+
+    load_hypothesis_profile()
+    made = getattr(permitted, name)
+    backend, latitude = made(), _first_line(made.__doc__)
+    tables = load_tables()
+    bench = Bench(name, backend, {}, tables, strict=strict)
+    alarms = []
+    cases = 0
+    started = time.perf_counter()
+    for probe in probes(tables):
+        if not _chosen(probe, scope):
+            continue
+        judge = probe.run(bench, seed)
+        cases += _cases(judge)
+        if judge.ledger.findings:
+            finding = judge.ledger.findings[0]
+            alarms.append(f"{probe.test}: {finding.clause}: {finding.title}")
+    bench.close()
+    return Clearance(name, latitude, strict, tuple(alarms), cases, time.perf_counter() - started, seed)
+
+
+class NoCatalogue(DmlctsError):  # noqa: N818  # it says what is missing here
+    """The catalogues of mutants and permitted implementations are part of a checkout only."""
+
+
+def catalogues() -> tuple[tuple[type[Any], ...], list[str], list[str]]:
+    """The mutants, the names of the permitted implementations, and the names of all permitted pairs.
+
+    Raises:
+        NoCatalogue: this is an installed copy, which does not hold them.
+    """
+    try:
+        from dmlcts.suites.selftest.mutants import permitted
+        from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
+    except ModuleNotFoundError:
+        raise NoCatalogue(
+            "the selftest needs the catalogues of a checkout; run it in one, installed with pip -e"
+        ) from None
+    singles = [made.__name__ for made in permitted.PERMITTED]
+    return MUTANTS, singles, [pair.__name__ for pair in permitted.pairs()]
+
+
+def prove(
+    seeds: Sequence[int],
+    workers: int,
+    told: Callable[[str], None],
+    *,
+    part: str = "all",
+    names: Sequence[str] = (),
+    most_pairs: int | None = None,
+) -> dict[str, Any]:
+    """Run both catalogues and put the outcome together (``dmlcts-selftest/1``).
+
+    Args:
+        seeds: each mutant is judged with each of them, a permitted implementation by everything with the first
+            and by the tests that a seed changes with the others, a permitted pair with the first.
+        workers: how many processes.
+        told: is given a line for each implementation that is finished.
+        part: "mutants", "permitted" or "all".
+        names: only these implementations; all where empty.
+        most_pairs: at most so many permitted pairs, drawn from the first seed; ``None`` for all.
+    """
+    mutants, singles, pairs = catalogues()
+    if most_pairs is not None and most_pairs < len(pairs):
+        pairs = sorted(random.Random(seeds[0]).sample(pairs, most_pairs))  # noqa: S311  # a sample, no secret
+    chosen = [mutant for mutant in mutants if not names or mutant.__name__ in names]
+    jobs: list[Job] = []
+    if part in ("all", "mutants"):
+        jobs += [(judge_mutant, (mutant, seed), {}) for seed in seeds for mutant in chosen]
+    if part in ("all", "permitted"):
+        scopes = ["everything", *(["seeded"] * (len(seeds) - 1))]
+        clearing = [(name, seed, False, scope) for seed, scope in zip(seeds, scopes, strict=True) for name in singles]
+        strictly = [("StrictIeee", seed, scope) for seed, scope in zip(seeds, scopes, strict=True)]
+        clearing += [(name, seed, strict, scope) for name, seed, scope in strictly for strict in (False, True)]
+        clearing += [(name, seeds[0], False, "few values") for name in pairs]
+        jobs += [
+            (clear, (name, seed), {"strict": strict, "scope": scope})
+            for name, seed, strict, scope in clearing
+            if not names or name in names
+        ]
+    if not jobs:
+        raise NoCatalogue(f"no implementation is called {' or '.join(names)}; `dmlcts selftest --list` lists them")
+    finished = in_parallel(jobs, workers, told)
+    kills = [dataclasses.asdict(one) for one in finished if isinstance(one, Kill)]
+    clearances = [dataclasses.asdict(one) for one in finished if isinstance(one, Clearance)]
+    return document(kills, clearances, [], seeds)
+
+
+_VALUE_MODULES = ("test_clamping", "test_rounding", "test_casting", "test_special_values", "test_scale_bias",
+                  "test_magnitudes", "test_properties")  # fmt: skip
+_SEEDED = ("test_seeded_bulk", "drawn")
+_NOT_FOR_PAIRS = ("test_properties", "test_every_input", "test_integer_bounds", "test_representable_bounds",
+                  "test_float16_bounds", *_SEEDED)  # fmt: skip
+_FEW = ("FLOAT32", "FLOAT16", "INT8")
+
+
+def _chosen(probe: Probe, scope: str) -> bool:
+    """Whether a test belongs to a scope.
+
+    "everything": all but the largest tensors; layouts and memory do not depend on latitude, so two types stand for
+    all there. "seeded": what a seed changes. "few values": for the many pairs, what their latitude can touch.
+    """
+    if any(name in probe.test for name in _HEAVY):
+        return False
+    values = probe.module in _VALUE_MODULES
+    if scope == "everything":
+        if hasattr(probe.function, "hypothesis"):
+            return values and probe.data_type.name in _FEW
+        return values or probe.data_type.name in ("FLOAT32", "INT8")
+    if not values or probe.data_type.name not in _FEW:
+        return False
+    if scope == "seeded":
+        return any(name in probe.test for name in _SEEDED)
+    return not any(name in probe.test for name in _NOT_FOR_PAIRS)
+
+
+def in_parallel(
+    jobs: Iterable[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]],
+    workers: int,
+    told: Callable[[str], None],
+) -> list[Any]:
+    """Run the jobs in worker processes, saying each as it finishes; the results come in the order of the jobs."""
+    jobs = list(jobs)
+    progress = _Progress(0, len(jobs), told)
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(workers, mp_context=context) as pool:
+        futures = [pool.submit(function, *arguments, **named) for function, arguments, named in jobs]
+        for future in concurrent.futures.as_completed(futures):
+            done = future.result()
+            progress.tell(getattr(done, "mutant", None) or getattr(done, "name", ""))
+        return [future.result() for future in futures]

@@ -1,0 +1,123 @@
+"""The proof of the suite: its engine finds what it should, says whom it missed, and writes what its schema says.
+
+The whole proof is ``dmlcts selftest``; here a few implementations of each kind go through it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from dmlcts.reports.documents import killmatrix
+from dmlcts.reports.documents.validation import schema
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.running.pytest_run import collected_clauses
+from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
+from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.selftest.mutants.values.rounding import AwayIsHalvesUp
+from dmlcts.suites.selftest.proof.probes import probes
+from dmlcts.suites.selftest.proof.prove import catalogues, judge_mutant
+
+
+def test_the_catalogue_is_large_and_says_what_each_mutant_breaks() -> None:
+    mutants, singles, pairs = catalogues()
+    clauses = {clause.id for clause in load_tables().clauses}
+    assert len(mutants) >= 100
+    assert len(singles) >= 20
+    assert len(pairs) > len(singles)
+    for mutant in mutants:
+        assert mutant.clause in clauses, mutant
+        assert (mutant.__doc__ or "").strip(), mutant
+        assert mutant.needs in ("", "full", "sweep", "isolation"), mutant
+
+
+def test_every_clause_that_can_be_broken_has_a_mutant() -> None:
+    clauses = {clause.id for clause in load_tables().clauses}
+    broken = {mutant.clause for mutant in MUTANTS}
+    assert clauses - broken == {"tensor.output.padding"}  # padding may be kept or overwritten: nothing is forbidden
+
+
+def test_the_probes_are_the_tests_that_pytest_collects() -> None:
+    found: dict[str, set[str]] = {}
+    for probe in probes(load_tables()):
+        for clause in probe.clauses:
+            found.setdefault(clause, set()).add(probe.test.split("[")[0])
+    collected = {clause: {test.split("/")[-1] for test in tests} for clause, tests in collected_clauses().items()}
+    assert found == collected
+
+
+def test_round_half_up_dies_of_a_single_element() -> None:
+    kill = judge_mutant(AwayIsHalvesUp, 0)
+    assert (kill.killed, kill.rightly, kill.clause) == (True, True, "round.toward-infinity")
+    assert "[1], packed" in kill.account
+    assert "input 0.49999997 gives 1.0" in kill.account  # no tie needed: adding a half rounds the sum up to 1
+
+
+def test_a_right_implementation_survives(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Right(Reference):
+        """Nothing is wrong with it."""
+
+        clause = "tensor.rank.maximum"
+        needs = "sweep"  # only the clause's own tests
+
+    kill = judge_mutant(Right, 0)
+    assert (kill.killed, kill.rightly, kill.clauses) == (False, False, ())
+    proof = killmatrix.document([kill.__dict__ | {"needs": ""}], [], [], [0])
+    assert killmatrix.unexpected(proof) == ["survivor: Right (seed 0): Nothing is wrong with it."]
+
+
+def test_what_must_not_be_is_told() -> None:
+    kill = judge_mutant(AwayIsHalvesUp, 0).__dict__
+    alarm = {
+        "name": "P",
+        "latitude": "l",
+        "strict": False,
+        "alarms": ["t: c: x"],
+        "cases": 1,
+        "seconds": 0.0,
+        "seed": 0,
+    }
+    told = killmatrix.unexpected(
+        killmatrix.document(
+            [kill | {"rightly": False, "clauses": ["round.odd"]}, kill | {"seed": 1, "killed": False}],
+            [alarm],
+            [],
+            [0, 1],
+        )
+    )
+    assert [line.split(":")[0] for line in told] == [
+        "misattributed", "survivor", "false alarm", "another seed, another verdict",
+    ]  # fmt: skip
+
+
+def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    names = ("AwayIsHalvesUp", "OneBytePastTheEnd", "FlushInputs_ScaleBiasFused")
+    asked = [part for name in names for part in ("--name", name)]
+    ran = dmlcts("selftest", *asked, "--json", "proof.json", "--html", "proof.html", "-n", "2")
+    assert ran.code == 0, ran.out + ran.err
+    proof = json.loads((tmp_path / "proof.json").read_text(encoding="utf-8"))
+    jsonschema.validate(proof, schema("selftest-1"))
+    assert proof["score"] | {"not_run": 0} == {
+        "mutants": 2, "killed": 2, "rightly": 2, "permitted": 1, "alarms": 0, "not_run": 0,
+    }  # fmt: skip
+    assert "2 of 2 mutants killed under their clause" in ran.out.replace("\n", " ")
+    told = dmlcts("spec", "coverage", "--proof", "proof.json")
+    assert told.code == 0, told.err
+    assert ", 1 are caught by it alone" in next(
+        line for line in told.out.splitlines() if line.startswith("tensor.output.bounds")
+    )
+    refused = dmlcts("spec", "coverage", "--proof", "proof.html")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    page = (tmp_path / "proof.html").read_text(encoding="utf-8")
+    assert "AwayIsHalvesUp" in page
+    assert "http" not in page.replace("https://github.com", "")
+
+
+def test_the_fingerprint_is_what_its_schema_says(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    assert dmlcts("probe", "--backend", "cpu", "--clause", "round.*", "--json", "print.json").code == 0
+    jsonschema.validate(json.loads((tmp_path / "print.json").read_text(encoding="utf-8")), schema("fingerprint-1"))

@@ -1,0 +1,228 @@
+"""One fault is one entry with all it was seen on; two faults are never one; what nobody examined stands apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from dmlcts.reports.summaries.causes import Cause, causes, examined
+from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.suites.selftest.conftest import Ran
+
+CLIP, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_THRESHOLD"
+TYPES = ("FLOAT32", "FLOAT16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT8")
+SUBJECTS = {
+    "tensor.position": "layout", "tensor.strides.padded": "layout", "clip.formula": "formula",
+    "clip.monotone": "properties", "clip.support.level-3-0": "descriptions", "execution.repeatable": "state",
+}  # fmt: skip
+NINE = {"needs": "9 elements (right with 8)", "acceptable": "3"}
+
+Row = Mapping[str, Any]
+
+
+def failing(
+    clause: str, operator: str, data_type: str, details: Mapping[str, str], title: str = "input 2 gives 3",
+    outcome: str = "fail", test: str = "test_sizes.py::test_rows[x]",
+) -> dict[str, Any]:  # fmt: skip
+    file = f"{clause}-{operator}-{data_type}-{abs(hash((title, *details.values())))}.yaml".lower()
+    return {
+        "clause": clause, "operator": operator, "data_type": data_type, "outcome": outcome, "title": title,
+        "details": dict(details), "case": {"tensors": {"InputTensor": {"sizes": [9]}}}, "test": test, "file": file,
+    }  # fmt: skip
+
+
+def row(failure: Row, failures: int = 4) -> dict[str, Any]:
+    members = {name: failure[name] for name in ("operator", "data_type", "outcome")}
+    return {"id": failure["clause"], "obligation": "implied", "failures": failures, **members}
+
+
+def found(*failures: Row) -> list[Cause]:
+    rows = {(one["clause"], one["operator"], one["data_type"]): row(one) for one in failures}
+    return causes(rows.values(), failures, SUBJECTS.__getitem__)
+
+
+def everywhere() -> list[dict[str, Any]]:
+    """The tail of a vector loop, on two operators and eight types, each with values and a count of its own."""
+    return [
+        failing(
+            "tensor.position", operator, data_type,
+            {"needs": f"{9 + at} elements (right with {8 + at})", "acceptable": str(at)},
+            f"input -{at}.5 gives {at}e+{at}", test=f"test_sizes.py::test_{name}[{operator}-{data_type}]",
+        )
+        for at, data_type in enumerate(TYPES) for operator in (CLIP, THRESHOLD) for name in ("rows", "sizes")
+    ]  # fmt: skip
+
+
+def test_one_fault_on_all_operators_and_types_is_one_entry() -> None:
+    (cause,) = found(*everywhere())
+    assert cause.places == {(operator, data_type) for operator in (CLIP, THRESHOLD) for data_type in TYPES}
+    assert cause.tests == ("test_sizes.py::test_rows", "test_sizes.py::test_sizes")
+    assert len(cause.failures) == 32, "nothing is lost"
+    assert len({one["file"] for one in cause.failures}) == 16
+    assert len(cause.rows) == 16
+    assert cause.cases == 64
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"details": {**NINE, "needs": "input strides (right with a packed input)"}},
+        {"details": {"said": "ValueError: no"}, "title": "it raised"},
+        {"title": "3 of 9 output elements were not written"},
+        {"outcome": "crash", "title": "the process crashed (SIGSEGV)"},
+        {"clause": "tensor.strides.padded"},
+    ],
+    ids=["needs", "exception", "kind", "outcome", "clause"],
+)
+def test_two_faults_stay_two_entries(other: Mapping[str, Any]) -> None:
+    """Each with its own type and file, on one row or on two."""
+    for data_type in ("FLOAT32", "INT8"):
+        first = failing("tensor.position", CLIP, "FLOAT32", NINE)
+        second = failing(**{  # type: ignore[arg-type]  # the names are those of the parameters
+            "clause": "tensor.position", "operator": CLIP, "data_type": data_type,
+            "details": {**NINE, "acceptable": "4"}, **other,
+        })  # fmt: skip
+        told = found(first, second)
+        assert len(told) == 2
+        assert not any(cause.folded for cause in told)
+        assert sorted(one["file"] for cause in told for one in cause.failures) == sorted(
+            (first["file"], second["file"])
+        )
+    alike = found(first, failing("tensor.position", THRESHOLD, "INT8", {**NINE, "acceptable": "4"}, "input 7 gives 0"))
+    assert len(alike) == 1, "the control"
+
+
+def test_what_needs_more_is_told_in_a_line_of_its_own() -> None:
+    simple = failing("tensor.position", CLIP, "INT8", NINE)
+    more = simple | {"details": {**NINE, "needs": "9 elements and ScaleBias (right with 8; right without ScaleBias)"}}
+    (cause,) = found(more | {"file": "more.yaml"}, simple)
+    assert [one.failures[0]["file"] for one in cause.needing_more] == ["more.yaml"]
+    assert cause.failures == (simple,), "it is not counted among the others"
+    for other in ({"data_type": "UINT8"}, {"title": "3 of 9 elements were not written"}, {"outcome": "crash"}):
+        told = found(more | other, simple)
+        assert len(told) == 2, other
+        assert not any(cause.folded for cause in told)
+
+
+def test_an_untraced_case_is_of_the_one_fault_that_it_can_be_of() -> None:
+    untraced = failing("tensor.position", CLIP, "INT8", NINE)
+    outside, other = (
+        failing("tensor.position", CLIP, data_type, {**NINE, "origin": origin})
+        for data_type, origin in (
+            ("INT16", "it changes with the bytes outside both tensors: read outside the input"),
+            ("INT32", "it changes with the input at index [7]: another element's"),
+        )
+    )
+    assert len(found(untraced, outside)) == len(found(untraced, other)) == 1
+    assert len(found(outside, other)) == 2
+    assert len(found(untraced, outside, other)) == 3, "nobody knows which of the two"
+    elsewhere = other | {"details": {**NINE, "origin": "it changes with the input at index [3]: another element's"}}
+    assert len(found(other, elsewhere)) == 1
+
+
+def test_what_the_pages_leave_open_comes_after_what_they_say() -> None:
+    said = failing("tensor.position", CLIP, "INT8", NINE)
+    silent = failing("clip.formula", CLIP, "INT8", {"acceptable": "1"})
+    rows = [row(said), row(silent) | {"obligation": "unspecified"}]
+    told = causes(rows, [said, silent], SUBJECTS.__getitem__)
+    assert [cause.clause for cause in told] == ["tensor.position", "clip.formula"]
+    told = causes([row(said), row(silent)], [said, silent], SUBJECTS.__getitem__)
+    assert [cause.clause for cause in told] == ["clip.formula", "tensor.position"], "the control"
+
+
+def test_a_wrong_value_is_one_however_it_was_found() -> None:
+    title = "input -2.5 gives 7 here and -3.0 in a packed tensor"
+    beside = failing("tensor.position", CLIP, "INT8", {"needs": NINE["needs"]}, title)
+    value = failing("tensor.position", CLIP, "INT16", NINE)
+    assert len(found(beside, value)) == 1
+    unwritten = beside | {"title": "1 of 9 output elements were not written"}
+    assert len(found(unwritten, value)) == 2, "the control"
+
+
+def test_clauses_are_one_fault_where_they_read_the_same_and_need_the_same() -> None:
+    first = failing("tensor.position", CLIP, "INT8", NINE)
+    second = failing("tensor.strides.padded", CLIP, "INT8", NINE)
+    (cause,) = found(first, second)
+    assert [one.clause for one in cause.same] == ["tensor.strides.padded"]
+    strided = second | {"details": {**NINE, "needs": "input strides (right with a packed input)"}}
+    assert len(found(first, strided)) == 2, "it needs something else"
+
+
+def test_many_faults_are_told_in_no_time() -> None:
+    """A document of a stranger may hold as many as it likes."""
+    words = ["".join(chr(ord("a") + int(digit)) for digit in str(number)) for number in range(2000)]
+    failures = [failing("tensor.position", CLIP, "INT8", {"acceptable": word}, f"it {word}") for word in words]
+    began = time.perf_counter()
+    assert len(found(*failures)) == len(words)
+    assert time.perf_counter() - began < 10
+
+
+def test_a_row_with_two_faults_counts_the_tests_of_each() -> None:
+    first = failing("tensor.position", CLIP, "INT8", NINE)
+    second = failing("tensor.position", CLIP, "INT8", {**NINE, "needs": "rank 5 (right at rank 1)"})
+    told = causes([row(first, 100)], [first, second], SUBJECTS.__getitem__)
+    assert [cause.cases for cause in told] == [1, 1], "nobody knows how many of the 100 each of them is"
+    (alone,) = causes([row(first, 100)], [first], SUBJECTS.__getitem__)
+    assert alone.cases == 100
+
+
+def test_what_nobody_examined_is_no_one_s_fault() -> None:
+    known = everywhere()
+    spent = {UNEXAMINED: "spent", "acceptable": "3"}
+    unknown = [failing("clip.formula", CLIP, "INT8", spent), failing("tensor.position", CLIP, "INT8", spent)]
+    told = found(*unknown, *known)
+    first, rest = examined(told)
+    assert [cause.clause for cause in first] == ["tensor.position"], "though a formula comes before a layout"
+    assert [cause.clause for cause in rest] == ["clip.formula"]
+    assert [cause.clause for cause in rest[0].same] == ["tensor.position"], "they read the same"
+    assert examined(found(*unknown))[0][0].clause == "clip.formula", "and where nothing was, they are what there is"
+
+
+def test_a_support_clause_that_met_a_fault_is_told_under_it() -> None:
+    values = failing("tensor.position", CLIP, "FLOAT32", NINE)
+    support = failing("clip.support.level-3-0", CLIP, "FLOAT32", {**NINE, "acceptable": "4"})
+    state = failing("execution.repeatable", CLIP, "FLOAT32", {
+        "needs": "9 elements and an earlier dispatch of the kernel (right with 8; right at its first dispatch)",
+        "acceptable": "5",
+    })  # fmt: skip
+    (cause,) = found(support, state, values)
+    assert (cause.clause, sorted(one.clause for one in cause.following)) == (
+        "tensor.position", ["clip.support.level-3-0", "execution.repeatable"]
+    )  # fmt: skip
+    elsewhere = support | {"data_type": "INT8"}
+    assert len(found(elsewhere, values)) == 2, "there nothing else is wrong"
+    needs = "an earlier dispatch of the kernel (right at its first dispatch)"
+    stateful = state | {"details": {**state["details"], "needs": needs}}
+    assert len(found(stateful, values)) == 2, "it needs no ninth element"
+    refused = support | {"title": "refused", "details": {"said": "no"}}
+    assert [cause.clause for cause in found(refused, values)] == ["clip.support.level-3-0", "tensor.position"]
+
+
+def test_what_comes_by_chance_is_told_first() -> None:
+    value = failing("clip.formula", CLIP, "INT8", {"acceptable": "3"})
+    chance = failing("execution.repeatable", CLIP, "INT8", {"acceptable": "4", "again": "wrong 1 time of 9"})
+    assert [cause.clause for cause in found(value, chance)] == ["execution.repeatable", "clip.formula"]
+    often = chance | {"details": {"acceptable": "5", "again": "wrong 4 times of 9"}, "title": "wrong 4 times"}
+    assert len(found(chance, often)) == 1, "how often is chance"
+    crashed = {"outcome": "crash", "title": "the process crashed (SIGSEGV)"}
+    aborted = {"outcome": "crash", "title": "the process ended (SIGABRT)"}
+    assert len(found(chance | crashed, chance | aborted)) == 2, "a crash is no matter of chance for that"
+    steady = chance | {"details": {"acceptable": "4"}}
+    assert [cause.clause for cause in found(value, steady)] == ["clip.formula", "execution.repeatable"]
+
+
+def test_a_run_tells_one_fault_of_two_operators_once(dmlcts: Callable[..., Ran]) -> None:
+    ran = dmlcts(
+        "run", "--backend", "dmlcts.suites.selftest.mutants.layout:InputStridesIgnored", "--isolation", "none",
+        "--operator", "CLIP,THRESHOLD", "--data-type", "INT8,UINT16", "--clause", "tensor.strides.padded",
+    )  # fmt: skip
+    assert ran.code == 1, ran.out
+    heads = [line for line in ran.out.splitlines() if line.startswith("FAIL  ")]
+    assert len(heads) == 1, ran.out
+    assert "  needs: input strides (right with a packed input)\n" in ran.out
+    failures = (ran.results or {})["failures"]
+    places = {(one["operator"], one["data_type"]) for one in failures if one["file"]}
+    assert len(places) == 4, "each row has its own failure file"

@@ -1,0 +1,185 @@
+"""``dmlcts diff``: what got worse, what got better, and what only differs because the runs were different runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import pytest
+
+from dmlcts.reports.comparing import difference as differences
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.validation import schema
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.selftest.reports.report_samples import CLIP, HARM, ROUND, conformant, failing, hostile
+from dmlcts.suites.selftest.reports.test_report_markdown import outside_code
+
+TABLES = load_tables()
+ROW = {"clause": "round.toward-infinity", "operator": ROUND, "data_type": "FLOAT32"}
+LISTS = [*differences._TITLES]
+
+
+def compared(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    found = differences.difference(first, second)
+    jsonschema.validate(found, schema("difference-1"))
+    return found
+
+
+def with_outcome(outcome: Outcome) -> dict[str, Any]:
+    document = conformant()
+    for row in document["clauses"]:
+        if (row["id"], row["operator"], row["data_type"]) == tuple(ROW.values()):
+            row["outcome"] = outcome.value
+    return document
+
+
+def without_row() -> dict[str, Any]:
+    document = conformant()
+    document["clauses"] = [
+        row for row in document["clauses"] if (row["id"], row["operator"], row["data_type"]) != tuple(ROW.values())
+    ]
+    return document
+
+
+def filled(found: dict[str, Any]) -> set[str]:
+    return {name for name in LISTS if found[name]}
+
+
+def test_a_run_does_not_differ_from_itself() -> None:
+    for sample in (conformant, failing, hostile):
+        found = compared(sample(), sample())
+        assert not found["regression"]
+        assert not filled(found)
+        assert (found["identity"], found["behaviours"]) == ([], [])
+    assert differences.text(compared(conformant(), conformant()), TABLES).splitlines() == [
+        "verdict: CONFORMANT", "", "no regression: nothing changed in rows and behaviours",
+    ]  # fmt: skip
+
+
+OUTCOMES = {  # from A to B: the list that the row is in, and whether that is a regression
+    ("pass", "fail"): ("newly_failing", True),
+    ("pass", "crash"): ("newly_failing", True),
+    ("pass", "harness_error"): ("newly_failing", True),
+    ("waived", "fail"): ("newly_failing", True),
+    ("skipped", "fail"): ("newly_failing", True),
+    ("fail", "crash"): ("failing_worse", True),
+    ("crash", "fail"): ("changed", False),
+    ("pass", "skipped"): ("no_longer_run", True),
+    ("pass", "not_supported"): ("no_longer_run", True),
+    ("fail", "not_supported"): ("no_longer_run", True),
+    ("skipped", "not_supported"): ("changed", False),
+    ("fail", "pass"): ("newly_passing", False),
+    ("waived", "pass"): ("newly_passing", False),
+    ("fail", "waived"): ("changed", False),
+    ("pass", "waived"): ("changed", False),
+    ("skipped", "pass"): ("changed", False),
+    ("pass", "characterised"): ("changed", False),
+}
+
+
+@pytest.mark.parametrize("change", OUTCOMES, ids="-to-".join)
+def test_each_change_of_an_outcome_is_told_apart(change: tuple[str, str]) -> None:
+    name, regression = OUTCOMES[change]
+    found = compared(*(with_outcome(Outcome(outcome)) for outcome in change))
+    assert filled(found) == {name}
+    assert found[name] == [ROW | {"before": change[0], "after": change[1]}]
+    assert found["regression"] is regression
+
+
+def test_rows_appear_and_disappear() -> None:
+    gone = compared(conformant(), without_row())
+    assert (filled(gone), gone["regression"]) == ({"disappeared"}, False)
+    news = compared(without_row(), conformant())
+    assert (filled(news), news["regression"]) == ({"appeared"}, False)
+    broken = compared(without_row(), with_outcome(Outcome.FAIL))
+    assert (filled(broken), broken["regression"]) == ({"appeared_failing"}, True)
+
+
+def test_a_test_that_ends_badly_outside_any_clause_is_a_regression() -> None:
+    stray = failing()["failures"][0] | {"clause": "", "operator": "", "data_type": "", "outcome": "crash", "test": "t"}
+    ended = conformant() | {"failures": [stray], "verdict": "NOT_CONFORMANT"}
+    found = compared(conformant(), ended)
+    assert (filled(found), found["regression"]) == ({"newly_stray"}, True)
+    assert not compared(ended, ended)["regression"]
+
+
+def test_an_interrupted_run_is_a_regression() -> None:
+    stopped = conformant() | {"interrupted": True, "verdict": "INCOMPLETE"}
+    assert compared(conformant(), stopped)["regression"]
+    assert not compared(stopped, stopped)["regression"]
+    assert "the run was interrupted" in differences.text(compared(conformant(), stopped), TABLES)
+
+
+def test_another_behaviour_is_no_regression() -> None:
+    other = conformant()
+    other["behaviours"][0]["behaviour"] = "NaN input gives Min"
+    del other["behaviours"][1]
+    found = compared(conformant(), other)
+    assert not found["regression"]
+    assert [(one["data_type"], one["before"], one["after"]) for one in found["behaviours"]] == [
+        ("FLOAT16", "NaN input gives Max", "NaN input gives Min"),
+        ("FLOAT32", "NaN input gives NaN", None),
+    ]
+    said = differences.text(found, TABLES)
+    assert "clip.nan.input · CLIP on FLOAT16: NaN input gives Max -> NaN input gives Min" in said
+
+
+@pytest.mark.parametrize(
+    "what, change",
+    [
+        ("backend", lambda one: one.update(backend="other")),
+        ("feature_level", lambda one: one.update(feature_level="3.0")),
+        ("profile", lambda one: one.update(profile="full")),
+        ("seed", lambda one: one.update(seed=7)),
+        ("strict", lambda one: one.update(strict=True)),
+        ("selection", lambda one: one.update(selection={"operators": [CLIP]})),
+        ("device driver", lambda one: one["device"].update(driver="32.0")),
+        ("suite commit", lambda one: one["suite"].update(commit="cd" * 20)),
+        ("table operators/clip.yaml", lambda one: one["specs"].update({"operators/clip.yaml": "0f" * 32})),
+        ("table operators/ceil.yaml", lambda one: one["specs"].update({"operators/ceil.yaml": "0f" * 32})),
+    ],
+)
+def test_a_different_run_is_told_as_one(what: str, change: Callable[[dict[str, Any]], None]) -> None:
+    other = conformant()
+    change(other)
+    found = compared(conformant(), other)
+    assert [one["what"] for one in found["identity"]] == [what]
+    assert (filled(found), found["regression"]) == (set(), False)
+    assert f"  {what}: " in differences.text(found, TABLES)
+
+
+def test_what_depends_on_time_and_machine_alone_is_no_difference() -> None:
+    other = conformant()
+    other["timings"]["seconds"] = 99.0
+    other["environment"]["platform"] = "Windows"
+    assert compared(conformant(), other) == compared(conformant(), conformant())
+
+
+def test_the_markdown_tells_the_same() -> None:
+    text = differences.markdown(compared(conformant(), failing()), TABLES)
+    assert text.startswith("## ❌ REGRESSION: 1 newly failing\n")
+    assert "| `round.toward-infinity` | `pass → fail` | `ROUND on FLOAT32` |" in text
+    assert differences.markdown(compared(failing(), conformant()), TABLES).startswith(
+        "## ✅ no regression: 1 newly passing"
+    )
+
+
+def test_harmful_strings_stay_inside_code_and_off_the_terminal() -> None:
+    other = hostile() | {"backend": HARM[8], "profile": "full"}
+    other["device"]["driver"] = HARM[7]
+    found = compared(conformant(), other)
+    outside = outside_code(differences.markdown(found, TABLES))
+    for word in ("harmed", "onerror", "example.invalid", "@someone", "[link]", "\x1b"):
+        assert word not in outside, word
+    said = differences.text(found, TABLES)
+    assert "\x1b" not in said
+    assert "\\u{1b}[31m" in said
+    assert not [line for line in said.splitlines() if line.startswith(("#", "<"))]  # a value stays on its line
+
+
+def test_the_schema_refuses_another_format() -> None:
+    found = compared(conformant(), failing())
+    for change in ({"schema": "dmlcts-difference/2"}, {"more": 1}, {"newly_failing": [{"clause": "a"}]}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(found | change, schema("difference-1"))

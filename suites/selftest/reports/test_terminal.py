@@ -1,0 +1,379 @@
+"""The summary: what a person sees at 80 columns, without colour, and without Unicode."""
+
+import io
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
+from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
+from dmlcts.reports.documents.wording import many
+from dmlcts.reports.views.terminal import summary
+from dmlcts.specs.models import (
+    Clause,
+    OperatorTable,
+    Quotation,
+    Source,
+    StructField,
+    SupportTable,
+    TensorRow,
+)
+from dmlcts.specs.tables import Tables
+
+TYPES = ("FLOAT32", "FLOAT16", "INT32", "INT16", "INT8")
+FLOATS = ("FLOAT32", "FLOAT16")
+
+
+def operator(short: str, types: tuple[Any, ...]) -> OperatorTable:
+    prefix = short.lower().replace("_", "-")
+    return OperatorTable(
+        format="dmlcts/operator/2",
+        operator=f"ELEMENT_WISE_{short}",
+        code=8,
+        introduced="1.0",
+        summary=short,
+        sources=(Source(id="page", title=f"The page of {short}", revision="today"),),
+        struct=(StructField(name="InputTensor", type="T"), StructField(name="OutputTensor", type="T")),
+        tensors={
+            "InputTensor": TensorRow(name="x", kind="input", type="T"),
+            "OutputTensor": TensorRow(kind="output", type="T", may_alias=("InputTensor",)),
+        },
+        support=(SupportTable(level="1.0", dimension_counts=(1, 8), types={"T": types}),),
+        formula="x",
+        clauses=(
+            Clause(
+                id=f"{prefix}.formula",
+                check="values",
+                text="It computes.",
+                obligation="required",
+                subject="formula",
+                quotation=Quotation(source="page", words="f(x) = “x”"),
+            ),
+            Clause(
+                id=f"{prefix}.same",
+                check="idempotent",
+                text="It stays.",
+                obligation="implied",
+                subject="formula",
+                sources=("page",),
+            ),
+            Clause(
+                id=f"{prefix}.unlisted",
+                check="support.unlisted",
+                text="It refuses.",
+                obligation="required",
+                subject="descriptions",
+                data_types="unlisted",
+                sources=("page",),
+            ),
+            Clause(
+                id=f"{prefix}.nan",
+                check="nan.input",
+                text="Silence.",
+                obligation="unspecified",
+                subject="formula",
+                sources=("page",),
+            ),
+        ),
+    )
+
+
+def tables_of(*operators: OperatorTable) -> Tables:
+    return Tables(operators={each.operator: each for each in operators}, rules=(), latitudes={}, digests={})
+
+
+TABLES = tables_of(operator("CLIP", TYPES), operator("ROUND", FLOATS))
+
+
+def ordered() -> Tables:
+    clip = operator("CLIP", TYPES)
+    words = {"id": "clip.ordered", "check": "monotone", "text": "It keeps order."}
+    clause = Clause.model_validate({**words, "obligation": "implied", "subject": "properties", "sources": ("page",)})
+    return tables_of(clip.model_copy(update={"clauses": (*clip.clauses, clause)}), operator("ROUND", FLOATS))
+
+
+ORDERED = ordered()
+
+
+def tally(clause: str, data_type: str, outcome: Outcome = Outcome.PASS, cases: int = 4) -> ClauseTally:
+    short = clause.partition(".")[0].upper().replace("-", "_")
+    failures = 3 if outcome.breaks_conformance else 0
+    return ClauseTally(clause, f"ELEMENT_WISE_{short}", data_type, outcome, cases, 1000, failures)
+
+
+def failure(
+    clause: str, data_type: str, outcome: Outcome = Outcome.FAIL, title: str = "2 where 3 is due"
+) -> FailureRecord:
+    short = clause.partition(".")[0].upper()
+    name = f"ELEMENT_WISE_{short}" if clause else ""
+    file = f"{clause}-{data_type.lower()}.yaml" if clause else ""
+    return FailureRecord(clause, name, data_type, outcome, "suites/test_x.py::test_x[b]", title, "text", {}, file)
+
+
+def results_of(
+    *items: ItemRecord, owed: Iterable[tuple[str, str, str, str]] = (), tables: Tables = TABLES, **more: Any
+) -> dict[str, Any]:
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+    device = describe_device(
+        type("Info", (), {"name": "Some GPU", "driver": "31.0", "library": "DirectML", "version": "1.15"})
+    )
+    selection = {"operators": ["CLIP", "ROUND"], "shard": None}
+    run = RunInfo("directml", device, "5.0", "quick", 42, True, selection, now, now + timedelta(seconds=9.5))
+    return build_results(items, owed, run, tables, **more)
+
+
+GOOD = ItemRecord(
+    "t",
+    Outcome.PASS,
+    1,
+    (
+        *(tally("clip.formula", data_type) for data_type in TYPES),
+        *(tally("round.formula", data_type) for data_type in FLOATS),
+        tally("round.unlisted", "INT8"),
+        tally("clip.nan", "FLOAT32", Outcome.CHARACTERISED),
+    ),
+)  # fmt: skip
+
+
+def shown(
+    results: dict[str, Any], tables: Tables = TABLES, encoding: str = "utf-8", width: int = 80, **more: Any
+) -> str:
+    """What the summary prints, checked to fit the width and to hold no control codes."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n")
+    summary(results, tables, Console(file=stream, width=width, color_system=None, legacy_windows=False), **more)
+    stream.seek(0)
+    text = stream.read()
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= width, text
+    return text
+
+
+def cells(text: str, label: str) -> list[str]:
+    """The cells of a line of the matrix."""
+    line = next(line for line in text.splitlines() if line.startswith(f"{label} "))
+    return [cell.strip() for cell in line.split("  ") if cell.strip()][1:]
+
+
+def test_a_good_run() -> None:
+    text = shown(results_of(GOOD), written=["results/results.json", "results/junit.xml"])
+    lines = text.splitlines()
+    assert lines[0] == "CONFORMANT  directml · Some GPU (DirectML 1.15, driver 31.0)"
+    assert lines[1] == "level 5.0 · profile quick · seed 42 · strict · selected: operators CLIP, ROUND"
+    assert lines[2] == "9 clause rows: 1 characterised, 8 pass · 36 cases, 9,000 elements in 9.5 s"
+    assert cells(text, "FLOAT32") == ["✓ pass", "✓ pass"]
+    assert cells(text, "INT8") == ["✓ pass", "✓ unlisted"]
+    assert cells(text, "INT16") == ["✓ pass", "—"]
+    assert "unlisted = no feature level" in text
+    assert "\n  results/results.json\n  results/junit.xml\n" in text
+    assert lines[-1] == "CONFORMANT: 9 clause rows hold (exit code 0)"
+
+
+def test_failures_are_grouped_by_clause() -> None:
+    bad = ItemRecord(
+        "u",
+        Outcome.FAIL,
+        1,
+        (
+            tally("clip.formula", "INT8", Outcome.FAIL),
+            tally("clip.formula", "INT16", Outcome.FAIL),
+            tally("clip.same", "INT8", Outcome.FAIL),
+        ),
+        (),
+        (
+            failure("clip.formula", "INT8"),
+            failure("clip.formula", "INT16", title="9 where 8 is due"),
+            failure("clip.same", "INT8"),
+        ),
+    )
+    text = shown(results_of(GOOD, bad), folder="results")
+    assert text.startswith("NOT CONFORMANT  directml")
+    assert cells(text, "INT8") == ["✗ FAIL 2", "✓ unlisted"]
+    assert cells(text, "INT16") == ["✗ FAIL 1", "—"]
+    assert "FAIL  clip.formula (required): 6 cases fail · CLIP on INT16, INT8\n" in text
+    assert "  “f(x) = “x”” (The page of CLIP)\n" in text
+    assert "FAIL  clip.same (implied): 3 cases fail · CLIP on INT8\n  It stays.\n" in text
+    assert "  first: 9 where 8 is due on INT16\n  replay: results/failures/clip.formula-int16.yaml\n" in text
+    assert text.endswith("NOT CONFORMANT: 2 clauses fail (exit code 1)\n")
+
+
+def test_a_failure_s_line_has_what_it_takes_to_understand_it() -> None:
+    case = {"attributes": {"Min": {}, "Max": {}, "ScaleBias": None}}
+    details = {"Min": "-1.0 (0xbf800000)", "Max": "2.0 (0x40000000)", "ScaleBias": "none", "acceptable": "-1 (0xff)"}
+    wrong = replace(failure("clip.formula", "INT8", title="input -2 gives -2"), case=case, details=details)
+    record = ItemRecord("u", Outcome.FAIL, 1, (tally("clip.formula", "INT8", Outcome.FAIL),), (), (wrong,))
+    text = " ".join(shown(results_of(GOOD, record)).split())
+    assert (
+        "first: input -2 gives -2 on INT8 with Min -1.0 (0xbf800000), Max 2.0 (0x40000000); acceptable: -1 (0xff)"
+        in text
+    )
+
+
+def test_what_a_fault_explains_is_told_under_it() -> None:
+    """A property fails because values are wrong; one exception is seen under several clauses."""
+    broken = tuple(tally(f"clip.{name}", "INT8", Outcome.FAIL) for name in ("formula", "same", "ordered"))
+    crashed = tuple(tally(f"round.{name}", "FLOAT32", Outcome.CRASH) for name in ("formula", "same"))
+    raised = [
+        replace(failure(f"round.{name}", "FLOAT32", Outcome.CRASH, "it raised"), details={"said": "KeyError: 'x'"})
+        for name in ("formula", "same")
+    ]
+    item = ItemRecord("u", Outcome.CRASH, 1, (*broken, *crashed), (), (failure("clip.formula", "INT8"), *raised))
+    text = shown(results_of(GOOD, item, tables=ORDERED), ORDERED)
+    heads = [line for line in text.splitlines() if line.startswith(("FAIL  ", "CRASH  "))]
+    assert [head.split()[1] for head in heads] == ["round.formula", "clip.formula", "clip.same"]
+    assert "  the same under: round.same (ROUND on FLOAT32)\n" in text
+    assert "  it may be why these fail: clip.ordered (CLIP on INT8)\n" in text
+    assert text.endswith("NOT CONFORMANT: 5 clauses fail (exit code 1)\n"), "what is folded counts all the same"
+    elsewhere = ItemRecord("v", Outcome.FAIL, 1, (tally("clip.ordered", "INT16", Outcome.FAIL),))
+    text = shown(results_of(GOOD, item, elsewhere, tables=ORDERED), ORDERED)
+    assert "FAIL  clip.ordered (implied)" in text, "where no value is wrong, the property stands for itself"
+
+
+@pytest.mark.parametrize(
+    "outcome, word",
+    [
+        (Outcome.CRASH, "CRASH"),
+        (Outcome.TIMEOUT, "TIMEOUT"),
+        (Outcome.DEVICE_LOST, "LOST"),
+        (Outcome.RESOURCE_ERROR, "RESOURCE"),
+        (Outcome.HARNESS_ERROR, "ERROR"),
+        (Outcome.FAIL, "FAIL"),
+    ],
+    ids=str,
+)
+def test_every_way_to_break_has_its_word(outcome: Outcome, word: str) -> None:
+    text = shown(results_of(GOOD, ItemRecord("u", outcome, 1, (tally("clip.same", "INT8", outcome),))))
+    assert cells(text, "INT8")[0] == f"✗ {word} 1"
+    assert f"{word} = " in text
+    assert f"{word}  clip.same (implied)" in text
+
+
+def test_the_worst_word_stands_for_a_cell() -> None:
+    crashed = tally("clip.same", "INT8", Outcome.CRASH)
+    text = shown(
+        results_of(GOOD, ItemRecord("u", Outcome.CRASH, 1, (crashed, tally("clip.formula", "INT8", Outcome.FAIL))))
+    )
+    assert cells(text, "INT8")[0] == "✗ CRASH 2"
+    assert text.index("CRASH  clip.same") < text.index("FAIL  clip.formula"), "the worst first"
+
+
+def test_gaps_are_told() -> None:
+    owed = [
+        (f"clip.{name}", "ELEMENT_WISE_CLIP", data_type, "required")
+        for name in ("formula", "same")
+        for data_type in TYPES
+    ]
+    owed += [("round.formula", "ELEMENT_WISE_ROUND", data_type, "required") for data_type in FLOATS]
+    tallies = [tally("clip.formula", data_type) for data_type in TYPES]
+    ran = ItemRecord("t", Outcome.PASS, 1, (*tallies, tally("clip.same", "INT8", Outcome.WAIVED)))
+    text = shown(results_of(ran, owed=owed, unsupported={("ELEMENT_WISE_ROUND", "FLOAT16")}))
+    assert cells(text, "FLOAT32") == ["skip 1", "not run"]
+    assert cells(text, "FLOAT16") == ["skip 1", "n/s"]
+    assert cells(text, "INT8") == ["waived 1", "—"]
+    told = "Did not run: 6 clause rows\n  nothing ran on: ROUND on FLOAT32, FLOAT16\n"
+    assert told + "  clip.same: CLIP on all types but INT8\n" in text
+    share = "1 waived clause (1 of 12 rows, 8.3 %)"
+    said = f"INCOMPLETE with {share}: 6 clause rows did not run, 5 other rows hold (exit code 4)"
+    assert " ".join(text.split()).endswith(said)
+
+
+def test_observed_behaviour_is_grouped_by_its_sentence() -> None:
+    seen = [("CLIP", data_type, "casts saturate") for data_type in TYPES[2:]]
+    seen += [(short, data_type, "NaN input gives Max") for short in ("CLIP", "ROUND") for data_type in FLOATS]
+    behaviours = tuple(
+        Behaviour(f"{short.lower()}.nan", f"ELEMENT_WISE_{short}", data_type, words, "")
+        for short, data_type, words in seen
+    )
+    text = shown(results_of(GOOD, ItemRecord("u", Outcome.PASS, 0, (), behaviours)))
+    assert "this implementation:\n  NaN input gives Max · CLIP, ROUND on FLOAT32, FLOAT16\n" in text
+    assert "  casts saturate · CLIP on integer types\n" in text
+
+
+def test_a_test_that_ended_badly_outside_any_clause_is_told() -> None:
+    text = shown(results_of(GOOD, ItemRecord("suites/test_x.py::test_[red]", Outcome.HARNESS_ERROR, 1)))
+    assert "ERROR  no single clause: 1 case, the worst: harness error\n" in text
+    assert "  test: suites/test_x.py::test_[red]\n" in text, "square brackets are no markup"
+    assert text.endswith("INCOMPLETE: 1 test ended badly outside any clause (exit code 4)\n")
+
+
+def test_an_interrupted_run_says_so() -> None:
+    assert "The run was stopped before its end." in shown(results_of(GOOD, interrupted=True))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp437", "latin-1"])
+def test_without_unicode_everything_is_still_said(encoding: str) -> None:
+    bad = ItemRecord(
+        "u",
+        Outcome.FAIL,
+        1,
+        (tally("clip.formula", "INT8", Outcome.FAIL),),
+        (),
+        (failure("clip.formula", "INT8", title="ü → 日本"),),
+    )
+    text = shown(results_of(GOOD, bad), encoding=encoding)
+    assert cells(text, "INT8") == ["FAIL 1", "unlisted"]
+    assert cells(text, "INT16")[0] == "pass"
+    assert '"f(x) = "x""' in text
+    assert "\\u65e5" in text
+
+
+def test_colour_only_repeats_the_words() -> None:
+    stream = io.StringIO()
+    summary(
+        results_of(GOOD),
+        TABLES,
+        Console(file=stream, width=80, force_terminal=True, color_system="standard", legacy_windows=False),
+    )
+    assert "\x1b[1;32mCONFORMANT" in stream.getvalue()
+
+
+def test_many_operators_are_shown_in_blocks_that_fit() -> None:
+    shorts = [f"OPERATOR_{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
+    tables = tables_of(*(operator(short, TYPES) for short in shorts))
+    tallies = tuple(tally(f"{short.lower().replace('_', '-')}.formula", "FLOAT32") for short in shorts)
+    text = shown(results_of(ItemRecord("t", Outcome.PASS, 0, tallies), tables=tables), tables)
+    assert all(f" {short} " in f"{text} ".replace("\n", " ") for short in shorts)
+    assert text.count("✓ pass") == len(shorts)
+
+
+def test_many_failing_clauses_are_cut_short() -> None:
+    tables = tables_of(*(operator(f"O{number}", TYPES) for number in range(12)))
+    tallies = tuple(tally(f"o{number}.formula", "INT8", Outcome.FAIL) for number in range(12))
+    text = shown(results_of(ItemRecord("t", Outcome.FAIL, 0, tallies), tables=tables), tables)
+    assert text.count("FAIL  o") == 8
+    assert "… and 4 more faults, in results.json" in text
+
+
+def test_a_clause_that_the_tables_lack_is_no_obstacle() -> None:
+    results = results_of(GOOD, ItemRecord("u", Outcome.FAIL, 1, (tally("clip.same", "INT8", Outcome.FAIL),)))
+    assert "these tables have no such clause" in shown(results, tables_of())
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_empty_results_are_summarised(width: int) -> None:
+    stream = io.StringIO()
+    for results in ({}, results_of()):
+        summary(results, TABLES, Console(file=stream, width=width))
+    assert stream.getvalue().replace("\n", " ").count("nothing ran") == 2
+    assert "INCOMPLETE" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "others, said",
+    [(0, "no other row holds"), (1, "1 other row holds"), (2, "2 other rows hold")],
+)
+def test_beside_waivers_the_rows_that_hold_are_counted_in_words(others: int, said: str) -> None:
+    held = tuple(tally("clip.formula", name) for name in ("INT8", "FLOAT32")[:others])
+    waived = tally("clip.same", "INT8", Outcome.WAIVED)
+    text = shown(results_of(ItemRecord("u", Outcome.WAIVED, 1, (*held, waived))))
+    share = f"1 of {many(others + 1, 'row')}, {100 / (others + 1):.1f} %"
+    assert " ".join(text.split()).endswith(f" CONFORMANT with 1 waived clause ({share}): {said} (exit code 0)")
+
+
+def test_counted_nouns_have_their_plural() -> None:
+    assert [many(count, "row") for count in (0, 1, 2, 1786)] == ["0 rows", "1 row", "2 rows", "1,786 rows"]
+    assert [many(count, "entry", "entries") for count in (1, 2)] == ["1 entry", "2 entries"]

@@ -1,0 +1,55 @@
+"""Clauses and tests find each other by what checks a clause, and not by how its id ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from dmlcts.specs import FeatureLevel
+from dmlcts.specs.checks import OWN, SHARED
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.running.markers import Checked, checks
+from dmlcts.suites.selftest.proof.probes import conformance_modules
+from dmlcts.suites.selftest.tables.test_fourth_operator import table
+
+
+def markers() -> Iterator[Checked]:
+    for module in conformance_modules():
+        for name, function in vars(import_module(module)).items():
+            if name.startswith("test_"):
+                yield from (Checked.of(mark) for mark in function.pytestmark if mark.name == "checks")
+
+
+def test_every_name_that_a_table_may_write_is_checked_by_a_test() -> None:
+    assert {name for marker in markers() for name in marker.names} == {*OWN, *SHARED}
+
+
+def test_every_level_that_a_table_may_write_is_checked_by_a_test() -> None:
+    levels = [marker.level for marker in markers() if "support.level" in marker.names]
+    assert sorted(levels, key=str) == [level.value for level in FeatureLevel]
+
+
+@pytest.mark.parametrize("name", ["formula", "whatever"])
+def test_a_clause_is_found_by_its_check_whatever_its_id(name: str, tmp_path: Path) -> None:
+    text = table("CEIL", 7, "ceil(x)", "FLOAT32, FLOAT16").replace("ceil.formula", f"ceil.{name}")
+    (tmp_path / "ceil.yaml").write_text(text, encoding="utf-8")
+    tables = load_tables(tmp_path)
+    ceil = tables.operator("CEIL")
+    values = Checked.of(checks("values").mark)
+    assert values.clauses(ceil, tables) == (f"ceil.{name}",)
+    assert [str(data_type) for one, data_type in values.subjects(tables) if one is ceil] == [
+        "DataType.FLOAT32", "DataType.FLOAT16",
+    ]  # fmt: skip
+    scaled = Checked.of(checks("scale-bias").mark)
+    assert scaled.clauses(ceil, tables) == ()
+    assert [one for one, _ in scaled.subjects(tables) if one is ceil] == []
+
+
+def test_a_clause_about_an_enumerator_is_found_by_it() -> None:
+    table = load_tables().operator("ROUND")
+    assert table.clause_of("values", "rounding", RoundingMode="TOWARD_ZERO") == "round.toward-zero"
+    assert table.clause_of("values", "rounding") == "round.nearest-even"
+    assert table.clause_of("values", "rounding", RoundingMode="UPWARD") is None

@@ -1,0 +1,325 @@
+"""A station: one open device with its kernels, that judges blocks; several tensors may be in flight on it.
+
+Each lane is a thread with a memory and a judge of its own. It generates a tensor's inputs, waits for the device,
+dispatches, and judges while the next lane's tensor is on the device. Where the device stands in a process of its own,
+the memory is shared with it, and no code of the implementation runs beside the judge.
+
+A tensor whose process is lost, or takes longer than a block may, is tried once more in a fresh process; where that is
+lost as well, it is what the implementation does with this tensor, and the rest of its block is left out.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count as counting
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import DataType, OperatorDesc, Region
+from dmlcts.specs.oracle.blocks import PIECE, BlockJudge
+from dmlcts.suites.cases.bench import Bench, Mishap, Refusal
+from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.sweeping.blocks.lanes import (
+    Clock,
+    Halt,
+    Lane,
+    Tensor,
+    count_differences,
+    fill_input,
+    poison_for,
+    tensors_of,
+)
+from dmlcts.suites.sweeping.blocks.targets import Block, Target, described, with_bound
+from dmlcts.suites.sweeping.blocks.totals import CLASSES, Totals, classes_between, classes_of
+
+Array = NDArray[Any]
+
+TENSOR_ELEMENTS = (1 << 17, 1 << 19, 1 << 21, 1 << 22)
+"""Tensor sizes that are tried; the one with the best rate is taken."""
+_TRIALS = 2
+_WORTH_COMPILING = 1 << 26  # numba takes a second, in which numpy judges hundreds of millions of elements
+_ATTEMPTS = 2
+_LEAST_SECONDS = 0.1
+
+
+class Station:
+    """An open device that judges blocks.
+
+    Args:
+        bench: the device.
+        lanes: how many tensors may be in flight.
+        tensor_elements: elements of a tensor; ``None`` to try which size is quickest.
+        compiled: use the compiled first comparison where it can be had.
+        timeout: seconds that a block may take in a process of the implementation's own; ``None`` for the bench's own
+            limit of each call.
+    """
+
+    def __init__(
+        self, bench: Bench, *, lanes: int = 1, tensor_elements: int | None = None, compiled: bool = True,
+        timeout: float | None = None,
+    ) -> None:  # fmt: skip
+        self.bench = bench
+        self.lanes = lanes
+        self._wanted = tensor_elements
+        self._compiled = compiled
+        self._timeout = timeout
+        self._deadline = math.inf
+        self._chosen: dict[tuple[str, DataType], int] = {}
+        self._device = threading.Lock()
+        self._pool = ThreadPoolExecutor(lanes) if lanes > 1 else None
+        self._memories: dict[int, Lane] = {}
+        self._judges: dict[tuple[int, OperatorDesc], BlockJudge] = {}
+        self._kernels: dict[OperatorDesc, Any] = {}
+
+    def finish(self) -> None:
+        """Close kernels and lanes; the device stays open."""
+        self._drop_kernels()
+        self._end_lanes()
+
+    def close(self) -> None:
+        """Close kernels, lanes and the device."""
+        self._drop_kernels()
+        self.bench.close()
+        self._end_lanes()  # last: on Linux a process ends with the thread that started it
+
+    def _end_lanes(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def judge(self, target: Target, block: Block) -> Totals:
+        """Generate, dispatch and judge a block; whatever the implementation does ends up in the totals."""
+        self._begin_block()
+        size = self._tensor_size(target, block)
+        tensors = list(tensors_of(target, block, size))
+        shares: Iterator[int] = counting()
+        totals = [Totals() for _ in range(self.lanes)]
+        operators = {
+            count: described(self.bench.tables, target, self.bench.level, count)
+            for count in {tensor.count for tensor in tensors}
+        }
+
+        gone = threading.Event()
+
+        def work(lane: int) -> None:
+            while (index := next(shares)) < len(tensors):  # next() of a count is atomic
+                tensor = tensors[index]
+                operator = with_bound(operators[tensor.count], target, tensor.bound)
+                if gone.is_set():
+                    totals[lane].unjudged += tensor.count
+                elif not self._tensor(lane, target, tensor, operator, totals[lane], size):
+                    gone.set()
+
+        if self._pool is None:
+            work(0)
+        else:
+            list(self._pool.map(work, range(self.lanes)))
+        whole = totals[0]
+        for one in totals[1:]:
+            whole.add(one)
+        whole.blocks, whole.failing = 1, int(not whole.clean)
+        return whole
+
+    # One tensor ------------------------------------------------------------------------------------------
+
+    def _tensor(
+        self, lane: int, target: Target, tensor: Tensor, operator: OperatorDesc, totals: Totals, size: int
+    ) -> bool:
+        """Judge a tensor; whether the block goes on: not where it lost the implementation's process, again."""
+        clock = Clock(totals.seconds)
+        memory = self._memory(lane, target.data_type, size)
+        judge = self._judge(lane, operator, target.elements >= _WORTH_COMPILING)
+        poison = poison_for(target, tensor)
+        tensor_bytes = operator.output.total_size_in_bytes
+        x = memory.elements(memory.read, tensor.count)
+        output = memory.elements(memory.write, tensor.count)
+        memory.guard(tensor_bytes)
+        for _ in range(_ATTEMPTS):
+            fill_input(memory, tensor, x)
+            output.view(target.data_type.bits_dtype).fill(poison)
+            clock.lap("generate")
+            halt = self._dispatched(operator, memory, memory.bindings(tensor_bytes), clock)
+            totals.dispatches += 1
+            if halt is None or not halt.lost:
+                break
+            memory.strays(tensor_bytes)  # puts right what the lost process left there
+        if halt is not None:
+            totals.stopped += 1
+            totals.unjudged += tensor.count
+            totals.note(tensor.start, tensor.count, halt.outcome, halt.text)
+            return not halt.lost
+        kept: list[Array] = []
+        changed = memory.strays(tensor_bytes)
+        altered = 0
+        for start in range(0, tensor.count, PIECE):
+            stop = min(start + PIECE, tensor.count)
+            if tensor.values is None and judge.certifies(
+                tensor.first + start, x[start:stop], output[start:stop], poison
+            ):
+                totals.elements += stop - start
+                totals.exact += stop - start
+                continue
+            pristine = (
+                memory.piece(tensor.first + start, stop - start) if tensor.values is None
+                else tensor.values[start:stop]
+            )  # fmt: skip
+            altered += count_differences(x[start:stop], pristine, target.data_type)
+            judged = judge.judge(pristine, output[start:stop], poison)
+            totals.elements += judged.elements
+            totals.exact += judged.exact
+            totals.equal += judged.equal
+            totals.other += judged.other
+            if judged.wrong.size:
+                got = output[start:stop][judged.wrong]
+                totals.blame(pristine[judged.wrong], got, target.data_type, tensor.start, tensor.count)
+                held = judged.wrong[got.view(target.data_type.bits_dtype) == poison]
+                if held.size:
+                    kept.append(held + start)
+            if judged.poison.size:
+                kept.append(judged.poison + start)
+        if tensor.values is None:
+            totals.count_classes(classes_between(tensor.first, tensor.count, target.data_type))
+        else:
+            counts = np.bincount(classes_of(tensor.values), minlength=len(CLASSES))
+            totals.count_classes({name: int(number) for name, number in zip(CLASSES, counts, strict=True)})
+        if changed:
+            totals.strays += 1
+            totals.note(tensor.start, tensor.count, "fail", f"{changed} bytes around the tensors changed")
+        if altered:
+            totals.altered += 1
+            totals.note(tensor.start, tensor.count, "fail", f"{altered} input elements changed")
+        clock.lap("judge")
+        if kept:
+            self._look_for_unwritten(
+                operator, memory, tensor, output, np.concatenate(kept), poison, totals, clock
+            )  # fmt: skip
+        return True
+
+    def _look_for_unwritten(
+        self, operator: OperatorDesc, memory: Lane, tensor: Tensor, output: Array, kept: Array, poison: int,
+        totals: Totals, clock: Clock,
+    ) -> None:  # fmt: skip
+        """Dispatch again with the poison's complement: an element that holds that now was never written."""
+        bits = output.view(operator.input.data_type.bits_dtype)
+        other = poison ^ ((1 << (8 * operator.input.data_type.itemsize)) - 1)
+        bits.fill(other)
+        fill_input(memory, tensor, memory.elements(memory.read, tensor.count))
+        tensor_bytes = operator.output.total_size_in_bytes
+        clock.lap("generate")
+        halt = self._dispatched(operator, memory, memory.bindings(tensor_bytes), clock)
+        if halt is None:
+            unwritten = int(np.count_nonzero(bits[kept] == other))
+            totals.unwritten += unwritten
+            if unwritten:
+                totals.note(tensor.start, tensor.count, "fail", f"{unwritten} output elements were not written")
+        else:
+            totals.stopped += 1
+            totals.note(tensor.start, tensor.count, halt.outcome, halt.text)
+        memory.strays(tensor_bytes)
+        clock.lap("judge")
+
+    def _begin_block(self) -> None:
+        if self._timeout is not None:
+            self._deadline = time.monotonic() + self._timeout
+
+    def _dispatched(
+        self, operator: OperatorDesc, memory: Lane, bindings: dict[str, Region], clock: Clock
+    ) -> Halt | None:
+        """Dispatch; ``None`` where it came back."""
+        with self._device:
+            clock.lap("wait")
+            losses = self.bench.losses
+            kernel = self._kernel(operator)
+            if isinstance(kernel, Refusal):
+                clock.lap("device")
+                return Halt("fail", f"refused: {kernel.text}")
+            if not isinstance(kernel, Mishap):
+                left = max(_LEAST_SECONDS, self._deadline - time.monotonic())
+                with self.bench.limited(left):
+                    mishap = self.bench.dispatch(kernel, Arena(memory.memory, memory.memory, bindings, memory.memory))
+                if mishap is None:
+                    clock.lap("device")
+                    return None
+                kernel = mishap
+            self._kernels.clear()  # a device that was lost is a new one now
+            lost = self.bench.isolated and self.bench.losses > losses and kernel.outcome != "device_lost"
+            if lost:
+                self._begin_block()  # the second attempt gets as much time as the first
+            clock.lap("device")
+            return Halt(kernel.outcome, kernel.text, lost)
+
+    # What lives as long as a target --------------------------------------------------------------------
+
+    def _kernel(self, operator: OperatorDesc) -> Any:
+        kernel = self._kernels.get(operator)
+        if kernel is None:
+            if len(self._kernels) >= 4:
+                self._drop_kernels()
+            kernel = self.bench.create(operator)
+            if not isinstance(kernel, (Refusal, Mishap)):
+                self._kernels[operator] = kernel
+        return kernel
+
+    def _drop_kernels(self) -> None:
+        for kernel in self._kernels.values():
+            self.bench.closed(kernel)
+        self._kernels.clear()
+
+    def _judge(self, lane: int, operator: OperatorDesc, compiled: bool) -> BlockJudge:
+        key = (lane, operator)
+        judge = self._judges.get(key)
+        if judge is None:
+            if len(self._judges) >= 4 * self.lanes:
+                self._judges.clear()
+            judge = self._judges[key] = BlockJudge(self.bench.oracle(operator), compiled=self._compiled and compiled)
+        return judge
+
+    def _memory(self, lane: int, data_type: DataType, size: int) -> Lane:
+        memory = self._memories.get(lane)
+        if memory is None or memory.data_type is not data_type or memory.size != size:
+            with self._device:  # shared memory is handed out to one at a time
+                memory = self._memories[lane] = Lane(data_type, size, self.bench.allocate)
+        return memory
+
+    def _tensor_size(self, target: Target, block: Block) -> int:
+        """Elements of a tensor: as told, or the size of the trial that was quickest for each element."""
+        if target.kind == "bounds":
+            return 1 << 16
+        most = block.count
+        if self._wanted is not None:
+            return min(self._wanted, most)
+        key = (target.operator, target.data_type)
+        if key not in self._chosen:
+            candidates = [size for size in TENSOR_ELEMENTS if size <= most] or [most]
+            if target.kind == "patterns" and len(candidates) > 1:
+                candidates = [self._quickest(target, candidates)]
+            self._chosen[key] = candidates[0]
+        return min(self._chosen[key], most)
+
+    def _quickest(self, target: Target, sizes: list[int]) -> int:
+        """The size whose trial was quickest; the first where the implementation's process is lost in a trial."""
+        seconds = []
+        for size in sizes:
+            spent = self._trial(target, size)
+            if spent == math.inf:
+                return sizes[0]
+            seconds.append((spent, size))
+        return min(seconds)[1]
+
+    def _trial(self, target: Target, size: int) -> float:
+        """Seconds an element takes in tensors of ``size`` elements, the better of two; infinity where it is lost."""
+        best = math.inf
+        middle = 0x3F << (8 * target.data_type.itemsize - 8)  # numbers of ordinary size
+        operator = described(self.bench.tables, target, self.bench.level, size)
+        for number in range(_TRIALS + 1):
+            started = time.perf_counter()
+            if not self._tensor(0, target, Tensor(middle, size, middle), operator, Totals(), size):
+                return math.inf  # the block will say what happened
+            if number:
+                best = min(best, (time.perf_counter() - started) / size)
+        return best

@@ -1,0 +1,196 @@
+"""A crew of processes on this machine, each with a device of its own.
+
+By default the implementation stands in a further process beside each of them (see :mod:`.station`), and what it does
+to itself is seen to there. A worker that dies or hangs all the same in the middle of a block, as it may where one
+process was asked for, is replaced, and the block is given to another one; where it takes down a second worker, that
+is what the implementation does with it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from dmlcts.backends import BackendUnavailable
+from dmlcts.reports.documents.records import FailureRecord
+from dmlcts.specs import DmlctsError
+from dmlcts.suites.sweeping.blocks.targets import Block, Target
+from dmlcts.suites.sweeping.blocks.totals import Totals, lost
+from dmlcts.suites.sweeping.crews.workers import Description, Job, Orders, Worker
+
+_ATTEMPTS = 2
+_OPENING_SECONDS = 600.0  # what opening devices again, after they were lost, may take of a block's time
+_MOST_BY_DEFAULT = 4  # some 250 MB each with the implementation's process: together about 1 GiB
+
+
+class WorkerFailed(DmlctsError):  # noqa: N818  # it says what happened
+    """A worker process could not do what it was asked, for a reason that is not the implementation's."""
+
+
+def _serve(pipe: Connection, orders: Orders) -> None:
+    """What a worker process runs: one answer to each request, until it is told to stop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that conducts
+    worker: Worker | None = None
+    while (request := _asked(pipe)) is not None:
+        verb, arguments = request
+        try:
+            worker = worker or Worker(orders)
+            pipe.send(("done", getattr(worker, verb)(*arguments)))
+        except Exception as error:  # whatever it is, the conductor must hear of it
+            kind = "unavailable" if type(error).__name__ == "BackendUnavailable" else "failed"
+            text = str(error) if isinstance(error, DmlctsError) else f"{type(error).__name__}: {error}"
+            pipe.send((kind, text))
+    if worker is not None:
+        worker.close()
+
+
+def _asked(pipe: Connection) -> Any:
+    """The next request; ``None``, which ends the worker, also where the conductor is gone."""
+    try:
+        return pipe.recv()
+    except (EOFError, ConnectionError):
+        return None
+
+
+@dataclass
+class _Seat:
+    """A worker process and what it is doing."""
+
+    process: Any
+    pipe: Connection
+    job: Job | None = None
+    since: float = 0.0
+
+
+def _answer(answer: tuple[str, Any]) -> Any:
+    match answer:
+        case ("done", result):
+            return result
+        case ("unavailable", text):
+            raise BackendUnavailable(text)
+    raise WorkerFailed(f"a worker failed: {answer[1]}")
+
+
+class Processes:
+    """A crew of processes.
+
+    Args:
+        orders: what every worker must know.
+        size: how many; 0 for one a core, up to four, where the device says that this helps, else one.
+    """
+
+    def __init__(self, orders: Orders, size: int = 0) -> None:
+        self._orders = orders
+        # a process of the implementation's own is ended by its worker, which tries the block's tensor once more
+        self._timeout = orders.timeout if orders.isolation == "none" else 2 * orders.timeout + _OPENING_SECONDS
+        self._context = multiprocessing.get_context("spawn")
+        self._seats = [self._hired()]
+        self._description: Description = self._ask(self._seats[0], "describe")
+        if not size:
+            size = min(multiprocessing.cpu_count(), _MOST_BY_DEFAULT) if self._description.independent else 1
+        self.size = size
+
+    def _hired(self) -> _Seat:
+        mine, theirs = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(theirs, self._orders), daemon=True)
+        process.start()
+        theirs.close()
+        return _Seat(process, mine)
+
+    def _ask(self, seat: _Seat, verb: str, *arguments: Any) -> Any:
+        seat.pipe.send((verb, arguments))
+        try:
+            return _answer(seat.pipe.recv())
+        except EOFError:
+            raise WorkerFailed(
+                f"the worker process died ({_exit(seat)}) before it could {verb}; run the backend by itself to see why"
+            ) from None
+
+    def describe(self) -> Description:
+        """What the first worker says of its device."""
+        return self._description
+
+    def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
+        """Judge all blocks, each as it is finished."""
+        while len(self._seats) < self.size:
+            self._seats.append(self._hired())
+        queue = iter(jobs)
+        again: list[Job] = []
+        attempts: dict[Block, int] = {}
+        while True:
+            for seat in self._seats:
+                if seat.job is None:
+                    seat.job = again.pop() if again else next(queue, None)
+                    if seat.job is not None:
+                        seat.since = time.monotonic()
+                        seat.pipe.send(("judge", seat.job))
+            busy = [seat for seat in self._seats if seat.job is not None]
+            if not busy:
+                return
+            ready = set(wait([seat.pipe for seat in busy], timeout=1.0))
+            for index, seat in enumerate(self._seats):
+                if seat.job is None:
+                    continue
+                target, block = seat.job
+                late = seat.pipe not in ready and time.monotonic() - seat.since > self._timeout
+                if seat.pipe not in ready and not late:
+                    continue
+                try:
+                    if late:
+                        raise EOFError
+                    totals = _answer(seat.pipe.recv())
+                except (EOFError, ConnectionError):
+                    said = ("timeout", f"no answer in {self._timeout:g} s") if late else ("crash", _exit(seat))
+                    self._dismissed(seat)
+                    self._seats[index] = self._hired()
+                    attempts[block] = attempts.get(block, 0) + 1
+                    if attempts[block] < _ATTEMPTS:
+                        again.append((target, block))
+                        continue
+                    totals = lost(block.count, target.elements_in(block), block.start, *said)
+                else:
+                    seat.job = None
+                yield block, totals
+
+    def explain(self, target: Target, totals: Totals) -> list[FailureRecord]:
+        """The failures of a target, found by a worker that is idle."""
+        free = next((seat for seat in self._seats if seat.job is None and seat.process.is_alive()), None)
+        if free is None:
+            free = self._hired()
+            self._seats.append(free)
+        found: list[FailureRecord] = self._ask(free, "explain", target, totals)
+        return found
+
+    def close(self) -> None:
+        """Let idle workers close their devices, and end the others."""
+        for seat in self._seats:
+            if seat.job is None and seat.process.is_alive():
+                seat.pipe.send(None)
+        for seat in self._seats:
+            if seat.job is None:
+                seat.process.join(5)
+            self._dismissed(seat)
+
+    @staticmethod
+    def _dismissed(seat: _Seat) -> None:
+        if seat.process.is_alive():
+            seat.process.terminate()
+            seat.process.join(2)
+            if seat.process.is_alive():
+                seat.process.kill()
+                seat.process.join()
+        seat.pipe.close()
+
+
+def _exit(seat: _Seat) -> str:
+    """How the process ended, in words."""
+    seat.process.join(5)
+    code = seat.process.exitcode
+    if code is not None and code < 0:
+        return f"the process was ended by {signal.Signals(-code).name}"
+    return f"the process ended with exit code {code}"

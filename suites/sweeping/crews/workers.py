@@ -1,0 +1,208 @@
+"""Who does the work: a worker opens the backend once and judges whatever blocks it is handed.
+
+The backend stands in a process of its own beside each worker's, unless one process was asked for: what judges must
+not run in a process in which code of the implementation has run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dmlcts.reports.documents.records import FailureRecord
+from dmlcts.reports.documents.results import describe_device, environment
+from dmlcts.specs import FeatureLevel
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.running.options import Settings
+from dmlcts.suites.sweeping.blocks.explaining import explain
+from dmlcts.suites.sweeping.blocks.station import Station
+from dmlcts.suites.sweeping.blocks.targets import Block, Target
+from dmlcts.suites.sweeping.blocks.totals import Totals
+
+Job = tuple[Target, Block]
+
+DEFAULT_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a worker must know; picklable, for it may stand on another machine.
+
+    Attributes:
+        backend: as the user named it.
+        options: the strings that ``-o`` gave.
+        results: the results folder, for the replay command.
+        level: the level to judge at, "" for the one that the device claims.
+        strict: leave no latitude.
+        extra_tables: folders or files of further tables.
+        lanes: tensors in flight on one device; 0 to decide by the device.
+        tensor_elements: elements of a tensor; 0 to try.
+        compiled: use the compiled comparison where numba is installed.
+        isolation: "process" for the implementation in a process of its own, "none" for one process with the judge.
+        timeout: seconds that a block may take.
+    """
+
+    backend: str
+    options: tuple[str, ...] = ()
+    results: str = "results"
+    level: str = ""
+    strict: bool = False
+    extra_tables: tuple[str, ...] = ()
+    lanes: int = 0
+    tensor_elements: int = 0
+    compiled: bool = True
+    isolation: str = "process"
+    timeout: float = DEFAULT_SECONDS
+
+    def settings(self) -> Settings:
+        """The same as a run's options."""
+        return Settings.read(
+            backend=self.backend, options=self.options, results=self.results, feature_level=self.level or None,
+            strict=self.strict, extra_tables=self.extra_tables, isolation=self.isolation, timeout=self.timeout,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a worker says of its device.
+
+    Attributes:
+        device: :func:`describe_device` of it.
+        level: the level that is judged.
+        claimed: operators with the names of the types that the device claims, where fewer than its level obliges.
+        independent: whether several processes, each with a device of its own, get more done than one.
+        isolation: "process" where the implementation has a process of its own, "none" where it shares the judge's.
+        environment: the worker's machine and software.
+    """
+
+    device: dict[str, Any]
+    level: str
+    claimed: dict[str, tuple[str, ...]]
+    independent: bool
+    environment: dict[str, Any]
+    isolation: str = "process"
+
+
+class Worker:
+    """Opens the backend when it is first needed.
+
+    Args:
+        orders: what to judge and how.
+        bench: an open device to use instead of opening the backend, for trials.
+    """
+
+    def __init__(self, orders: Orders, bench: Bench | None = None) -> None:
+        self._orders = orders
+        self._settings = orders.settings()
+        self._bench = bench
+        self._station: Station | None = None
+
+    @property
+    def bench(self) -> Bench:
+        """The open device."""
+        if self._bench is None:
+            self._bench = self._settings.open()
+        return self._bench
+
+    @property
+    def independent(self) -> bool:
+        """Whether several such devices work side by side, each in a process of its own."""
+        return bool(self.bench.info.details.get("independent"))
+
+    @property
+    def station(self) -> Station:
+        """The device with its kernels and lanes."""
+        if self._station is None:
+            beside = 2 if self.bench.isolated else 1  # one is judged while another is on the device
+            lanes = self._orders.lanes or (beside if self.independent else min(4, (os.cpu_count() or 1) + 1))
+            self._station = Station(
+                self.bench, lanes=lanes, tensor_elements=self._orders.tensor_elements or None,
+                compiled=self._orders.compiled, timeout=self._orders.timeout,
+            )  # fmt: skip
+        return self._station
+
+    def describe(self) -> Description:
+        """What there is to know before planning."""
+        info = self.bench.info
+        claimed = {
+            name: tuple(data_type.name for data_type in types) for name, types in (info.data_types or {}).items()
+        }
+        return Description(
+            describe_device(info), str(self.bench.level), claimed, self.independent, environment(),
+            "process" if self.bench.isolated else "none",
+        )  # fmt: skip
+
+    def judge(self, target: Target, block: Block) -> Totals:
+        """Generate, dispatch and judge a block."""
+        return self.station.judge(target, block)
+
+    def explain(self, target: Target, totals: Totals) -> list[FailureRecord]:
+        """The failures of a target, on a device that has run nothing else."""
+        bench = self.bench.fresh()
+        try:
+            return explain(bench, target, totals, self._settings)
+        finally:
+            bench.close()
+
+    def close(self) -> None:
+        """Close the device."""
+        if self._station is not None:
+            self._station.close()
+        elif self._bench is not None:
+            self._bench.close()
+
+
+class Crew(Protocol):
+    """One or more workers, wherever they stand."""
+
+    size: int
+
+    def describe(self) -> Description:
+        """What one worker says of its device."""
+
+    def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
+        """Judge all blocks, each as it is finished, in any order."""
+
+    def explain(self, target: Target, totals: Totals) -> list[FailureRecord]:
+        """The failures of a target."""
+
+    def close(self) -> None:
+        """Let the workers go."""
+
+
+class Alone:
+    """A crew of one worker in this process: for trials and tests."""
+
+    size = 1
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def describe(self) -> Description:
+        """What the worker says of its device."""
+        return self._worker.describe()
+
+    def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
+        """Judge the blocks in turn."""
+        for target, block in jobs:
+            yield block, self._worker.judge(target, block)
+
+    def explain(self, target: Target, totals: Totals) -> list[FailureRecord]:
+        """The failures of a target."""
+        return self._worker.explain(target, totals)
+
+    def close(self) -> None:
+        """Close the device."""
+        self._worker.close()
+
+
+def claims(description: Description, operator: str, data_type: str) -> bool:
+    """Whether the device claims an operator on a type."""
+    return operator not in description.claimed or data_type in description.claimed[operator]
+
+
+def level_of(description: Description) -> FeatureLevel:
+    """The level that is judged."""
+    return FeatureLevel.parse(description.level)
