@@ -20,6 +20,7 @@ UNEXAMINED = "unexamined"
 
 _BY_CHANCE = "not repeatable"
 _BESIDE_PACKED = " here and # in a packed tensor"  # a wrong value all the same
+_THOUGH = re.compile(r", though .* show .*")  # a wrong value as well, where the pages leave a bound open
 _FOLDED = (Outcome.FAIL, Outcome.WAIVED)
 _NUMBER = re.compile(
     r"(?<![A-Za-z_.])[-+]?(?:0x[0-9a-f]+|\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)(?![A-Za-z_])", re.IGNORECASE
@@ -64,7 +65,7 @@ def fault(clause: str, outcome: Outcome, title: str, details: Mapping[str, str])
         return Fault(clause, outcome, "", _BY_CHANCE, "", examined)  # in how many of how many tries is chance itself
     needs, origin = (numberless(str(details.get(label) or "")) for label in ("needs", "origin"))
     said = numberless(str(details.get("said") or "")) if outcome in _FOLDED else ""  # last words are never alike
-    kind = numberless(_VALUE.sub("#", title)).removesuffix(_BESIDE_PACKED)
+    kind = numberless(_VALUE.sub("#", _THOUGH.sub("", title))).removesuffix(_BESIDE_PACKED)
     return Fault(clause, outcome, needs or said, kind, origin, examined)
 
 

@@ -67,7 +67,7 @@ def test_a_second_process_needs_no_llvm_optimiser(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     program = (
         "import sys, pathlib\n"
-        "from dmlcts.backends.directml.d3d12_software import shader, codegen\n"
+        "from dmlcts.backends.directml.d3d12_software.codegen import codegen, shader\n"
         "from dmlcts.backends.directml.d3d12_software.shaders.personality import Personality\n"
         "def never(text): raise SystemExit('compiled')\n"
         "if sys.argv[3] == 'cached': shader.object_code = shader.disassemble = never\n"

@@ -38,7 +38,7 @@ def test_a_small_input_asks_for_little(door: str, tmp_path: Path) -> None:
 def test_the_measurement_sees_a_bomb(tmp_path: Path) -> None:
     """The control: an input that takes 600 MB, and one that raises something else, are told."""
     program = (
-        "from dmlcts.suites.selftest import bombs\n"
+        "from dmlcts.suites.selftest.strangers import bombs\n"
         "bombs.DOORS['x'] = lambda folder: [('large', lambda: bytearray(600 << 20).count(1)), "
         "('wrong', lambda: 1 / 0), ('small', lambda: 0)]\n"
         "bombs.main('x', '.')\n"

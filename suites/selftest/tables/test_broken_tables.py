@@ -214,17 +214,29 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     ),
     "tensor that is no field": (
         "operator",
-        {"  InputTensor: {name: x": "  §InputTenso: {name: x", "may_alias: [InputTensor]": "may_alias: [InputTenso]",
-         "tensors: [InputTensor, O": "tensors: [InputTenso, O"},
+        {
+            "  InputTensor: {name: x": "  §InputTenso: {name: x",
+            "may_alias: [InputTensor]": "may_alias: [InputTenso]",
+            "tensors: [InputTensor, O": "tensors: [InputTenso, O",
+        },
         "did you mean InputTensor?",
     ),
     "type of no tensor": ("operator", {"types: {T: [FLOAT32]}": "types: {T: [FLOAT32], §U: [INT8]}"}, "has the type U"),
     "type variable without types": ("operator", {"{T: [FLOAT32]}": "{T: §[]}"}, "T has no data type"),
-    "input without a name": ("operator", {"  InputTensor: {name: x, ": "  §InputTensor: {", FORMULA: "formula: Min"},
-                             "has no name for the formula"),
+    "input without a name": (
+        "operator",
+        {"  InputTensor: {name: x, ": "  §InputTensor: {", FORMULA: "formula: Min"},
+        "has no name for the formula",
+    ),
     "output with a name": ("operator", {"{kind: output": "{§name: z, kind: output"}, "does not name the output"),
-    "no output": ("operator", {"tensors:\n": "§tensors:\n", "kind: output, type: T, may_alias: [InputTensor]":
-                  "kind: input, name: z, type: T"}, "there is no output"),
+    "no output": (
+        "operator",
+        {
+            "tensors:\n": "§tensors:\n",
+            "kind: output, type: T, may_alias: [InputTensor]": "kind: input, name: z, type: T",
+        },
+        "there is no output",
+    ),
     "alias of no input": ("operator", {"may_alias: [InputTensor]": "may_alias: [§InputTenso]"}, "InputTensor"),
     "optional without a value": (
         "operator",
@@ -245,8 +257,10 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     ),
     "accuracy of an exact function": (
         "operator",
-        {FORMULA: FORMULA + "\naccuracy:\n  - {function: §max, data_types: [FLOAT32], judged: {ulp: 1}, "
-         "strict: {ulp: 0.5}, source: page}"},
+        {
+            FORMULA: FORMULA + "\naccuracy:\n  - {function: §max, data_types: [FLOAT32], judged: {ulp: 1}, "
+            "strict: {ulp: 0.5}, source: page}"
+        },
         "no accuracy can be stated of 'max'",
     ),
     "a table of format 1": ("operator", {"dmlcts/operator/2": "§dmlcts/operator/1"}, "dmlcts spec upgrade FILE"),
