@@ -249,7 +249,8 @@ def test_what_pytest_itself_prints_is_text(tmp_path: Path) -> None:
     (tmp_path / "evil.py").write_text(EVIL_BACKEND.format(evil=EVIL), encoding="utf-8")
     words = ["-p", "dmlcts.suites.plugin", "--backend", "evil.py:Backend", "--operator", "ROUND", "--data-type",
              "FLOAT16", "--clause", "round.toward-zero", "-p", "no:cacheprovider", "-c",
-             str(ROOT / "suites/conformance/run.ini"), str(ROOT / "suites/conformance/values/test_rounding.py")]  # fmt: skip
+             str(ROOT / "suites/conformance/run.ini"),
+             str(ROOT / "suites/conformance/values/test_rounding.py")]  # fmt: skip
     done = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, capture_output=True, text=True,
                           timeout=300, check=False)  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
