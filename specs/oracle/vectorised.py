@@ -16,15 +16,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, distinct, to_float16_toward_zero
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.formula import Call, Expression, MultiplyAdd, Name, Number, choose
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import NONE
-from dmlcts.specs.law import Law
 from dmlcts.specs.oracle import vector_integer_scale_bias, vector_scale_bias
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained, payload_bits
-from dmlcts.specs.oracle.vector_arithmetic import Alternatives, Array, Rounding, distinct, to_float16_toward_zero
+from dmlcts.specs.tables.law import Law
 
 _FLOAT16_OVERFLOW = 65520.0
 _PIECE = 1 << 15  # elements judged at once: what they may become can take fifty arrays

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
-from dmlcts.specs.law import Law
 from dmlcts.specs.loading import load_tables, tables_of_files
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.exact_typed import TypedOracle
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
-from dmlcts.specs.signatures import Signature, signatures
-from dmlcts.specs.table_files import TableFile, builtin_files
+from dmlcts.specs.reading.table_files import TableFile, builtin_files
+from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature, signatures
 
 F16, F32, INT8, INT32, UINT8 = (DataType[name] for name in ("FLOAT16", "FLOAT32", "INT8", "INT32", "UINT8"))
 NAN, INF = float("nan"), float("inf")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dmlcts.specs import Fault, TableError
+from dmlcts.specs.checking.table_checks import own_faults
 from dmlcts.specs.loading import fit, load_tables, tables_of_files
-from dmlcts.specs.table_checks import own_faults
-from dmlcts.specs.table_files import TableFile, builtin_files
-from dmlcts.specs.yaml_source import read_yaml
+from dmlcts.specs.reading.table_files import TableFile, builtin_files
+from dmlcts.specs.reading.yaml_source import read_yaml
 from dmlcts.suites.selftest.tables.sample_tables import ALONE, GOOD, OPERATOR, marked, written
 
 CLAUSE_END = "    permitted: [so, otherwise]"

@@ -11,7 +11,7 @@ import pytest
 
 from dmlcts.specs import TableError
 from dmlcts.specs.loading import lint, load_tables
-from dmlcts.specs.upgrading import upgraded
+from dmlcts.specs.loading.upgrading import upgraded
 from dmlcts.suites.selftest.tables.sample_tables import OPERATOR
 
 OLD = """\

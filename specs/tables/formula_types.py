@@ -10,7 +10,7 @@ from dmlcts.specs.errors import FormulaError
 from dmlcts.specs.formula import Call, Cast, Choice, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature
 
 Typed = DataType | Literal["truth", "real", "constant"]
 """A data type; a truth value; an exact number of no type, which operands of different types give; a constant."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dmlcts.specs.errors import Fault
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.yaml_source import Document, KeyPath
+from dmlcts.specs.reading.yaml_source import Document, KeyPath
 
 _MEND = "leave the table out until the suite can"
 _NUMBERS = {"low": "Min", "high": "Max"}
