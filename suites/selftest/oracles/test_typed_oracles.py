@@ -239,12 +239,15 @@ def test_the_oracles_agree(name: str, strict: bool) -> None:
         kind = acceptance.data_type
         rows = zip(*(bits_of(array) for array in given.values()), strict=True)
         answers = [exact.acceptable(dict(zip(given, row, strict=True))) for row in rows]
+        told = list(acceptance.elements())
+        assert acceptance.element(size - 1) == told[-1]
         for shift in range(-3, 4):
             tried = np.array([around(answer, shift, kind) for answer in answers], kind.bits_dtype).view(kind.numpy)
             found = acceptance.admits(tried)
             for index, (answer, bits) in enumerate(zip(answers, bits_of(tried), strict=True)):
                 at = {label: array[index] for label, array in given.items()}
                 assert bool(found[index]) == answer.admits(bits, kind), (str(signature), at, hex(bits), answer)
+                assert told[index].admits(bits, kind) == answer.admits(bits, kind), (at, told[index], answer)
 
 
 def around(answer: Acceptable, shift: int, kind: DataType) -> int:
