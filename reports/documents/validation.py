@@ -17,7 +17,7 @@ from dmlcts.reports.documents.outcomes import Verdict
 from dmlcts.reports.documents.results import SCHEMA, verdict_of
 from dmlcts.specs import DmlctsError, TableError
 from dmlcts.specs.files import read_bounded
-from dmlcts.specs.yaml_source import read_yaml
+from dmlcts.specs.reading.yaml_source import read_yaml
 
 FAILURE_FORMAT = "dmlcts/failure/1"
 MOST_BYTES = 32 << 20

@@ -10,9 +10,9 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from dmlcts.specs.oracle.integer_range import IntegerRange
-from dmlcts.specs.oracle.real_number import Datum, Enclosure, divided, infinity
-from dmlcts.specs.oracle.value_sets import Arithmetic, Member
+from dmlcts.specs.arithmetic.integer_range import IntegerRange
+from dmlcts.specs.arithmetic.real_number import Datum, Enclosure, divided, infinity
+from dmlcts.specs.arithmetic.value_sets import Arithmetic, Member
 
 Floating = Callable[..., Iterable[Member]]
 """Of an :class:`Arithmetic` and members of its format: every member that the result may be."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs.oracle.vector_arithmetic import Alternatives, Array, Rounding, vanishing
+from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, vanishing
 
 Floating = Callable[..., Alternatives]
 """Of a :class:`Rounding` and arrays of its type: every alternative for each element."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from dmlcts.specs.arithmetic import real_number
 from dmlcts.specs.functions import exactly, in_arrays
 from dmlcts.specs.functions.exactly import Exact
 from dmlcts.specs.functions.in_arrays import InArrays
-from dmlcts.specs.oracle import real_number
 
 Kind = Literal["T", "truth"]
 """What a function takes and gives: values of one type T, the same throughout a signature, or truth values."""

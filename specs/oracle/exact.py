@@ -18,19 +18,19 @@ from typing import Any
 
 import numpy as np
 
+from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
+from dmlcts.specs.arithmetic.integer_range import IntegerRange
+from dmlcts.specs.arithmetic.real_number import Datum, half_even, infinity
+from dmlcts.specs.arithmetic.value_sets import NAN, Arithmetic, Values
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Expression, Name, Number, choose
 from dmlcts.specs.functions import FUNCTIONS
-from dmlcts.specs.law import Law
-from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.oracle.exact_floating_scale_bias import FloatingScaleBias
 from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
-from dmlcts.specs.oracle.integer_range import IntegerRange
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
-from dmlcts.specs.oracle.real_number import Datum, half_even, infinity
-from dmlcts.specs.oracle.value_sets import NAN, Arithmetic, Values
+from dmlcts.specs.tables.law import Law
 
 
 def _float_attribute(operator: OperatorDesc, name: str) -> int:

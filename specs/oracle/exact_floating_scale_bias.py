@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
+from dmlcts.specs.arithmetic.real_number import product_plus
+from dmlcts.specs.arithmetic.value_sets import NAN, Arithmetic, Member, Values
 from dmlcts.specs.formula import MultiplyAdd
-from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64, Format
-from dmlcts.specs.oracle.real_number import product_plus
-from dmlcts.specs.oracle.value_sets import NAN, Arithmetic, Member, Values
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
+from dmlcts.specs.arithmetic.binary_format import BINARY32, BINARY64, Format
+from dmlcts.specs.arithmetic.integer_range import IntegerRange
+from dmlcts.specs.arithmetic.real_number import Datum
 from dmlcts.specs.formula import MultiplyAdd
-from dmlcts.specs.oracle.binary_format import BINARY32, BINARY64, Format
-from dmlcts.specs.oracle.integer_range import IntegerRange
-from dmlcts.specs.oracle.real_number import Datum
 
 Real = Fraction | float
 """A real number, or one of the two infinities, which are the only floats here."""

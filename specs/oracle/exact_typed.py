@@ -15,20 +15,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
+from dmlcts.specs.arithmetic.integer_range import IntegerRange
+from dmlcts.specs.arithmetic.real_number import Datum
+from dmlcts.specs.arithmetic.value_sets import NAN, Arithmetic, Values
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number, choose
-from dmlcts.specs.formula_types import Typed, read_as
 from dmlcts.specs.functions import FUNCTIONS, Function
-from dmlcts.specs.law import Law
-from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64, Format
-from dmlcts.specs.oracle.integer_range import IntegerRange
 from dmlcts.specs.oracle.outcome import Acceptable
-from dmlcts.specs.oracle.real_number import Datum
 from dmlcts.specs.oracle.tolerance import interval
-from dmlcts.specs.oracle.value_sets import NAN, Arithmetic, Values
-from dmlcts.specs.signatures import Signature
+from dmlcts.specs.tables.formula_types import Typed, read_as
+from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature
 
 _FORMATS: Mapping[DataType, Format] = {
     DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64

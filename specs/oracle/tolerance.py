@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dmlcts.specs.arithmetic.binary_format import Format
+from dmlcts.specs.arithmetic.real_number import Datum
 from dmlcts.specs.models import Tolerance
-from dmlcts.specs.oracle.binary_format import Format
-from dmlcts.specs.oracle.real_number import Datum
 
 
 def unit_in_the_last_place(form: Format, value: Fraction) -> Fraction:

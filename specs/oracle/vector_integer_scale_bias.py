@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs.descriptions import ScaleBias
-from dmlcts.specs.formula import MultiplyAdd
-from dmlcts.specs.oracle.vector_arithmetic import (
+from dmlcts.specs.arithmetic.vector_arithmetic import (
     Alternatives,
     Array,
     distinct,
     fused_multiply_add,
     fused_multiply_add_float64,
 )
-from dmlcts.specs.oracle.vector_integers import Whole, floor_and_ceiling
+from dmlcts.specs.arithmetic.vector_integers import Whole, floor_and_ceiling
+from dmlcts.specs.descriptions import ScaleBias
+from dmlcts.specs.formula import MultiplyAdd
 from dmlcts.specs.oracle.vector_scale_bias import USUAL, Operands
 
 

@@ -8,10 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import ScaleBias
-from dmlcts.specs.formula import MultiplyAdd
-from dmlcts.specs.oracle.vector_arithmetic import (
+from dmlcts.specs.arithmetic.vector_arithmetic import (
     Alternatives,
     Array,
     Rounding,
@@ -22,6 +19,9 @@ from dmlcts.specs.oracle.vector_arithmetic import (
     to_float16,
     to_float16_toward_zero,
 )
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import ScaleBias
+from dmlcts.specs.formula import MultiplyAdd
 
 USUAL = MultiplyAdd(("x", "scale"), "bias")
 

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.specs.arithmetic.vector_arithmetic import Array, Rounding, distinct, vanishing
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number, choose
-from dmlcts.specs.formula_types import Typed, read_as
 from dmlcts.specs.functions import FUNCTIONS, Function
-from dmlcts.specs.law import Law
 from dmlcts.specs.models import Tolerance
-from dmlcts.specs.oracle.vector_arithmetic import Array, Rounding, distinct, vanishing
 from dmlcts.specs.oracle.vectorised import Acceptance
-from dmlcts.specs.signatures import Signature
+from dmlcts.specs.tables.formula_types import Typed, read_as
+from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature
 
 _DOUBLE = np.dtype(np.float64)
 _EXACT_BITS = 32

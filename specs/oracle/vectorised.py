@@ -16,15 +16,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, distinct, to_float16_toward_zero
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.formula import Call, Expression, MultiplyAdd, Name, Number, choose
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import NONE
-from dmlcts.specs.law import Law
 from dmlcts.specs.oracle import vector_integer_scale_bias, vector_scale_bias
-from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained, payload_bits
-from dmlcts.specs.oracle.vector_arithmetic import Alternatives, Array, Rounding, distinct, to_float16_toward_zero
+from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained, is_nan, payload_bits
+from dmlcts.specs.tables.law import Law
 
 _FLOAT16_OVERFLOW = 65520.0
 _PIECE = 1 << 15  # elements judged at once: what they may become can take fifty arrays
@@ -78,7 +78,8 @@ class Acceptance:
         any_value = None if self.any_value is None else self.any_value[one]
         alternatives = tuple(array[one] for array in self.alternatives)
         payloads = None if self.payloads is None else self.payloads[one]
-        return next(Acceptance(self.data_type, alternatives, any_value, self.strict, payloads).elements())
+        spans = tuple((low[one], high[one]) for low, high in self.spans)
+        return next(Acceptance(self.data_type, alternatives, any_value, self.strict, payloads, spans).elements())
 
     def elements(self) -> Iterator[Acceptable]:
         """The acceptable patterns of every element in turn."""
@@ -90,16 +91,21 @@ class Acceptance:
         inputs = [0] * len(columns[0])
         if self.payloads is not None:
             inputs = np.ascontiguousarray(self.payloads).view(self.data_type.bits_dtype).tolist()
-        for any_value, given, *patterns in zip(open_ones, inputs, *columns, strict=True):
+        pattern = self.data_type.bits_dtype
+        ends = [[np.ascontiguousarray(end).view(pattern).tolist() for end in span] for span in self.spans]
+        for index, (any_value, given, *patterns) in enumerate(zip(open_ones, inputs, *columns, strict=True)):
             if any_value:
                 yield Acceptable(frozenset(), any_value=True)
                 continue
+            between = frozenset(
+                (low[index], high[index]) for low, high in ends if not is_nan(low[index], self.data_type)
+            )
             numbers = {bits for bits in patterns if not self.data_type.is_floating or bits & (sign - 1) <= nan_above}
             any_nan = self.data_type.is_floating and any(bits & (sign - 1) > nan_above for bits in patterns)
             if either_zero and (0 in numbers or sign in numbers):
                 numbers |= {0, sign}
             payload = given if self.data_type.is_floating and given & (sign - 1) > nan_above else None
-            yield Acceptable(frozenset(numbers), any_nan, payload=payload)
+            yield Acceptable(frozenset(numbers), any_nan, payload=payload, intervals=between)
 
 
 def equal(output: Array, expected: Array, data_type: DataType, *, strict: bool) -> NDArray[np.bool_]:

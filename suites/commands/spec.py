@@ -64,7 +64,7 @@ def upgrade(path: str) -> None:
     What did not change stays as it was written. Then lint it: what a clause is checked by is told from its id, and a
     latitude now acts only where a clause of the table lists it.
     """
-    from dmlcts.specs.upgrading import upgrade_file
+    from dmlcts.specs.loading.upgrading import upgrade_file
 
     upgrade_file(Path(path))
     say(f"{path}: rewritten in the present format; `dmlcts spec lint {path}` says what is left to do")

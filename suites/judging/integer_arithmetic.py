@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import DataType
-from dmlcts.specs.oracle.binary_format import BINARY32, BINARY64, Format
-from dmlcts.specs.oracle.real_number import Datum
+from dmlcts.specs.arithmetic.binary_format import BINARY32, BINARY64, Format
+from dmlcts.specs.arithmetic.real_number import Datum
 
 EVERY_BIT = float.fromhex("0x1.47ae14p-5")  # 25 of it are just below 1, and 1 in FLOAT32
 CANCELLING = float.fromhex("0x1.47ae14p+1")  # 25 of it are just below 64, and 64 in FLOAT32; less 63, it is seen there

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmlcts.specs import DataType, ScaleBias
-from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add
+from dmlcts.specs.arithmetic.vector_arithmetic import fused_multiply_add
 from dmlcts.suites.cases.case import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation import edge_values, strategies

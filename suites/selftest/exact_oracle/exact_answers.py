@@ -7,11 +7,11 @@ import struct
 
 import numpy as np
 
+from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.formula import parse
 from dmlcts.specs.loading import load_tables
-from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64
 from dmlcts.specs.oracle.exact import acceptable
 from dmlcts.specs.oracle.outcome import Acceptable
 

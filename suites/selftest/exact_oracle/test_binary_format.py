@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
+from dmlcts.specs.arithmetic.real_number import Datum, infinity
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.oracle.outcome import Acceptable
-from dmlcts.specs.oracle.real_number import Datum, infinity
 from dmlcts.suites.selftest.exact_oracle.exact_answers import F16, F32, F64
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import ScaleBias
-from dmlcts.specs.oracle.integer_range import IntegerRange
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.suites.selftest.exact_oracle.exact_answers import INF, INTEGERS, NAN, accept, clip, threshold, values
 

@@ -15,9 +15,9 @@ from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import parse
-from dmlcts.specs.law import Law
 from dmlcts.specs.oracle.exact import ExactOracle, acceptable
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
+from dmlcts.specs.tables.law import Law
 from dmlcts.suites.selftest.exact_oracle.exact_answers import (
     F16,
     F32,

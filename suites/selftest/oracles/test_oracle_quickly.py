@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32
+from dmlcts.specs.arithmetic.real_number import Datum
+from dmlcts.specs.arithmetic.vector_arithmetic import fused_multiply_add
 from dmlcts.specs.formula import parse
-from dmlcts.specs.law import Law
 from dmlcts.specs.loading import load_tables
-from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
-from dmlcts.specs.oracle.real_number import Datum
-from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle, equal
+from dmlcts.specs.tables.law import Law
 
 TABLES = load_tables()
 FLOATS = (DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)

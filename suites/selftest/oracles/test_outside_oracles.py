@@ -21,13 +21,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias
+from dmlcts.specs.arithmetic.real_number import Datum
+from dmlcts.specs.arithmetic.value_sets import Arithmetic
+from dmlcts.specs.arithmetic.vector_arithmetic import fused_multiply_add, fused_multiply_add_float64
 from dmlcts.specs.formula import Expression, parse
 from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
-from dmlcts.specs.oracle.real_number import Datum
-from dmlcts.specs.oracle.value_sets import Arithmetic
-from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add, fused_multiply_add_float64
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.conformance.values.test_casting import _float16_bounds
 from dmlcts.suites.generation import edge_values

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
-from dmlcts.specs.law import Law
 from dmlcts.specs.loading import load_tables, tables_of_files
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.exact_typed import TypedOracle
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
-from dmlcts.specs.signatures import Signature, signatures
-from dmlcts.specs.table_files import TableFile, builtin_files
+from dmlcts.specs.reading.table_files import TableFile, builtin_files
+from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature, signatures
 
 F16, F32, INT8, INT32, UINT8 = (DataType[name] for name in ("FLOAT16", "FLOAT32", "INT8", "INT32", "UINT8"))
 NAN, INF = float("nan"), float("inf")
@@ -239,12 +239,15 @@ def test_the_oracles_agree(name: str, strict: bool) -> None:
         kind = acceptance.data_type
         rows = zip(*(bits_of(array) for array in given.values()), strict=True)
         answers = [exact.acceptable(dict(zip(given, row, strict=True))) for row in rows]
+        told = list(acceptance.elements())
+        assert acceptance.element(size - 1) == told[-1]
         for shift in range(-3, 4):
             tried = np.array([around(answer, shift, kind) for answer in answers], kind.bits_dtype).view(kind.numpy)
             found = acceptance.admits(tried)
             for index, (answer, bits) in enumerate(zip(answers, bits_of(tried), strict=True)):
                 at = {label: array[index] for label, array in given.items()}
                 assert bool(found[index]) == answer.admits(bits, kind), (str(signature), at, hex(bits), answer)
+                assert told[index].admits(bits, kind) == answer.admits(bits, kind), (at, told[index], answer)
 
 
 def around(answer: Acceptable, shift: int, kind: DataType) -> int:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.arithmetic.vector_arithmetic import fused_multiply_add_float64, to_float16_toward_zero
+from dmlcts.specs.arithmetic.vector_integers import Whole, floor_and_ceiling
 from dmlcts.specs.formula import parse
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.oracle.outcome import Acceptable
-from dmlcts.specs.oracle.vector_arithmetic import fused_multiply_add_float64, to_float16_toward_zero
-from dmlcts.specs.oracle.vector_integers import Whole, floor_and_ceiling
 from dmlcts.specs.oracle.vectorised import VectorOracle
 
 TABLES = load_tables()

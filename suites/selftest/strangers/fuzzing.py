@@ -47,7 +47,7 @@ from dmlcts.reports.views.run_folder import prepare_folder, write_run
 from dmlcts.reports.views.terminal import summary as terminal
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.specs.loading import load_tables
-from dmlcts.specs.yaml_source import read_yaml
+from dmlcts.specs.reading.yaml_source import read_yaml
 from dmlcts.suites.certification.command import certify_words
 from dmlcts.suites.commands.certify import certify
 from dmlcts.suites.console.plain import PlainConsole

@@ -77,6 +77,9 @@ clauses:
     level: "3.0"
     sources: [page]
     permitted: [so, otherwise]
+  - {{id: sample.third, check: in-place, text: So, obligation: implied, subject: aliasing, sources: [ page ]}}
+  - {{id: sample.fourth, check: scale-bias, text: So, obligation: implied, subject: formula, sources: [ page ]}}
+  - {{id: sample.fifth, check: scale-bias.integer, text: So, obligation: implied, subject: formula, sources: [ page ]}}
 
 examples:
   - clause: sample.first

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dmlcts.specs import Fault, TableError
+from dmlcts.specs.checking.table_checks import own_faults
 from dmlcts.specs.loading import fit, load_tables, tables_of_files
-from dmlcts.specs.table_checks import own_faults
-from dmlcts.specs.table_files import TableFile, builtin_files
-from dmlcts.specs.yaml_source import read_yaml
+from dmlcts.specs.reading.table_files import TableFile, builtin_files
+from dmlcts.specs.reading.yaml_source import read_yaml
 from dmlcts.suites.selftest.tables.sample_tables import ALONE, GOOD, OPERATOR, marked, written
 
 CLAUSE_END = "    permitted: [so, otherwise]"
@@ -262,6 +262,12 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
             "strict: {ulp: 0.5}, source: page}"
         },
         "no accuracy can be stated of 'max'",
+    ),
+    "an approximate value where only exact ones go": (
+        "operator",
+        {FORMULA: "formula: §abs(x / 3)\naccuracy: [{function: divide, data_types: [FLOAT32], judged: {ulp: 1}, "
+         "strict: {ulp: 0.5}, source: page}]"},
+        "abs is given an approximate value",
     ),
     "a table of format 1": ("operator", {"dmlcts/operator/2": "§dmlcts/operator/1"}, "dmlcts spec upgrade FILE"),
     "data type twice": (
@@ -549,6 +555,15 @@ UNRUNNABLE: dict[str, tuple[dict[str, str], str]] = {
     "an integer attribute": ({"Mode, type: ENUM, enumerators: [UP, DOWN]": "Mode, §type: INT, role: other",
                               "    when: {Mode: UP}\n": "", FORMULA: "formula: max(x, Mode)",
                               "Mode: UP}": "Mode: 3}"}, "attributes of the type INT"),
+    "no clause on execution in place": (
+        {"  OutputTensor: {kind": "  §OutputTensor: {kind", "check: in-place": "check: monotone"},
+        "execution in place where no clause speaks of it",
+    ),
+    "no clause on a scaled integer": (
+        {"  - {name: ScaleBias, type: DML_SCALE_BIAS, f": "  - §{name: ScaleBias, type: DML_SCALE_BIAS, f",
+         "check: scale-bias.integer": "check: monotone"},
+        "ScaleBias on integer types where no clause speaks of it",
+    ),
     "FLOAT64": ({"types: {T: [FLOAT32]}": "types: {T: [FLOAT32, §FLOAT64]}"}, "FLOAT64 as an obliged type"),
 }  # fmt: skip
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType
+from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64
+from dmlcts.specs.arithmetic.integer_range import IntegerRange
+from dmlcts.specs.arithmetic.value_sets import Arithmetic
+from dmlcts.specs.arithmetic.vector_arithmetic import Rounding
 from dmlcts.specs.functions import FUNCTIONS, SYMBOLS, Function
 from dmlcts.specs.latitudes import NONE, Latitudes
-from dmlcts.specs.oracle.binary_format import BINARY16, BINARY32, BINARY64
-from dmlcts.specs.oracle.integer_range import IntegerRange
-from dmlcts.specs.oracle.value_sets import Arithmetic
-from dmlcts.specs.oracle.vector_arithmetic import Rounding
 
 FORMATS = {DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64}
 LENIENT: Latitudes = frozenset({"zero-sign", "nan"})

@@ -15,7 +15,7 @@ from dmlcts.specs.loading import load_tables, tables_of_files
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import VectorOracle
-from dmlcts.specs.table_files import TableFile, builtin_files
+from dmlcts.specs.reading.table_files import TableFile, builtin_files
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values

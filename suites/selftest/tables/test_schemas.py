@@ -9,9 +9,9 @@ import jsonschema
 import pytest
 
 from dmlcts.specs import DataType, FeatureLevel
+from dmlcts.specs.loading.schema import generate
 from dmlcts.specs.models import MODELS, DataTypeName, LevelName
-from dmlcts.specs.schema import generate
-from dmlcts.specs.yaml_source import Document, read_yaml
+from dmlcts.specs.reading.yaml_source import Document, read_yaml
 from dmlcts.suites.selftest.tables.sample_tables import ALONE, BUILTIN, GOOD, SPECS
 
 SAMPLES = {**GOOD, **ALONE}
@@ -26,7 +26,7 @@ def test_the_schemas_are_up_to_date() -> None:
     checked_in = {
         entry.name: entry.read_text(encoding="utf-8") for entry in folder.iterdir() if entry.name.endswith(".json")
     }
-    assert checked_in == generate(), "run `python -m dmlcts.specs.schema`"
+    assert checked_in == generate(), "run `python -m dmlcts.specs.loading.schema`"
     assert len(checked_in) == len(MODELS)
 
 

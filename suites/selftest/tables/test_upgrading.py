@@ -11,7 +11,7 @@ import pytest
 
 from dmlcts.specs import TableError
 from dmlcts.specs.loading import lint, load_tables
-from dmlcts.specs.upgrading import upgraded
+from dmlcts.specs.loading.upgrading import upgraded
 from dmlcts.suites.selftest.tables.sample_tables import OPERATOR
 
 OLD = """\
@@ -51,6 +51,11 @@ clauses:
     obligation: required
     subject: formula
     quotation: {source: page, words: "so it is"}
+  - id: mine.in-place
+    text: It is so in place.
+    obligation: required
+    subject: aliasing
+    sources: [page]
   - id: mine.support.level-3-0
     text: It is there.
     obligation: required
@@ -76,6 +81,7 @@ CHANGED = """\
 +    dimension_counts: [1, 8]
 +    types: {T: [FLOAT32, INT8]}
 +    check: values
++    check: in-place
 +    check: support.level
 """
 

@@ -10,9 +10,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlcts.specs import TableError, yaml_source
+from dmlcts.specs import TableError
 from dmlcts.specs.errors import Fault
-from dmlcts.specs.yaml_source import decode, read_yaml
+from dmlcts.specs.reading import yaml_source
+from dmlcts.specs.reading.yaml_source import decode, read_yaml
 from dmlcts.suites.selftest.tables.sample_tables import assert_readable, marked
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dmlcts.specs.errors import UsageError
 from dmlcts.specs.files import read_bounded
-from dmlcts.specs.yaml_source import MAX_BYTES
+from dmlcts.specs.reading.yaml_source import MAX_BYTES
 
 FOLDERS = ("operators", "shared")
 """The folders of this package that hold the built-in tables."""

@@ -9,9 +9,9 @@ from functools import cached_property
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import UsageError
 from dmlcts.specs.formula import multiply_add, parse
-from dmlcts.specs.law import Law
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import CastRule, Clause, FactorsTable, Latitude, OperatorTable, RulesTable, Source
+from dmlcts.specs.tables.law import Law
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
-from dmlcts.specs.oracle.real_number import Datum, infinity, quotient_half_even
+from dmlcts.specs.arithmetic.real_number import Datum, infinity, quotient_half_even
 
 
 def _power_of_two(exponent: int) -> Fraction:

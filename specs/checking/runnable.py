@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.errors import Fault
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.yaml_source import Document, KeyPath
+from dmlcts.specs.reading.yaml_source import Document, KeyPath
 
 _MEND = "leave the table out until the suite can"
 _NUMBERS = {"low": "Min", "high": "Max"}
@@ -35,6 +36,7 @@ def unrunnable(document: Document, table: OperatorTable) -> Iterator[Fault]:
         yield fault(("domain",), "formulas of bit patterns")
     if table.accuracy:
         yield fault(("accuracy",), "approximate results")
+    yield from _unspoken(document, table)
     for index, support in enumerate(table.support):
         if support.tensor_dimension_counts:
             yield fault(("support", index, "tensor_dimension_counts"), "tensors of ranks of their own")
@@ -49,3 +51,21 @@ def unrunnable(document: Document, table: OperatorTable) -> Iterator[Fault]:
             yield fault((*path, "type"), f"attributes of the type {attribute.type}")
         elif attribute.type == "FLOAT" and attribute.name != _NUMBERS.get(attribute.role or ""):
             yield fault((*path, "name"), "numbers other than a low Min and a high Max")
+
+
+def _unspoken(document: Document, table: OperatorTable) -> Iterator[Fault]:
+    """What a table permits and the suite would try, without a clause that a fault could be told under."""
+    wanted: list[tuple[bool, OwnCheck, KeyPath, str]] = [
+        (table.in_place, "in-place", ("tensors", table.output), "execution in place"),
+    ]
+    for index, attribute in enumerate(table.attributes):
+        if attribute.type == "DML_SCALE_BIAS":
+            path: KeyPath = ("attributes", index)
+            floating = any(data_type.is_floating for data_type in table.data_types)
+            integer = any(not data_type.is_floating for data_type in table.data_types)
+            wanted.append((floating, "scale-bias", path, "ScaleBias on floating-point types"))
+            wanted.append((integer, "scale-bias.integer", path, "ScaleBias on integer types"))
+    for needed, check, path, what in wanted:
+        if needed and not table.checked_by(check):
+            cause = f"the suite cannot run {what} where no clause speaks of it"
+            yield document.fault(path, cause, f"add a clause with `check: {check}`", at_key=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from dmlcts.specs.datatypes import DataType
@@ -10,7 +10,7 @@ from dmlcts.specs.errors import FormulaError
 from dmlcts.specs.formula import Call, Cast, Choice, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature
 
 Typed = DataType | Literal["truth", "real", "constant"]
 """A data type; a truth value; an exact number of no type, which operands of different types give; a constant."""
@@ -49,6 +49,40 @@ def result_fault(expression: Expression, table: OperatorTable, signature: Signat
         return None
     given = found.name if isinstance(found, DataType) else f"a {found} value"
     return f"the formula gives {given} where the output is {wanted.name} (on {signature})"
+
+
+def misplaced_approximation(expression: Expression, approximate: Collection[str]) -> str | None:
+    """Why an approximate value cannot go where a formula puts it; ``None`` where all is well.
+
+    Args:
+        expression: the formula.
+        approximate: the functions that an accuracy rule is about.
+    """
+    match expression:
+        case Call(name, arguments):
+            for argument in arguments:
+                inner = misplaced_approximation(argument, approximate)
+                if inner is not None:
+                    return inner
+            exact = name == "select" or name in approximate or not FUNCTIONS[name].monotone
+            if exact and any(_is_approximate(argument, approximate) for argument in arguments):
+                return f"{name} is given an approximate value, and it may fall where that grows"
+        case Choice(_, _, then, otherwise):
+            return misplaced_approximation(then, approximate) or misplaced_approximation(otherwise, approximate)
+        case Cast(_, argument):
+            return misplaced_approximation(argument, approximate)
+    return None
+
+
+def _is_approximate(expression: Expression, approximate: Collection[str]) -> bool:
+    match expression:
+        case Call(name, arguments):
+            return name in approximate or any(_is_approximate(argument, approximate) for argument in arguments)
+        case Choice(_, _, then, otherwise):
+            return _is_approximate(then, approximate) or _is_approximate(otherwise, approximate)
+        case Cast(_, argument):
+            return _is_approximate(argument, approximate)
+    return False
 
 
 def _of(expression: Expression, names: Mapping[str, Typed], types: Mapping[str, DataType]) -> Typed:

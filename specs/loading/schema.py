@@ -1,4 +1,4 @@
-"""JSON Schemas of the table formats, for editors; ``python -m dmlcts.specs.schema`` writes them.
+"""JSON Schemas of the table formats, for editors; ``python -m dmlcts.specs.loading.schema`` writes them.
 
 They are generated from the models, so that both always agree. What only the loader can know (names that
 must exist, levels in order) is not in them.
@@ -57,8 +57,8 @@ def _tidied_value(value: Any) -> Any:
 
 
 def main() -> None:
-    """Write the schemas into the ``schemas`` folder beside this file, and name them."""
-    folder = Path(__file__).with_name("schemas")
+    """Write the schemas into the ``schemas`` folder of the room, and name them."""
+    folder = Path(__file__).parents[1] / "schemas"
     folder.mkdir(exist_ok=True)
     for name, text in generate().items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")

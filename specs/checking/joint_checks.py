@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dmlcts.specs.common_checks import Loaded, tables_of
+from dmlcts.specs.checking.common_checks import Loaded, tables_of
 from dmlcts.specs.errors import Fault
-from dmlcts.specs.mends import closest
 from dmlcts.specs.models import (
     AnyTable,
     CastsTable,
@@ -17,7 +16,8 @@ from dmlcts.specs.models import (
     OperatorTable,
     RulesTable,
 )
-from dmlcts.specs.yaml_source import Document, KeyPath
+from dmlcts.specs.reading.mends import closest
+from dmlcts.specs.reading.yaml_source import Document, KeyPath
 
 Claim = tuple[Document, KeyPath, object]
 """A name that only one table may have, with its place."""

@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from dmlcts.specs.latitudes import Latitudes
-from dmlcts.specs.oracle.binary_format import BINARY32, Format
-from dmlcts.specs.oracle.real_number import (
+from dmlcts.specs.arithmetic.binary_format import BINARY32, Format
+from dmlcts.specs.arithmetic.real_number import (
     Datum,
     Enclosure,
     divided,
@@ -19,6 +18,7 @@ from dmlcts.specs.oracle.real_number import (
     remainder_truncated,
     sum_of,
 )
+from dmlcts.specs.latitudes import Latitudes
 
 Member = int | None
 """A member of a floating-point value set: a pattern that is no NaN, or ``None`` for "any NaN"."""

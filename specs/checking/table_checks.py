@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from dmlcts.specs.checking.common_checks import Loaded, clause_faults, repeated
+from dmlcts.specs.checking.factor_checks import factor_faults
+from dmlcts.specs.checking.operator_checks import operator_faults
 from dmlcts.specs.checks import SHARED
-from dmlcts.specs.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import Fault
-from dmlcts.specs.factor_checks import factor_faults
 from dmlcts.specs.levels import FeatureLevel
-from dmlcts.specs.mends import closest
 from dmlcts.specs.models import (
     CastsTable,
     DataTypesTable,
@@ -22,8 +22,8 @@ from dmlcts.specs.models import (
     RulesTable,
     Source,
 )
-from dmlcts.specs.operator_checks import operator_faults
-from dmlcts.specs.yaml_source import Document, KeyPath, shown
+from dmlcts.specs.reading.mends import closest
+from dmlcts.specs.reading.yaml_source import Document, KeyPath, shown
 
 
 def own_faults(loaded: Loaded[Any]) -> Iterator[Fault]:

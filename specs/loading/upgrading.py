@@ -12,7 +12,7 @@ from typing import Any
 from dmlcts.specs.checks import OWN
 from dmlcts.specs.errors import TableError, UsageError
 from dmlcts.specs.files import read_bounded
-from dmlcts.specs.yaml_source import MAX_BYTES, decode, read_yaml, shown
+from dmlcts.specs.reading.yaml_source import MAX_BYTES, decode, read_yaml, shown
 
 OLD_FORMATS = ("dmlcts/operator/1",)
 """Formats that are no longer read, and that :func:`upgraded` rewrites."""

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from dmlcts.specs.errors import Fault
-from dmlcts.specs.mends import closest
-from dmlcts.specs.yaml_source import Document, KeyPath, shown
+from dmlcts.specs.reading.mends import closest
+from dmlcts.specs.reading.yaml_source import Document, KeyPath, shown
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from dmlcts.specs.checking.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.checks import OWN
-from dmlcts.specs.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.errors import Fault, FormulaError
 from dmlcts.specs.formula import multiply_add, parse
-from dmlcts.specs.formula_types import result_fault
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.levels import FeatureLevel
-from dmlcts.specs.mends import closest
 from dmlcts.specs.models import Example, OperatorTable, SupportTable
-from dmlcts.specs.signatures import signatures
-from dmlcts.specs.yaml_source import Document, KeyPath, shown
+from dmlcts.specs.reading.mends import closest
+from dmlcts.specs.reading.yaml_source import Document, KeyPath, shown
+from dmlcts.specs.tables.formula_types import misplaced_approximation, result_fault
+from dmlcts.specs.tables.signatures import signatures
 
 MOST_DIMENSIONS = 8  # DML_TENSOR_DIMENSION_COUNT_MAX1
 
@@ -124,6 +124,9 @@ def _checked(
         FormulaError: it is no formula, or gives something else.
     """
     expression = parse(table.formula, names, enumerations, table.type_variables)
+    misplaced = misplaced_approximation(expression, {rule.function for rule in table.accuracy})
+    if misplaced is not None:
+        raise FormulaError(misplaced, "round the value first, or state no accuracy of what it comes from")
     if any(row.kind == "output" for row in table.tensors.values()):
         for signature in signatures(table):
             if len(signature.types) == len(table.type_variables):

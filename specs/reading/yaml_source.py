@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from dmlcts.specs.errors import Fault, TableError
-from dmlcts.specs.yaml_scalars import STRANGE, Refused, cut, plain_value
+from dmlcts.specs.reading.yaml_scalars import STRANGE, Refused, cut, plain_value
 
 KeyPath = tuple[str | int, ...]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dmlcts.specs.common_checks import Loaded, repeated
+from dmlcts.specs.checking.common_checks import Loaded, repeated
 from dmlcts.specs.errors import Fault
-from dmlcts.specs.mends import closest
 from dmlcts.specs.models import FactorsTable
-from dmlcts.specs.yaml_source import Document, KeyPath
+from dmlcts.specs.reading.mends import closest
+from dmlcts.specs.reading.yaml_source import Document, KeyPath
 
 
 def factor_faults(loaded: Loaded[FactorsTable]) -> Iterator[Fault]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs.oracle.vector_arithmetic import Alternatives, Array
+from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array
 
 _LIMB = 32
 _ONES = (1 << _LIMB) - 1

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from dmlcts.specs.errors import Fault
 from dmlcts.specs.models import Clause
-from dmlcts.specs.yaml_source import Document, KeyPath
+from dmlcts.specs.reading.yaml_source import Document, KeyPath
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel, covariant=True)

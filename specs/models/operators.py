@@ -1,8 +1,4 @@
-"""The shape of the spec tables: frozen pydantic models, from which the JSON Schemas are generated.
-
-A table that fits these models and passes :mod:`dmlcts.specs.loading`'s checks is one the oracle,
-the suites and the reports can rely on without looking again.
-"""
+"""The table of one operator."""
 
 from __future__ import annotations
 
@@ -10,81 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from dmlcts.specs.checks import OwnCheck, SharedCheck
+from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.latitudes import LatitudeName
 from dmlcts.specs.levels import FeatureLevel
-
-Obligation = Literal["required", "implied", "unspecified"]
-LevelName = Literal[
-    "1.0", "2.0", "2.1", "3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "5.2", "6.0", "6.1", "6.2", "6.3", "6.4"
-]
-DataTypeName = Literal[
-    "FLOAT32", "FLOAT16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8", "FLOAT64"
-]  # fmt: skip
-ClauseId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)+$")]
-Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Text = Annotated[str, Field(min_length=1)]
-TypeVariable = Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]*$")]
-Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
-
-
-class Model(BaseModel):
-    """Base: frozen, strict about types, no unknown keys."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
-class Source(Model):
-    """Where a rule is written."""
-
-    id: Word
-    title: Text = Field(description="the document's title")
-    locale: Text = Field("en-us", description="the language version that was read")
-    revision: Text = Field(description="date or digest of the revision that was read")
-
-
-class Quotation(Model):
-    """A few words of a source that a clause rests on."""
-
-    source: Word = Field(description="id of one of the table's sources")
-    words: Text = Field(description="quoted exactly; short")
-
-
-class Disagreement(Model):
-    """Another Microsoft document that says something else, recorded beside the clause."""
-
-    source: Word
-    says: Text
-
-
-class Clause(Model):
-    """One checkable statement."""
-
-    id: ClauseId
-    check: OwnCheck | SharedCheck = Field(description="what the suite checks it with")
-    when: dict[Identifier, Identifier] = Field(
-        default_factory=dict, description="enumeration attributes with the enumerators that it is about; else all"
-    )
-    text: Text = Field(description="the statement, in our words")
-    obligation: Obligation
-    subject: Literal[
-        "formula", "casting", "rounding", "special values", "scale and bias", "descriptions",
-        "layout", "memory", "aliasing", "state", "properties",
-    ]  # fmt: skip
-    quotation: Quotation | None = None
-    sources: tuple[Word, ...] = Field((), description="further sources, by id")
-    data_types: Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...] = Field(
-        "all", description="the listed types it is about; `unlisted`: those in no support row"
-    )
-    level: LevelName | None = Field(
-        None, description="for `check: support.level`: the support table it states; obliged from there on"
-    )
-    latitude: tuple[LatitudeName, ...] = Field((), description="what is left open; it acts on the clause's types")
-    permitted: tuple[Text, ...] = Field((), description="for `unspecified`: the outcomes that are permitted")
-    disagreements: tuple[Disagreement, ...] = ()
+from dmlcts.specs.models.base import (
+    ClauseId,
+    DataTypeName,
+    Identifier,
+    LevelName,
+    Model,
+    Source,
+    Text,
+    TypeVariable,
+    Word,
+)
+from dmlcts.specs.models.clauses import Clause
 
 
 class StructField(Model):
@@ -341,181 +279,3 @@ class OperatorTable(Model):
     def listed(self, data_type: DataType, rank: int) -> bool:
         """Whether any level's table lists this type at this rank."""
         return any(data_type in table.data_types and rank in table.ranks for table in self.support)
-
-
-class RulesTable(Model):
-    """Rules that all operators share: limits with their clauses."""
-
-    format: Literal["dmlcts/rules/1"]
-    title: Text
-    sources: tuple[Source, ...] = Field(min_length=1)
-    limits: dict[Identifier, int] = Field(default_factory=dict)
-    clauses: tuple[Clause, ...] = ()
-
-
-class Latitude(Model):
-    """Something the pages leave open, and the outcomes a conforming implementation may choose from."""
-
-    name: LatitudeName
-    text: Text
-    permitted: tuple[Text, ...] = Field(min_length=1)
-    strict: Text = Field(description="the behaviour that --strict leaves")
-    kept_when_strict: bool = Field(description="does --strict keep the latitude as it is?")
-    source: Word
-
-
-class LatitudeTable(Model):
-    """Every latitude, by name."""
-
-    format: Literal["dmlcts/latitude/1"]
-    title: Text
-    sources: tuple[Source, ...] = Field(min_length=1)
-    latitudes: tuple[Latitude, ...] = Field(min_length=1)
-
-
-class CastRule(Model):
-    """How a FLOAT attribute becomes a value of the tensor's type."""
-
-    target: Literal["integer", "FLOAT16", "FLOAT32"]
-    rounding: Literal["toward zero", "to nearest, ties to even", "exact"]
-    range: Text = Field(description="which values the rule covers")
-    beyond: Text = Field(description="what is known of the others")
-    source: Word
-
-
-class CastsTable(Model):
-    """The documented casts of FLOAT attributes."""
-
-    format: Literal["dmlcts/casts/1"]
-    title: Text
-    sources: tuple[Source, ...] = Field(min_length=1)
-    casts: tuple[CastRule, ...] = Field(min_length=1)
-
-
-class DataTypeRow(Model):
-    """One element type."""
-
-    name: DataTypeName
-    value: int = Field(ge=1, description="the enumerator's number")
-    size_in_bytes: int = Field(ge=1, le=8)
-    kind: Literal["floating", "signed", "unsigned"]
-
-
-class DataTypesTable(Model):
-    """The element types."""
-
-    format: Literal["dmlcts/data-types/1"]
-    title: Text
-    sources: tuple[Source, ...] = Field(min_length=1)
-    data_types: tuple[DataTypeRow, ...] = Field(min_length=1)
-
-
-class FeatureLevelRow(Model):
-    """One feature level."""
-
-    level: LevelName
-    value: int = Field(ge=1, description="the enumerator's number")
-
-
-class FeatureLevelsTable(Model):
-    """The feature levels, ascending."""
-
-    format: Literal["dmlcts/feature-levels/1"]
-    title: Text
-    sources: tuple[Source, ...] = Field(min_length=1)
-    feature_levels: tuple[FeatureLevelRow, ...] = Field(min_length=1)
-
-
-class LevelRow(Model):
-    """One level of a factor."""
-
-    name: Word
-    text: Text = Field(description="what a case of this level has, in our words")
-    data_types: Literal["all", "floating", "integer", "not-FLOAT32"] = Field("all", description="the types it is for")
-    needs: tuple[Identifier, ...] = Field((), description="attributes without which there is no such level")
-    in_place: bool = Field(False, description="only for operators whose output may alias the input")
-    masks: bool = Field(False, description="does it hide what the other factors do?")
-    counts: tuple[int, int] | None = Field(None, description="for numbers of elements: the least and the greatest")
-
-    def applies(self, table: OperatorTable, data_type: DataType) -> bool:
-        """Whether there is such a level for the operator on the type."""
-        types = {
-            "all": True, "floating": data_type.is_floating, "integer": not data_type.is_floating,
-            "not-FLOAT32": data_type is not DataType.FLOAT32,
-        }  # fmt: skip
-        known = all(table.attribute(name) is not None for name in self.needs)
-        return types[self.data_types] and known and (table.in_place or not self.in_place)
-
-
-class FactorRow(Model):
-    """One thing that a case varies. The first level is the base, unless another one is named."""
-
-    name: Word
-    text: Text
-    of: Literal["DML_SCALE_BIAS", "FLOAT", "ENUM", "case"] = Field(
-        description="the attributes that it is about: an operator without one has no such factor"
-    )
-    levels: tuple[LevelRow, ...] = ()
-    levels_of: Literal["enumerators", "ranks"] | None = Field(
-        None, description="where the levels come from, if they are not listed: one factor an enumeration; the ranks"
-    )
-    base: Text | None = Field(None, description="the base among the levels that are not listed, where it is there")
-
-
-LevelsByFactor = dict[Word, tuple[Word, ...]]
-
-
-class ConstraintRow(Model):
-    """Levels that do not go together: those of ``when`` with those of ``never``, or what ``holds`` rules out."""
-
-    id: Word
-    text: Text = Field(description="why")
-    data_types: Literal["all", "floating", "integer"] = "all"
-    holds: Literal["sizes", "order", "same-layout"] | None = Field(
-        None, description="a rule that names cannot state; see dmlcts.suites.combinations.constraints"
-    )
-    when: LevelsByFactor = Field(default_factory=dict)
-    never: LevelsByFactor = Field(default_factory=dict)
-
-
-class EconomyRow(Model):
-    """Levels that a profile combines with fewer others than the rest."""
-
-    why: Text
-    profiles: tuple[Literal["quick", "full", "certification"], ...] = Field(min_length=1)
-    data_types: tuple[DataTypeName, ...] = Field((), description="for these types; for all where none is named")
-    levels: LevelsByFactor
-    strength: int = Field(ge=0, le=2, description="0: not at all, 1: each at least once, 2: in pairs only")
-
-
-class Strengths(Model):
-    """How many levels at once are combined in all ways, by profile."""
-
-    quick: int = Field(ge=1, le=3)
-    full: int = Field(ge=1, le=3)
-    certification: int = Field(ge=1, le=3)
-
-
-class FactorsTable(Model):
-    """What a case varies: the factors with their levels, and which combinations are tried."""
-
-    format: Literal["dmlcts/factors/1"]
-    title: Text
-    sources: tuple[Source, ...] = Field(min_length=1)
-    strengths: Strengths
-    factors: tuple[FactorRow, ...] = Field(min_length=1)
-    constraints: tuple[ConstraintRow, ...] = ()
-    economies: tuple[EconomyRow, ...] = ()
-
-
-AnyTable = OperatorTable | RulesTable | LatitudeTable | CastsTable | DataTypesTable | FeatureLevelsTable | FactorsTable
-
-MODELS: dict[str, type[AnyTable]] = {
-    "dmlcts/operator/2": OperatorTable,
-    "dmlcts/rules/1": RulesTable,
-    "dmlcts/latitude/1": LatitudeTable,
-    "dmlcts/casts/1": CastsTable,
-    "dmlcts/data-types/1": DataTypesTable,
-    "dmlcts/feature-levels/1": FeatureLevelsTable,
-    "dmlcts/factors/1": FactorsTable,
-}

@@ -15,11 +15,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dmlcts.specs.common_checks import Loaded, tables_of
+from dmlcts.specs.checking.common_checks import Loaded, tables_of
+from dmlcts.specs.checking.joint_checks import joint_faults
+from dmlcts.specs.checking.runnable import unrunnable
+from dmlcts.specs.checking.table_checks import own_faults
+from dmlcts.specs.checking.table_faults import model_faults
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import Fault, TableError
-from dmlcts.specs.joint_checks import joint_faults
-from dmlcts.specs.mends import closest
+from dmlcts.specs.loading.upgrading import OLD_FORMATS
 from dmlcts.specs.models import (
     MODELS,
     AnyTable,
@@ -31,13 +34,10 @@ from dmlcts.specs.models import (
     OperatorTable,
     RulesTable,
 )
-from dmlcts.specs.runnable import unrunnable
-from dmlcts.specs.table_checks import own_faults
-from dmlcts.specs.table_faults import model_faults
-from dmlcts.specs.table_files import TableFile, builtin_files, extra_files
+from dmlcts.specs.reading.mends import closest
+from dmlcts.specs.reading.table_files import TableFile, builtin_files, extra_files
+from dmlcts.specs.reading.yaml_source import Document, decode, read_yaml, shown
 from dmlcts.specs.tables import Tables
-from dmlcts.specs.upgrading import OLD_FORMATS
-from dmlcts.specs.yaml_source import Document, decode, read_yaml, shown
 
 
 def load_tables(*extra: Path) -> Tables:

@@ -1,0 +1,31 @@
+"""The expression language of the tables' formulas. What its functions mean stands in ``functions``, not here."""
+
+from dmlcts.specs.formula.language import (
+    ARITIES,
+    Call,
+    Cast,
+    Choice,
+    Expression,
+    Limit,
+    MultiplyAdd,
+    Name,
+    Number,
+    choose,
+    multiply_add,
+    parse,
+)
+
+__all__ = [
+    "ARITIES",
+    "Call",
+    "Cast",
+    "Choice",
+    "Expression",
+    "Limit",
+    "MultiplyAdd",
+    "Name",
+    "Number",
+    "choose",
+    "multiply_add",
+    "parse",
+]

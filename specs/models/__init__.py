@@ -1,0 +1,103 @@
+"""The shape of the spec tables: frozen pydantic models, from which the JSON Schemas are generated.
+
+A table that fits these models and passes :mod:`dmlcts.specs.loading`'s checks is one the oracle,
+the suites and the reports can rely on without looking again.
+"""
+
+from dmlcts.specs.models.base import (
+    ClauseId,
+    DataTypeName,
+    Identifier,
+    LevelName,
+    Model,
+    Obligation,
+    Source,
+    Text,
+    TypeVariable,
+    Word,
+)
+from dmlcts.specs.models.clauses import (
+    Clause,
+    Disagreement,
+    Quotation,
+)
+from dmlcts.specs.models.factors import (
+    ConstraintRow,
+    EconomyRow,
+    FactorRow,
+    FactorsTable,
+    LevelRow,
+    LevelsByFactor,
+    Strengths,
+)
+from dmlcts.specs.models.formats import (
+    MODELS,
+    AnyTable,
+)
+from dmlcts.specs.models.operators import (
+    AccuracyRule,
+    AttributeTable,
+    ConstraintGroup,
+    Example,
+    OperatorTable,
+    StructField,
+    SupportRow,
+    SupportTable,
+    TensorRow,
+    Tolerance,
+)
+from dmlcts.specs.models.shared import (
+    CastRule,
+    CastsTable,
+    DataTypeRow,
+    DataTypesTable,
+    FeatureLevelRow,
+    FeatureLevelsTable,
+    Latitude,
+    LatitudeTable,
+    RulesTable,
+)
+
+__all__ = [
+    "MODELS",
+    "AccuracyRule",
+    "AnyTable",
+    "AttributeTable",
+    "CastRule",
+    "CastsTable",
+    "Clause",
+    "ClauseId",
+    "ConstraintGroup",
+    "ConstraintRow",
+    "DataTypeName",
+    "DataTypeRow",
+    "DataTypesTable",
+    "Disagreement",
+    "EconomyRow",
+    "Example",
+    "FactorRow",
+    "FactorsTable",
+    "FeatureLevelRow",
+    "FeatureLevelsTable",
+    "Identifier",
+    "Latitude",
+    "LatitudeTable",
+    "LevelName",
+    "LevelRow",
+    "LevelsByFactor",
+    "Model",
+    "Obligation",
+    "OperatorTable",
+    "Quotation",
+    "RulesTable",
+    "Source",
+    "Strengths",
+    "StructField",
+    "SupportRow",
+    "SupportTable",
+    "TensorRow",
+    "Text",
+    "Tolerance",
+    "TypeVariable",
+    "Word",
+]

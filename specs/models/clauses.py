@@ -1,0 +1,52 @@
+"""A clause: one checkable statement, what it rests on and what it leaves open."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from dmlcts.specs.checks import OwnCheck, SharedCheck
+from dmlcts.specs.latitudes import LatitudeName
+from dmlcts.specs.models.base import ClauseId, DataTypeName, Identifier, LevelName, Model, Obligation, Text, Word
+
+
+class Quotation(Model):
+    """A few words of a source that a clause rests on."""
+
+    source: Word = Field(description="id of one of the table's sources")
+    words: Text = Field(description="quoted exactly; short")
+
+
+class Disagreement(Model):
+    """Another Microsoft document that says something else, recorded beside the clause."""
+
+    source: Word
+    says: Text
+
+
+class Clause(Model):
+    """One checkable statement."""
+
+    id: ClauseId
+    check: OwnCheck | SharedCheck = Field(description="what the suite checks it with")
+    when: dict[Identifier, Identifier] = Field(
+        default_factory=dict, description="enumeration attributes with the enumerators that it is about; else all"
+    )
+    text: Text = Field(description="the statement, in our words")
+    obligation: Obligation
+    subject: Literal[
+        "formula", "casting", "rounding", "special values", "scale and bias", "descriptions",
+        "layout", "memory", "aliasing", "state", "properties",
+    ]  # fmt: skip
+    quotation: Quotation | None = None
+    sources: tuple[Word, ...] = Field((), description="further sources, by id")
+    data_types: Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...] = Field(
+        "all", description="the listed types it is about; `unlisted`: those in no support row"
+    )
+    level: LevelName | None = Field(
+        None, description="for `check: support.level`: the support table it states; obliged from there on"
+    )
+    latitude: tuple[LatitudeName, ...] = Field((), description="what is left open; it acts on the clause's types")
+    permitted: tuple[Text, ...] = Field((), description="for `unspecified`: the outcomes that are permitted")
+    disagreements: tuple[Disagreement, ...] = ()
