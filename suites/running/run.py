@@ -17,7 +17,7 @@ from dmlcts.reports.documents.waivers import WaiverError
 from dmlcts.reports.views.run_folder import prepare_folder
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.judging.disclosure import disclose
+from dmlcts.suites.cases.disclosure import disclose
 from dmlcts.suites.running.options import Settings
 
 _NAMES = {
