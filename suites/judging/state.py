@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.specs.descriptions import Attribute
-from dmlcts.suites.cases.bench import Bench, Mishap, Refusal
+from dmlcts.suites.cases.bench import Bench, Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.case import Case, Placement
 from dmlcts.suites.cases.values import Values, text, text_with_bits
 from dmlcts.suites.generation.subject import Subject
@@ -137,6 +137,11 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
         kernel = bench.create(operator)
         if not isinstance(kernel, (Refusal, Mishap)):
             made.append((operator, kernel))
+        elif isinstance(kernel, Unsupported):
+            if operator == case.operator:  # nothing can be said of it: no dispatch was seen that went right
+                for _, one in made:
+                    bench.closed(one)
+                return stopped(bench, case, kernel)
         elif operator == case.operator:
             return _finished(bench, case, [one for _, one in made], [stopped(bench, case, kernel)])
     given: dict[OperatorDesc, Array] = {}

@@ -80,6 +80,16 @@ def test_every_expectation_stops_at_what_cannot_be_expressed(expectation: str) -
     assert bool(control.findings) == (expectation == "refused")  # a packed tensor is accepted, rightly
 
 
+def test_a_kernel_among_named_others_stops_there_too() -> None:
+    """The others may be expressed; of the kernel itself nothing was seen, so it did not hold."""
+    among = replace(case(STRIDED, expectation="beside others"), beside=(clip(), STRIDED))
+    judgement = judge_case(bench(NoStrides()), among)
+    assert (judgement.findings, judgement.unsupported, judgement.elements) == ((), "no strides here", 0)
+    control = judge_case(bench(Reference()), among)
+    assert (control.findings, control.unsupported) == ((), None)
+    assert control.elements
+
+
 def test_where_the_packed_tensor_cannot_be_expressed_either_the_values_are_to_blame() -> None:
     judgement = judge_case(bench(NoInt8()), case(STRIDED))
     assert judgement.clauses == ("clip.formula",)
