@@ -301,8 +301,8 @@ FACTORS = (
         f"at rank {', '.join(str(one.operator.input.rank) for one in _lower_rank(bench, Finding('', '', case, '')))}"
     )),
     Factor("count", _one_element, lambda case: f"{case.operator.input.element_count} elements", _one_fewer),
-    Factor("inputs", _ordinary_inputs, _inputs_said, _base("with ordinary ones")),
-    Factor("bounds", _ordinary_bounds, _bounds_said, _base("with ordinary ones")),
+    Factor("inputs", _ordinary_inputs, _inputs_said, _base("with ordinary inputs")),
+    Factor("bounds", _ordinary_bounds, _bounds_said, _base("with ordinary bounds")),
     Factor("enumerator", _other_enumerators, _enumerator_said, lambda bench, case: "with " + " and ".join(
         other for others in _enumerators(bench, case).values() for other in others
     ), replaces=False),

@@ -118,10 +118,14 @@ class Subject:
         return Case(operator, values, clause, layout_clause, expectation, placement or Placement())
 
     def values_clause(self, attributes: Mapping[str, Any]) -> str:
-        """The clause that states the operator's values: the formula's, inverted bounds' or the enumerator's."""
+        """The clause that states the operator's values: the formula's, the enumerator's, or that of special bounds."""
         inverted = self.table.clause_of("bounds.inverted")
         if inverted is not None and attributes.get("Min", 0) > attributes.get("Max", 0):
             return inverted
+        infinite = self.table.clause_of("bounds.infinite")
+        bounds = [attributes[name] for name in self.table.float_attributes if name in attributes]
+        if infinite is not None and self.data_type.is_floating and any(map(np.isinf, bounds)):
+            return infinite
         return self.table.clause_of("rounding", "values", **attributes) or self.table.clauses[0].id
 
     def scaled_values_clause(self, attributes: Mapping[str, Any]) -> str:

@@ -304,4 +304,4 @@ def test_a_need_is_confirmed_only_where_the_case_has_it(value: float, seen: bool
     found = confirmed(on, finding, ("inputs",))
     assert (found is not None) is seen
     if found is not None:
-        assert found.told() == "infinite inputs (right with ordinary ones)"
+        assert found.told() == "infinite inputs (right with ordinary inputs)"
