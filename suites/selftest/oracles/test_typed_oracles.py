@@ -66,6 +66,24 @@ TABLES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+CHOSEN = {"ConditionTensor": "{name: condition, kind: input, type: C}", **PAIR}
+TABLES |= {
+    "IF": {"tensors": CHOSEN, "types": "{C: [UINT8], T: [FLOAT32, FLOAT16, INT8]}",
+           "formula": "a if condition != 0 else b", "more": "domain: bits", "latitude": ""},
+    "DIVIDE": {"tensors": PAIR, "types": "{T: [FLOAT32, FLOAT16, INT8, UINT8]}", "formula": "a / b",
+               "more": ULP.format("divide"), "latitude": "zero-sign, subnormals"},
+    "MAX": {"tensors": PAIR, "types": "{T: [FLOAT32, FLOAT16, INT8]}", "formula": "a if a > b else max(b, -a)",
+            "latitude": '"nan", nan-comparison'},
+    "DIFFERENCE_SQUARE": {"tensors": PAIR, "types": "{T: [FLOAT16, INT8, UINT32, INT64]}",
+                          "formula": "(a - b) * (a - b) + 1", "latitude": "integer-overflow, zero-sign"},
+    "LOGICAL_XOR": {"tensors": COMPARED, "types": "{T: [FLOAT32, UINT8], U: [FLOAT32, UINT8]}",
+                    "formula": "cast(U, (a != 0 and not b != 0) or (not a != 0 and b != 0))", "latitude": ""},
+    "CAST": {"tensors": {"InputTensor": ONE["InputTensor"], "OutputTensor": COMPARED["OutputTensor"]},
+             "types": "{T: [FLOAT32, FLOAT16, INT32, UINT8], U: [FLOAT32, FLOAT16, INT8, UINT32]}",
+             "formula": "cast(U, x)", "latitude": ""},
+}  # fmt: skip
+
+
 def text_of(name: str, **changes: str) -> str:
     table = {"more": "", **TABLES[name], **changes}
     tensors = "\n".join(f"  {member}: {row}" for member, row in table.pop("tensors").items())
@@ -200,6 +218,40 @@ def test_quantization() -> None:
     assert not accepts(quantize, 4, types=types, x=2.5, scale=1.0, zero_point=0)
     assert accepts(quantize, 77, types=types, x=NAN, scale=1.0, zero_point=0)  # any value, as the latitude says
     assert not accepts(law("QUANTIZE_LINEAR", latitude=""), 77, types=types, x=NAN, scale=1.0, zero_point=0)
+
+
+def test_a_choice_of_bits() -> None:
+    choice, types = law("IF"), {"C": UINT8, "T": F32}
+    nans = {"a": pattern(F32, 0x7FC00001), "b": pattern(F32, 0xFF800003)}
+    for condition, output, right in ((2, 0x7FC00001, True), (2, 0xFF800003, False), (0, 0xFF800003, True),
+                                     (0, 0x7FC00001, False), (255, 0x7FC00002, False)):  # fmt: skip
+        assert accepts(choice, pattern(F32, output), types=types, condition=condition, **nans) == right
+
+
+def test_division() -> None:
+    divide = law("DIVIDE")
+    for a, b, output, right in ((-7, 2, -3, True), (-7, 2, -4, False), (7, 0, 99, True), (-128, -1, 5, True)):
+        assert accepts(divide, output, types={"T": INT8}, a=a, b=b) == right
+    third = np.float32(1) / np.float32(3)
+    assert accepts(divide, np.nextafter(third, np.float32(0)), types={"T": F32}, a=1.0, b=3.0)
+    assert not accepts(divide, np.nextafter(third, np.float32(0)), types={"T": F32}, a=1.0, b=3.0, strict=True)
+    assert accepts(divide, INF, types={"T": F32}, a=1.0, b=0.0)
+    assert not accepts(divide, 1.0, types={"T": F32}, a=1.0, b=0.0)
+    assert accepts(divide, np.float32(np.finfo(np.float32).max), types={"T": F32}, a=np.finfo(np.float32).max, b=1.0)
+
+
+def test_casts() -> None:
+    cast = law("CAST")
+    for data_type, x, target, output, right in (
+        (F32, 300.0, INT8, 127, True), (F32, 300.0, INT8, 44, False), (F32, -1.9, INT8, -1, True),
+        (F32, NAN, INT8, 0, True), (INT32, 300, INT8, 44, True), (INT32, -1, DataType.UINT32, 2**32 - 1, True),
+        (F32, 65520.0, F16, INF, True), (F32, 65520.0, F16, 65504.0, False), (UINT8, 200, F16, 200.0, True),
+        (INT32, 2**24 + 1, F32, 2.0**24, True), (F32, NAN, F16, NAN, True),
+    ):  # fmt: skip
+        assert accepts(cast, output, types={"T": data_type, "U": target}, x=x) == right, (data_type, x, target)
+    opened = law("CAST", latitude="integer-cast-range")
+    assert accepts(opened, 44, types={"T": F32, "U": INT8}, x=300.0)
+    assert not accepts(opened, 44, types={"T": F32, "U": INT8}, x=100.0)
 
 
 def patterns(data_type: DataType, count: int, seed: int) -> np.ndarray:
