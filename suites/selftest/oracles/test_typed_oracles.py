@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables, tables_of_files
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.exact_typed import TypedOracle
@@ -317,8 +317,28 @@ def test_one_input_of_one_type_is_as_the_other_oracle_says() -> None:
     operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor},
                             {"RoundingMode": "HALVES_TO_NEAREST_EVEN"})  # fmt: skip
     one, other = ExactOracle(round_law, operator), TypedOracle(round_law, operator)
-    for bits in range(0, 1 << 16, 97):
-        assert other.acceptable({"x": bits}) == one.acceptable(bits)
+    every = np.arange(0, 1 << 16, 97, dtype=np.uint16)
+    told = list(TypedVectorOracle(round_law, operator).acceptance({"x": every.view(np.float16)}).elements())
+    for bits, answer in zip(every.tolist(), told, strict=True):
+        assert other.acceptable({"x": bits}) == answer == one.acceptable(bits)
+
+
+def test_an_element_that_is_not_given_is_missed() -> None:
+    add = law("ADD")
+    operator = described(add, T=F32)
+    with pytest.raises(UsageError, match="no element of BTensor is given"):
+        TypedOracle(add, operator).acceptable({"a": 0})
+    with pytest.raises(UsageError, match="no elements of BTensor are given"):
+        TypedVectorOracle(add, operator).acceptance({"a": np.zeros(1, np.float32)})
+
+
+def test_what_float64_cannot_stand_for_is_refused() -> None:
+    one = law("CAST", types="{T: [INT64, FLOAT64], U: [FLOAT32]}")
+    operator = described(one, T=DataType.INT64, U=F32)
+    with pytest.raises(UsageError, match="INT64 meets another type"):
+        TypedVectorOracle(one, operator).acceptance({"x": np.zeros(1, np.int64)})
+    with pytest.raises(UsageError, match="FLOAT64 meets another type"):
+        TypedVectorOracle(one, described(one, T=DataType.FLOAT64, U=F32)).acceptance({"x": np.zeros(1)})
 
 
 def test_a_signature_is_read_from_a_description() -> None:
