@@ -142,10 +142,20 @@ def _remainder_floored(a: Array, b: Array) -> tuple[Array, Open]:
     return np.remainder(a, np.where(undefined, np.asarray(1, b.dtype), b)), undefined
 
 
+def divisors(rounding: Rounding, b: Array) -> list[Array]:
+    """A divisor; with its other zeros where the sign of zero does not count, which give the other infinity."""
+    zero = np.asarray(b == 0)
+    return [b] if rounding.signed_zeros or not zero.any() else [b, np.where(zero, -b, b)]
+
+
 def _floating_quotient(rounding: Rounding, a: Array, b: Array) -> Alternatives:
-    if rounding.flushes:
-        return rounding.to_float32(a.astype(np.float64) / b.astype(np.float64))  # 53 bits do for a quotient of 24
-    return [np.asarray(a / b)]
+    found: Alternatives = []
+    for divisor in divisors(rounding, b):
+        if rounding.flushes:  # 53 bits do for a quotient of 24
+            found += rounding.to_float32(a.astype(np.float64) / divisor.astype(np.float64))
+        else:
+            found.append(np.asarray(a / divisor))
+    return found
 
 
 def _floored_modulus(_: Rounding, a: Array, b: Array) -> Alternatives:

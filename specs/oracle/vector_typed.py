@@ -21,6 +21,7 @@ from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number, choose
 from dmlcts.specs.functions import FUNCTIONS, Function
+from dmlcts.specs.functions.in_arrays import divisors
 from dmlcts.specs.models import Tolerance
 from dmlcts.specs.oracle.vectorised import Acceptance
 from dmlcts.specs.tables.formula_types import Typed, read_as
@@ -256,24 +257,13 @@ class TypedVectorOracle:
         self, function: Function, kind: DataType, operands: tuple[Array, ...], tolerance: Tolerance
     ) -> list[Any]:
         """What a tolerance admits around the real result, which FLOAT64 gives with the stated error."""
-        real, rounding = function.arrays.real, Rounding(kind, self.latitudes)
-        assert real is not None, "lint asks for a real meaning"  # noqa: S101
+        rounding = Rounding(kind, self.latitudes)
         if kind.itemsize > np.dtype(np.float32).itemsize:
             raise UsageError(f"{function.name} of {kind.name} is approximate", "FLOAT64 is no reference for itself")
-        value = np.asarray(real(*(operand.astype(_DOUBLE) for operand in operands)))
-        error = np.abs(value) * function.arrays.error
-        found: list[Any] = []
-        for one in (value - error, value + error) if function.arrays.error else (value,):
-            found += rounding.to_float32(one) if kind is DataType.FLOAT32 else [one.astype(kind.numpy)]
-        special = ~np.isfinite(value) | (value == 0)
-        low, high = value - error, value + error
-        least = np.where(special, value, low - _margin(kind, tolerance, low))
-        most = np.where(special, value, high + _margin(kind, tolerance, high))
-        span = Span(_inward(least, kind, upward=True), _inward(most, kind, upward=False))
-        if rounding.flushes:
-            near = vanishing(span.low) | vanishing(span.high) | (np.signbit(span.low) != np.signbit(span.high))
-            found.append(np.where(near, kind.numpy.type(0), found[0]))
-        return [*found, span]
+        if function.name == "divide":
+            return [one for divisor in divisors(rounding, operands[1])
+                    for one in _around(function, rounding, (operands[0], divisor), tolerance)]  # fmt: skip
+        return _around(function, rounding, operands, tolerance)
 
     def _spanned(self, function: Function, kind: Typed, operands: tuple[Any, ...]) -> Any:
         """A function that never falls, of spans."""
@@ -289,6 +279,28 @@ class TypedVectorOracle:
         for one in ends[1][1:]:
             high = np.fmax(high, one) if np.issubdtype(high.dtype, np.floating) else np.maximum(high, one)
         return Span(low, high)
+
+
+def _around(
+    function: Function, rounding: Rounding, operands: tuple[Array, ...], tolerance: Tolerance
+) -> list[Any]:
+    """What a tolerance admits around the real results: those rounded to nearest, and a span."""
+    real, kind = function.arrays.real, rounding.data_type
+    assert real is not None, "lint asks for a real meaning"  # noqa: S101
+    value = np.asarray(real(*(operand.astype(_DOUBLE) for operand in operands)))
+    error = np.abs(value) * function.arrays.error
+    found: list[Any] = []
+    for one in (value - error, value + error) if function.arrays.error else (value,):
+        found += rounding.to_float32(one) if kind is DataType.FLOAT32 else [one.astype(kind.numpy)]
+    special = ~np.isfinite(value) | (value == 0)
+    low, high = value - error, value + error
+    least = np.where(special, value, low - _margin(kind, tolerance, low))
+    most = np.where(special, value, high + _margin(kind, tolerance, high))
+    span = Span(_inward(least, kind, upward=True), _inward(most, kind, upward=False))
+    if rounding.flushes:
+        near = vanishing(span.low) | vanishing(span.high) | (np.signbit(span.low) != np.signbit(span.high))
+        found.append(np.where(near, kind.numpy.type(0), found[0]))
+    return [*found, span]
 
 
 def _combined(values: list[_Value]) -> itertools.product[tuple[Any, ...]]:

@@ -68,10 +68,16 @@ _JUDGING = (
     "not strangers",
 )
 TARGETS = (
+    Target("specs/oracle/*_typed*", (f"{_SELFTEST}/oracles/test_typed_oracles.py",)),
     Target(
         "specs/oracle/vector*",
         (f"{_SELFTEST}/oracles/test_vectorised_oracle.py", f"{_SELFTEST}/oracles/test_oracle_quickly.py"),
     ),
+    Target(
+        "specs/arithmetic/vector*",
+        (f"{_SELFTEST}/oracles/test_vectorised_oracle.py", f"{_SELFTEST}/oracles/test_oracle_quickly.py"),
+    ),
+    Target("specs/functions/*", (f"{_SELFTEST}/tables/test_functions.py",)),
     Target("suites/cases/memory*", _JUDGING),
     Target("suites/judging/*", _JUDGING),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables, tables_of_files
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.exact_typed import TypedOracle
@@ -63,6 +63,24 @@ TABLES: dict[str, dict[str, Any]] = {
     "QUANTIZE_LINEAR": {"tensors": QUANTIZED, "types": "{T: [FLOAT32, FLOAT16], U: [UINT8, INT8]}",
                         "formula": "cast(U, min(max(round_half_even(x / scale) + zero_point, lowest(U)), highest(U)))",
                         "more": ULP.format("divide"), "latitude": 'integer-cast-range, "nan"'},
+}  # fmt: skip
+
+
+CHOSEN = {"ConditionTensor": "{name: condition, kind: input, type: C}", **PAIR}
+TABLES |= {
+    "IF": {"tensors": CHOSEN, "types": "{C: [UINT8], T: [FLOAT32, FLOAT16, INT8]}",
+           "formula": "a if condition != 0 else b", "more": "domain: bits", "latitude": ""},
+    "DIVIDE": {"tensors": PAIR, "types": "{T: [FLOAT32, FLOAT16, INT8, UINT8]}", "formula": "a / b",
+               "more": ULP.format("divide"), "latitude": "zero-sign, subnormals"},
+    "MAX": {"tensors": PAIR, "types": "{T: [FLOAT32, FLOAT16, INT8]}", "formula": "a if a > b else max(b, -a)",
+            "latitude": '"nan", nan-comparison'},
+    "DIFFERENCE_SQUARE": {"tensors": PAIR, "types": "{T: [FLOAT16, INT8, UINT32, INT64]}",
+                          "formula": "(a - b) * (a - b) + 1", "latitude": "integer-overflow, zero-sign"},
+    "LOGICAL_XOR": {"tensors": COMPARED, "types": "{T: [FLOAT32, UINT8], U: [FLOAT32, UINT8]}",
+                    "formula": "cast(U, (a != 0 and not b != 0) or (not a != 0 and b != 0))", "latitude": ""},
+    "CAST": {"tensors": {"InputTensor": ONE["InputTensor"], "OutputTensor": COMPARED["OutputTensor"]},
+             "types": "{T: [FLOAT32, FLOAT16, INT32, UINT8], U: [FLOAT32, FLOAT16, INT8, UINT32]}",
+             "formula": "cast(U, x)", "latitude": ""},
 }  # fmt: skip
 
 
@@ -202,6 +220,40 @@ def test_quantization() -> None:
     assert not accepts(law("QUANTIZE_LINEAR", latitude=""), 77, types=types, x=NAN, scale=1.0, zero_point=0)
 
 
+def test_a_choice_of_bits() -> None:
+    choice, types = law("IF"), {"C": UINT8, "T": F32}
+    nans = {"a": pattern(F32, 0x7FC00001), "b": pattern(F32, 0xFF800003)}
+    for condition, output, right in ((2, 0x7FC00001, True), (2, 0xFF800003, False), (0, 0xFF800003, True),
+                                     (0, 0x7FC00001, False), (255, 0x7FC00002, False)):  # fmt: skip
+        assert accepts(choice, pattern(F32, output), types=types, condition=condition, **nans) == right
+
+
+def test_division() -> None:
+    divide = law("DIVIDE")
+    for a, b, output, right in ((-7, 2, -3, True), (-7, 2, -4, False), (7, 0, 99, True), (-128, -1, 5, True)):
+        assert accepts(divide, output, types={"T": INT8}, a=a, b=b) == right
+    third = np.float32(1) / np.float32(3)
+    assert accepts(divide, np.nextafter(third, np.float32(0)), types={"T": F32}, a=1.0, b=3.0)
+    assert not accepts(divide, np.nextafter(third, np.float32(0)), types={"T": F32}, a=1.0, b=3.0, strict=True)
+    assert accepts(divide, INF, types={"T": F32}, a=1.0, b=0.0)
+    assert not accepts(divide, 1.0, types={"T": F32}, a=1.0, b=0.0)
+    assert accepts(divide, np.float32(np.finfo(np.float32).max), types={"T": F32}, a=np.finfo(np.float32).max, b=1.0)
+
+
+def test_casts() -> None:
+    cast = law("CAST")
+    for data_type, x, target, output, right in (
+        (F32, 300.0, INT8, 127, True), (F32, 300.0, INT8, 44, False), (F32, -1.9, INT8, -1, True),
+        (F32, NAN, INT8, 0, True), (INT32, 300, INT8, 44, True), (INT32, -1, DataType.UINT32, 2**32 - 1, True),
+        (F32, 65520.0, F16, INF, True), (F32, 65520.0, F16, 65504.0, False), (UINT8, 200, F16, 200.0, True),
+        (INT32, 2**24 + 1, F32, 2.0**24, True), (F32, NAN, F16, NAN, True),
+    ):  # fmt: skip
+        assert accepts(cast, output, types={"T": data_type, "U": target}, x=x) == right, (data_type, x, target)
+    opened = law("CAST", latitude="integer-cast-range")
+    assert accepts(opened, 44, types={"T": F32, "U": INT8}, x=300.0)
+    assert not accepts(opened, 44, types={"T": F32, "U": INT8}, x=100.0)
+
+
 def patterns(data_type: DataType, count: int, seed: int) -> np.ndarray:
     """Seeded patterns and small numbers, with special values where the type has them."""
     generator = np.random.Generator(np.random.PCG64(seed))
@@ -265,8 +317,28 @@ def test_one_input_of_one_type_is_as_the_other_oracle_says() -> None:
     operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor},
                             {"RoundingMode": "HALVES_TO_NEAREST_EVEN"})  # fmt: skip
     one, other = ExactOracle(round_law, operator), TypedOracle(round_law, operator)
-    for bits in range(0, 1 << 16, 97):
-        assert other.acceptable({"x": bits}) == one.acceptable(bits)
+    every = np.arange(0, 1 << 16, 97, dtype=np.uint16)
+    told = list(TypedVectorOracle(round_law, operator).acceptance({"x": every.view(np.float16)}).elements())
+    for bits, answer in zip(every.tolist(), told, strict=True):
+        assert other.acceptable({"x": bits}) == answer == one.acceptable(bits)
+
+
+def test_an_element_that_is_not_given_is_missed() -> None:
+    add = law("ADD")
+    operator = described(add, T=F32)
+    with pytest.raises(UsageError, match="no element of BTensor is given"):
+        TypedOracle(add, operator).acceptable({"a": 0})
+    with pytest.raises(UsageError, match="no elements of BTensor are given"):
+        TypedVectorOracle(add, operator).acceptance({"a": np.zeros(1, np.float32)})
+
+
+def test_what_float64_cannot_stand_for_is_refused() -> None:
+    one = law("CAST", types="{T: [INT64, FLOAT64], U: [FLOAT32]}")
+    operator = described(one, T=DataType.INT64, U=F32)
+    with pytest.raises(UsageError, match="INT64 meets another type"):
+        TypedVectorOracle(one, operator).acceptance({"x": np.zeros(1, np.int64)})
+    with pytest.raises(UsageError, match="FLOAT64 meets another type"):
+        TypedVectorOracle(one, described(one, T=DataType.FLOAT64, U=F32)).acceptance({"x": np.zeros(1)})
 
 
 def test_a_signature_is_read_from_a_description() -> None:
