@@ -8,6 +8,7 @@ from dmlcts.specs import ScaleBias, TensorDesc
 from dmlcts.suites.attribution.company import fewest_kernels
 from dmlcts.suites.attribution.needs import Needs, needed, with_needs
 from dmlcts.suites.attribution.shrink import Effort, again, shrink
+from dmlcts.suites.attribution.simpler import subject_of
 from dmlcts.suites.attribution.steadiness import after, dependent, history, unsteady
 from dmlcts.suites.attribution.tracing import traced
 from dmlcts.suites.cases.bench import Bench
@@ -108,8 +109,10 @@ def _needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     least = with_needs(found)
     clause = blamed(bench, least, found)
     if clause != least.clause:
-        layout = None if clause == least.case.clause else clause
-        least = replace(least, clause=clause, case=replace(least.case, layout_clause=layout))
+        if clause == _value_clause(bench, least.case):
+            least = replace(least, clause=clause, case=replace(least.case, clause=clause, layout_clause=None))
+        else:
+            least = replace(least, clause=clause, case=replace(least.case, layout_clause=clause))
     return of_its_value(bench, least)
 
 
@@ -157,7 +160,8 @@ def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
           output's place or an offset is needed;
         - ``tensor.position``, where a rank, a shape or a number of elements is: an element's value does not depend
           on those, with whatever attributes;
-        - the case's value clause, where nothing of all that is needed.
+        - the case's value clause, where nothing of all that is needed; the one of its other attributes, where the
+          case was made for ScaleBias and is wrong without.
     """
     case = finding.case
     factors = needs.factors
@@ -179,7 +183,16 @@ def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
         "rank": "tensor.position",
         "count": "tensor.position",
     }
-    return next((clause for factor, clause in places.items() if factor in factors), case.clause)
+    return next((clause for factor, clause in places.items() if factor in factors), _value_clause(bench, case))
+
+
+def _value_clause(bench: Bench, case: Case) -> str:
+    """The case's clause, or that of its other attributes where it is about a ScaleBias that the case has lost."""
+    table = bench.tables.operator(case.operator.name)
+    scaled = {table.clause_of(check) for check in ("scale-bias", "scale-bias.integer", "scale-bias.integer-inexact")}
+    if case.clause not in scaled or case.operator.attributes.get("ScaleBias") is not None:
+        return case.clause
+    return subject_of(bench, case).values_clause(case.operator.attributes)
 
 
 def _strides(case: Case, factors: frozenset[str]) -> str:

@@ -235,12 +235,13 @@ def _ordinary_bounds(bench: Bench, finding: Finding) -> Iterator[Case]:
     ordered = bounds.get("Min", np.float32(-np.inf)) < bounds.get("Max", np.float32(np.inf))
     if not bounds or (ordered and all(_is_ordinary(value, case.data_type) for value in bounds.values())):
         return
-    subject = _subject(bench, case)
+    subject = subject_of(bench, case)
     for attributes in (subject.revealing(), subject.attributes(Min=2.0, Max=6.0)):
         yield _with_attributes(case, {name: attributes[name] for name in bounds})
 
 
-def _subject(bench: Bench, case: Case) -> Subject:
+def subject_of(bench: Bench, case: Case) -> Subject:
+    """What a test would be given to make such a case."""
     return Subject(bench.tables.operator(case.operator.name), case.data_type, bench.level, 0, thorough=False)
 
 

@@ -72,6 +72,33 @@ class Lost(Losing):
         return True
 
 
+class InfiniteBoundsAreFinite(Reference):
+    """Takes an infinite bound for the largest finite number, with ScaleBias and without."""
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        most = np.finfo(np.float32).max
+        finite = {
+            name: np.clip(value, -most, most) if isinstance(value, np.float32) else value
+            for name, value in operator.attributes.items()
+        }
+        return super().compute(OperatorDesc(operator.name, operator.tensors, finite), x)
+
+
+@pytest.mark.parametrize(
+    "device, clause", [(InfiniteBoundsAreFinite, "clip.bounds.infinite"), (Lost, "clip.scale-bias")]
+)
+def test_scale_bias_is_blamed_for_what_needs_it_alone(device: type[Reference], clause: str) -> None:
+    tensor = TensorDesc(DataType.FLOAT32, (3,))
+    attributes = {"ScaleBias": SCALED, "Min": f32(-np.inf), "Max": f32(np.inf)}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    one = Case(operator, Values.of([1.0, np.inf, 2.5], DataType.FLOAT32), "clip.scale-bias")
+    (finding,) = judge_case(bench(device()), one).findings
+    assert finding.clause == "clip.scale-bias"
+    least = smallest(bench(device()), finding)
+    assert (least.clause, least.case.clause, least.case.layout_clause) == (clause, clause, None)
+    assert (least.case.operator.attributes["ScaleBias"] is None) == (clause != "clip.scale-bias")
+
+
 class StridesIgnored(Reference):
     """Reads the input as if it were packed, where :meth:`ignores` says so."""
 
