@@ -130,8 +130,7 @@ def text(value: Any) -> str:
 
 def text_with_bits(value: Any) -> str:
     """A number with its bit pattern: ``-1.5 (0xbfc00000)``."""
-    # an array of no dimension gives its element, which numpy's types do not tell
-    scalar = cast("np.floating[Any] | np.integer[Any]", np.asarray(value)[()])
+    scalar = np.asarray(value)[()]
     bits = int(scalar.view(np.dtype(f"u{scalar.dtype.itemsize}")))
     return f"{text(scalar)} (0x{bits:0{2 * scalar.dtype.itemsize}x})"
 
