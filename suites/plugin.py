@@ -194,7 +194,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     counted = mine = 0
     for item in items:
         function = getattr(item, "obj", None)
-        if hasattr(function, "hypothesis"):
+        if function is not None and hasattr(function, "hypothesis"):
             hypothesis.seed(settings.seed)(function)
         judging = isinstance(item, pytest.Function) and "subject" in item.fixturenames
         if not judging:
@@ -387,6 +387,7 @@ class _Worker:
         config = session.config
         if _COLLECTION in config.stash:
             counted = config.stash[_COLLECTION]
+            assert hasattr(config, "workeroutput")  # noqa: S101  # pytest-xdist gives it to the processes it starts
             config.workeroutput[_COLLECTED] = [counted.items, counted.total]
 
 

@@ -72,8 +72,8 @@ class Faults:
         for fault in known:
             if fault.settled or _is_alone(fault):
                 continue
-            candidate = transplanted(fault, finding)
-            found = None if candidate is None else again(self._bench, candidate, finding.outcome)
+            moved = transplanted(fault, finding)
+            found = None if moved is None else again(self._bench, moved, finding.outcome)
             told = None if found is None or found.clause != fault.clause else self._confirmed(found, [fault])
             if told is not None:
                 return told

@@ -224,7 +224,7 @@ def _bounds(case: Case) -> dict[str, np.float32]:
     return {name: value for name, value in case.operator.attributes.items() if isinstance(value, np.float32)}
 
 
-def _with_attributes(case: Case, given: Mapping[str, Attribute]) -> Case:
+def _with_attributes(case: Case, given: Mapping[str, Attribute | float]) -> Case:
     attributes = {**case.operator.attributes, **given}
     return case.with_operator(OperatorDesc(case.operator.name, case.operator.tensors, attributes))
 

@@ -72,7 +72,8 @@ def measure(backend: str, rounds: int, bulk_rounds: int, elements: int) -> dict[
     """Seconds a small dispatch and a bulk judgement take with and without isolation: medians, and what is added."""
     benches = [Settings.read(backend=backend, isolation=isolation).open() for isolation in ("none", "process")]
     try:
-        small = _in_turn(*(_dispatcher(bench, _case(bench, _SMALL)) for bench in benches), rounds)
+        one, other = (_dispatcher(bench, _case(bench, _SMALL)) for bench in benches)
+        small = _in_turn(one, other, rounds)
         large = [_case(bench, elements) for bench in benches]
         bulk = _in_turn(lambda: judge_case(benches[0], large[0]), lambda: judge_case(benches[1], large[1]), bulk_rounds)
     finally:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ class _Yardsticks:
     def _copy(self) -> float:
         step = _COPIED // self.threads
         parts = [slice(start, start + step) for start in range(0, step * self.threads, step)]
-        return _in_threads([lambda part=part: np.copyto(self._target[part], self._source[part]) for part in parts])
+        return _in_threads([partial(np.copyto, self._target[part], self._source[part]) for part in parts])
 
     def _rint(self) -> float:
         with np.errstate(all="ignore"):
@@ -145,7 +146,7 @@ class _Judging:
 
     def seconds(self) -> float:
         """One judging of all elements."""
-        return _in_threads([lambda index=index: self._share(index) for index in range(len(self._judges))])
+        return _in_threads([partial(self._share, index) for index in range(len(self._judges))])
 
 
 def yardsticks_and_judging(rounds: int, threads: int, told: Callable[[str], None]) -> list[Figure]:

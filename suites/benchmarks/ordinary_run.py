@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from dmlcts.suites.judging.judge import Judge
-from dmlcts.suites.plugin import Run
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.pytest_run import Named, pytest_arguments
+from dmlcts.suites.running.run import Run
 
 
 class _Stopwatch:

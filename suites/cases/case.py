@@ -274,7 +274,7 @@ def _read_company(reader: _Reader, own: OperatorDesc) -> OperatorDesc:
 def _read_float(name: str, written: Any) -> np.float32:
     match written:
         case {"bits": str() as bits} if re.fullmatch(r"0x[0-9a-fA-F]{8}", bits):
-            return np.array(int(bits, 16), np.uint32).view(np.float32)[()]
+            return np.uint32(int(bits, 16)).view(np.float32)
     raise UsageError(f"attribute {name} is not a FLOAT", 'write it as {bits: "0x3f800000"}')
 
 

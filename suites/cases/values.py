@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +115,8 @@ def _bulk(data_type: DataType, seed: int, count: int) -> Array:
 
 def text(value: Any) -> str:
     """A number as people write it: the shortest decimal that gives the same value back; FLOAT16 in full."""
-    scalar = np.asarray(value)[()]
+    # an array of no dimension gives its element, which numpy's types do not tell
+    scalar = cast("np.floating[Any] | np.integer[Any]", np.asarray(value)[()])
     if np.issubdtype(scalar.dtype, np.floating):
         if not np.isfinite(scalar):
             return "NaN" if np.isnan(scalar) else "-inf" if scalar < 0 else "inf"

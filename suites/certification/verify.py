@@ -66,7 +66,8 @@ def check_records(context: Context, expected: Sequence[str]) -> Said:
     if len(faults) > _MOST_SAID:
         yield Status.FAIL, f"and {len(faults) - _MOST_SAID} more records are missing, unknown or repeated"
     for record in context.submission.records:
-        worst = min((part.outcome for part in (*record.tallies, *record.failures)), default=record.outcome)
+        parts = [*(tally.outcome for tally in record.tallies), *(failure.outcome for failure in record.failures)]
+        worst = min(parts, default=record.outcome)
         if worst.breaks_conformance and not record.outcome.breaks_conformance:
             yield Status.FAIL, f"{record.test} is {record.outcome.value} with a {worst.value} in it"
             return

@@ -155,9 +155,9 @@ class _Builder:
         elif not masks:
             gains = left[np.ix_(flat, chosen, chosen)].sum((1, 2))
         elif len(masks) == 1:
-            gains = left[np.ix_(flat, masks, chosen)].sum((1, 2))
+            gains = left[np.ix_(flat, np.array(masks), chosen)].sum((1, 2))
         else:
-            gains = left[np.ix_(flat, masks[:1], masks[1:])].sum((1, 2))
+            gains = left[np.ix_(flat, np.array(masks[:1]), np.array(masks[1:]))].sum((1, 2))
         return [levels[place] for place in np.argsort(-gains, kind="stable")]
 
     def _possible(self, factor: int, row: dict[int, int]) -> bool:

@@ -194,7 +194,8 @@ def bounds(
         g: the values that they act on, see :func:`scaled`.
     """
     share = float(generator.uniform(0.05, 0.2))
-    low, high = _ordered(*(_of_type(float(np.quantile(g, q)), data_type) for q in (share, 1 - share)), data_type)
+    one_end, other_end = (_of_type(float(np.quantile(g, q)), data_type) for q in (share, 1 - share))
+    low, high = _ordered(one_end, other_end, data_type)
     pair = {"Min": low, "Max": high}
     found = {name: pair.get(name, high if generator.integers(2) else low) for name in names}
     one = names[int(generator.integers(len(names)))]

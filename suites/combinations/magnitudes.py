@@ -85,4 +85,5 @@ def exactly_scaled(x: NDArray[Any], given: ScaleBias, data_type: DataType) -> ND
     wide = x.astype(np.float64)
     product = wide * factors[0]
     steps = (wide, product, product + factors[1])
-    return np.logical_and.reduce([(low <= step) & (step <= high) for step in steps])
+    exact: NDArray[np.bool_] = np.logical_and.reduce([(low <= step) & (step <= high) for step in steps])
+    return exact

@@ -34,7 +34,7 @@ def _projected(tensors: Sequence[_Tensor], kept: Sequence[int], sizes: Sequence[
         gone.remove(factor)
         scope = tuple(sorted(scopes[factor] - {factor}))
         joined = _joined([one for one in pool if factor in one[0]], (*scope, factor), sizes)
-        pool = [one for one in pool if factor not in one[0]] + [(scope, joined.any(-1))]
+        pool = [one for one in pool if factor not in one[0]] + [(scope, np.asarray(joined.any(-1)))]
     return _joined(pool, kept, sizes)
 
 

@@ -192,7 +192,8 @@ def _drawn(
 def _room(number: int, left: int) -> int:
     """How many of the primes leave room for ``left`` more factors of three."""
     most = max(3, int(number ** (1 / (left + 1)) * 1.5))
-    return max(1, sum(prime <= min(most, number // 3**left) for prime in _PRIMES[:60]))
+    greatest: int = min(most, number // 3**left)
+    return max(1, sum(prime <= greatest for prime in _PRIMES[:60]))
 
 
 def strides_for(generator: Generator, sizes: Sequence[int], layout: str) -> tuple[int, ...] | None:

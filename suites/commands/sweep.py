@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
 
 import click
 
 from dmlcts.suites.console.saying import complain
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,ROUND); repeatable.")
@@ -180,7 +177,9 @@ def bench(
     showing.print_benchmark(found, markdown=markdown)
 
 
-def register(group: click.Group, backend_options: Callable[[Command], Command], epilog: str) -> None:
+def register(
+    group: click.Group, backend_options: Callable[[Callable[..., None]], Callable[..., None]], epilog: str
+) -> None:
     """Add the commands to ``dmlcts``; ``backend_options`` are those by which every command names a backend."""
     group.command(epilog=epilog)(backend_options(sweep))
     group.command()(bench)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dmlcts.specs.checks import SharedCheck
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.combinations.rows import planned_cases
@@ -16,7 +17,7 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
-LAYOUTS = (
+LAYOUTS: tuple[SharedCheck, ...] = (
     "tensor.strides.packed", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.broadcast",
     "tensor.strides.output", "tensor.position", "binding.offset", "binding.same-resource",
     "execution.repeatable", "execution.independent",

@@ -29,7 +29,7 @@ def every_binade() -> tuple[np.float32, ...]:
     found = []
     for exponent in range(1, 255):
         mantissas = generator.integers(0, 1 << 22, _TRIES, np.uint32) * np.uint32(2) + np.uint32(1)
-        values = (np.uint32(exponent << 23) | mantissas).view(np.float32)
+        values: list[np.float32] = list((np.uint32(exponent << 23) | mantissas).view(np.float32))
         best = max(range(_TRIES), key=lambda index: (_digits_lost(values[index]), -index))
         found.append(values[best])
     return tuple(found)

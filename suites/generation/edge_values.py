@@ -58,8 +58,8 @@ def _inputs(data_type: DataType) -> Array:
         values = _unique(np.concatenate([zeros, positive, -positive]))
     else:
         limits = np.iinfo(data_type.numpy)
-        powers = [1 << bit for bit in range(8 * data_type.itemsize) if 1 << bit <= int(limits.max)]
-        whole = [0, *range(1, 12), *powers, int(limits.max), int(limits.min), 100, 127 % (int(limits.max) + 1)]
+        whole_powers = [1 << bit for bit in range(8 * data_type.itemsize) if 1 << bit <= int(limits.max)]
+        whole = [0, *range(1, 12), *whole_powers, int(limits.max), int(limits.min), 100, 127 % (int(limits.max) + 1)]
         values = neighbours(whole, data_type)
         if data_type.is_signed:
             negative = [-value for value in whole if int(limits.min) <= -value <= int(limits.max)]

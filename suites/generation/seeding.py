@@ -13,6 +13,8 @@ from hypothesis.internal.conjecture import providers
 def draw_from_the_seed_alone() -> None:
     """Let Hypothesis take no constants from loaded modules, from now on; versions that take none need nothing."""
     if hasattr(providers, "_get_local_constants"):
-        nothing = providers.Constants()
+        from hypothesis.internal.constants_ast import Constants  # defined there, imported by providers
+
+        nothing = Constants()
         providers._get_local_constants = lambda: nothing  # there is no setting for it
         providers.CONSTANTS_CACHE.cache.clear()

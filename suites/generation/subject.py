@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.case import Case, Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation import edge_values
+
+_Given = TypeVar("_Given", bound=Attribute | float)
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,11 @@ class Subject:
         """Sizes of a tensor of ``count`` elements with the lowest rank: [n], or [1, 1, 1, n]."""
         return (*([1] * (self.ranks[0] - 1)), count)
 
-    def attributes(self, **given: Attribute | float) -> dict[str, Attribute | float]:
+    def attributes(self, **given: _Given) -> dict[str, Attribute | _Given]:
         """All attributes: those given that the operator has, no ScaleBias, the first enumerator, bounds of -1 and 1."""
-        found: dict[str, Attribute | float] = {}
+        found: dict[str, Attribute | _Given] = {}
         for item in self.table.attributes:
-            default: Attribute | float = None
+            default: Attribute = None
             if item.type == "ENUM":
                 default = item.enumerators[0]
             elif item.type == "FLOAT":

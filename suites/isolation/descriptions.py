@@ -20,8 +20,7 @@ def _bits(value: np.float32) -> int:
 
 
 def _float(bits: int) -> np.float32:
-    made: np.float32 = np.array(bits, np.uint32).view(np.float32)[()]
-    return made
+    return np.uint32(bits).view(np.float32)
 
 
 def _written(value: object) -> Any:

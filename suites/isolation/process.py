@@ -184,7 +184,7 @@ class WorkerProcess:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, **settings
         )
         source, target, said = self._process.stdout, self._process.stdin, self._process.stderr
-        assert None not in (source, target, said)  # noqa: S101  # pipes, as asked for
+        assert source is not None and target is not None and said is not None  # noqa: PT018, S101  # pipes, as asked for
         self._input = target.fileno()
         polled = hasattr(select, "poll") and not threaded
         self._source: _Source = (

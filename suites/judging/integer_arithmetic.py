@@ -127,6 +127,14 @@ def _wrapped(value: int, data_type: DataType) -> int:
     return (value - int(limits.min)) % (1 << int(limits.bits)) + int(limits.min)
 
 
+def _through(wide: DataType, data_type: DataType) -> Callable[[int], int]:
+    return lambda value: _wrapped(_saturated(value, wide), data_type)
+
+
+def _where_it_overflows(store: Callable[[int], int], data_type: DataType) -> Callable[[int], int]:
+    return lambda value: value if _saturated(value, data_type) == value else store(value)
+
+
 def _storings(data_type: DataType) -> dict[str, Callable[[int], int]]:
     found: dict[str, Callable[[int], int]] = {
         "saturates": lambda value: _saturated(value, data_type),
@@ -134,10 +142,8 @@ def _storings(data_type: DataType) -> dict[str, Callable[[int], int]]:
     }
     if data_type.itemsize <= DataType.INT16.itemsize:
         for name, wide in _NARROW.items():
-            found[name] = lambda value, wide=wide: _wrapped(_saturated(value, wide), data_type)
-    for name, store in found.items():
-        found[name] = lambda value, store=store: value if _saturated(value, data_type) == value else store(value)
-    return found
+            found[name] = _through(wide, data_type)
+    return {name: _where_it_overflows(store, data_type) for name, store in found.items()}
 
 
 def _agreeing(data_type: DataType, seen: Observation) -> Iterator[Arithmetic]:

@@ -101,7 +101,7 @@ def _telling_poison(oracle: VectorOracle, execution: Execution, suspected: Array
     """
     poison = execution.poison
     bits = np.dtype(f"u{poison.dtype.itemsize}")
-    other = (poison.view(bits) ^ bits.type(0x55)).view(poison.dtype).copy()
+    other: Array = (poison.view(bits) ^ bits.type(0x55)).view(poison.dtype).copy()
     values = marks(oracle.operator.input.data_type)
     with np.errstate(all="ignore"):
         moved = values[~oracle.acceptance(values).admits(values)]

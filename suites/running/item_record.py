@@ -111,10 +111,10 @@ def _tallies(
         counted[origin][2] -= failed
         if failed and failed == counted[origin][0] and not settings.selects_clause(target[0]):
             del counted[origin]  # not one case came right: nothing is known of the clause that was selected
-        row = counted.setdefault(target, [failed, 0, 0])
-        row[0] = max(row[0], failed)
-        row[2] += failed
-    outcomes = {}
+        counts = counted.setdefault(target, [failed, 0, 0])
+        counts[0] = max(counts[0], failed)
+        counts[2] += failed
+    outcomes: dict[tuple[str, str, str], Outcome] = {}
     for failure in failures:
         row_of = (failure.clause, failure.operator, failure.data_type)
         outcomes[row_of] = worst([failure.outcome, outcomes.get(row_of, Outcome.PASS)])

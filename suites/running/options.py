@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dmlcts.backends import DeviceInfo
+from dmlcts.backends import Backend, DeviceInfo
 from dmlcts.backends.registry import parse_options, resolve
 from dmlcts.reports.documents import waivers as waiving
 from dmlcts.reports.documents.results import describe_device, suite_version
@@ -254,6 +254,7 @@ class Settings:
             ContractError: it breaks the backend contract.
             WaiverError: a waiver is for another device.
         """
+        backend: Backend
         if self.isolation == "process":
             name, backend = self.backend, IsolatedBackend(self.backend, self.timeout)
         else:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -17,6 +18,10 @@ from dmlcts.specs import DmlctsError
 from dmlcts.suites.console.saying import say
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import Run
+
+if TYPE_CHECKING:
+    from dmlcts.specs import DataType
+    from dmlcts.specs.models import OperatorTable
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance"
 
@@ -197,7 +202,8 @@ def collected_clauses(extra_tables: Sequence[str] = ()) -> dict[str, list[str]]:
                 marker = item.get_closest_marker("checks")
                 if marker is None or not isinstance(item, pytest.Function):
                     continue
-                table, _ = item.callspec.params["subject"]
+                # what the plugin's pytest_generate_tests gave; pytest's types do not tell
+                table, _ = cast("tuple[OperatorTable, DataType]", item.callspec.params["subject"])
                 for clause in Checked.of(marker).clauses(table, settings.tables):
                     found.setdefault(clause, set()).add(item.nodeid.split("[")[0])
 

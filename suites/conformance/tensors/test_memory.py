@@ -5,6 +5,8 @@ Every dispatch of the suite is checked for all of this; these tests place tensor
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,7 +83,7 @@ def test_offsets_of_strided_and_scaled_tensors(subject: Subject, judge: Judge) -
     values = Values.of(subject.distinct(71), subject.data_type)
     sizes = subject.flat(71)
     strides = tuple(213 if axis < len(sizes) - 1 else 3 for axis in range(len(sizes)))
-    sets = [(attributes, strides)]
+    sets: list[tuple[dict[str, Any], tuple[int, ...] | None]] = [(attributes, strides)]
     if subject.table.has_scale_bias:
         sets.append(({**attributes, "ScaleBias": ScaleBias(1.0, 1.0)}, None))
     judge.all(

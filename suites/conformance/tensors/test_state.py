@@ -41,13 +41,14 @@ def _laid_out(subject: Subject, attributes: Mapping[str, Any], clause: str, expe
     for rank in dict.fromkeys(ranks if subject.thorough else ranks[turn : turn + 1]):
         sizes = (3, 5, 2, 4, 2, 3, 1, 2)[:rank]
         reverse = TensorDesc(subject.data_type, sizes[::-1]).element_strides[::-1]
-        operator = subject.describe(sizes, attributes, *[tuple(3 * stride for stride in reverse)] * 2)
+        strides = tuple(3 * stride for stride in reverse)
+        operator = subject.describe(sizes, attributes, strides, strides)
         yield Case(operator, values, subject.scaled_values_clause(attributes), clause, expectation)
 
 
 def _scaled(subject: Subject) -> list[dict[str, Any]]:
     """Every enumerator; with a ScaleBias where there is one, and without."""
-    plain = list(subject.attribute_sets([tuple(map(np.float32, (3, 40)))]))
+    plain = list(subject.attribute_sets([(np.float32(3), np.float32(40))]))
     bare = dict(subject.revealing())
     return [*plain, *([bare, {**bare, "ScaleBias": ScaleBias(1.0, 3.0)}] if subject.table.has_scale_bias else [])]
 
@@ -62,7 +63,7 @@ def test_kernels_with_strides_and_scale_bias_are_dispatched_again(subject: Subje
 @checks("execution.independent")
 def test_kernels_with_strides_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
     """Strided kernels beside others that differ in the enumerator, in the bounds, or in ScaleBias alone."""
-    pair = tuple(map(np.float32, (2, 6)))  # what the kernels beside it have
+    pair = (np.float32(2), np.float32(6))  # what the kernels beside it have
     sets = list(subject.attribute_sets([pair]))
     if subject.table.has_scale_bias:
         sets.append({**sets[0], "ScaleBias": ScaleBias(3.0, 2.0)})
@@ -73,7 +74,7 @@ def test_kernels_with_strides_alive_at_the_same_time(subject: Subject, judge: Ju
 @checks("execution.independent")
 def test_many_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
     """More kernels than a device may have slots for: the first, one between and the last are still what they were."""
-    sets = list(subject.attribute_sets([tuple(map(np.float32, (low, low + 40))) for low in range(_MANY)]))
+    sets = list(subject.attribute_sets([(np.float32(low), np.float32(low + 40)) for low in range(_MANY)]))
     clause, inputs = "execution.independent", subject.distinct(20)
     everyone = [subject.case(subject.values_clause(one), inputs, one, layout_clause=clause) for one in sets]
     if len(everyone) < _MANY:  # an operator without numbers: others keep it company
@@ -89,7 +90,7 @@ def _others(subject: Subject, table: OperatorTable) -> list[Case]:
     if table == subject.table or not table.float_attributes:
         return []
     other = replace(subject, table=table)
-    sets = other.attribute_sets([tuple(map(np.float32, (low, low + 40))) for low in range(_MANY)])
+    sets = other.attribute_sets([(np.float32(low), np.float32(low + 40)) for low in range(_MANY)])
     return [other.case("execution.independent", other.distinct(20), one) for one in sets]
 
 

@@ -7,6 +7,7 @@ too, the formula's.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +33,7 @@ def _permuted(sizes: tuple[int, ...], order: tuple[int, ...], gap: int = 0) -> t
     return tuple(strides)
 
 
-def _cases(subject: Subject, layout_clause: str, layouts: list[tuple[tuple[int, ...], ...]]) -> list[Case]:
+def _cases(subject: Subject, layout_clause: str, layouts: Sequence[tuple[tuple[int, ...], ...]]) -> list[Case]:
     """Every layout (sizes, input strides, output strides), filled with values that differ from their neighbours."""
     attributes = subject.revealing()
     values = subject.distinct(251)  # a prime number of values never falls in step

@@ -147,7 +147,7 @@ def test_scale_and_bias_of_every_binade(subject: Subject, judge: Judge) -> None:
     generator = np.random.Generator(np.random.PCG64(subject.seed + 5))
     cases = []
     for exponent in range(-126, 128):
-        signs = np.float32(1 - 2 * generator.integers(0, 2, 2))
+        signs = (1 - 2 * generator.integers(0, 2, 2)).astype(np.float32)
         scale = signs[0] * binades.of_exponent(exponent)
         # An input of 0 bares the bias, whose exponent goes through all of them as well.
         bias = signs[1] * binades.of_exponent((exponent * 91 + 37) % 254 - 126)

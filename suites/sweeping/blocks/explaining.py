@@ -48,7 +48,7 @@ def _clause(bench: Bench, target: Target, value: np.generic) -> str:
 
 def _alone(bench: Bench, target: Target, suspect: Suspect) -> Case:
     """The suspect as the only element of its tensor."""
-    value = np.array(suspect.bits, target.data_type.bits_dtype).view(target.data_type.numpy)[()]
+    value = np.array([suspect.bits], target.data_type.bits_dtype).view(target.data_type.numpy)[0]
     operator = described(bench.tables, target, bench.level, 1, suspect.start)
     return Case(operator, Values.of([value], target.data_type), _clause(bench, target, value))
 
@@ -93,9 +93,9 @@ def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]
             )
     for trouble in totals.troubles[:1]:
         case = _tensor(bench, target, trouble.start, trouble.count)
-        judged = judge_case(bench, case) if trouble.outcome not in ("crash", "timeout") else None
-        if judged is not None and judged.findings:
-            yield from (smallest(bench, finding) for finding in judged.findings)
+        repeated = judge_case(bench, case) if trouble.outcome not in ("crash", "timeout") else None
+        if repeated is not None and repeated.findings:
+            yield from (smallest(bench, finding) for finding in repeated.findings)
         else:
             yield Finding(target.clause, trouble.outcome, case, trouble.text, (("said", trouble.text),))
 

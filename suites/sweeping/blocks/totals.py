@@ -287,9 +287,11 @@ def added(everything: Iterable[Totals]) -> Totals:
 def _exponents(x: Array, data_type: DataType) -> Array:
     if data_type.is_floating:
         mantissa = np.finfo(x.dtype).nmant
-        exponents = x.view(data_type.bits_dtype) >> data_type.bits_dtype.type(mantissa)
-        return exponents & data_type.bits_dtype.type((1 << np.finfo(x.dtype).nexp) - 1)
-    return np.ceil(np.log2(np.abs(x.astype(np.float64)) + 1)).astype(np.int64)
+        shifted = x.view(data_type.bits_dtype) >> data_type.bits_dtype.type(mantissa)
+        exponents: Array = shifted & data_type.bits_dtype.type((1 << np.finfo(x.dtype).nexp) - 1)
+    else:
+        exponents = np.ceil(np.log2(np.abs(x.astype(np.float64)) + 1)).astype(np.int64)
+    return exponents
 
 
 def _fractions(x: Array) -> Array:
