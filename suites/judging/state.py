@@ -187,7 +187,7 @@ def _said(operator: OperatorDesc) -> str:
 def _attribute_text(value: Attribute) -> str:
     if isinstance(value, ScaleBias):
         return f"({text(value.scale)}, {text(value.bias)})"
-    return text(value) if isinstance(value, np.float32) else str(value or "none")
+    return text(value) if isinstance(value, np.float32) else str("none" if value is None else value)
 
 
 def _wrong_by_itself(bench: Bench, case: Case) -> bool:
