@@ -10,14 +10,13 @@ after what they say, and cases that nobody examined last.
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dmlcts.reports.documents.outcomes import Outcome, worst
-from dmlcts.reports.summaries.once import Fault, fault, numberless
+from dmlcts.reports.summaries.once import Fault, elements_of, fault, numberless
 
 _ORDER = (
     "formula", "rounding", "casting", "special values", "scale and bias", "descriptions", "layout", "memory",
@@ -154,16 +153,9 @@ def _of_known_origin(told: Mapping[Fault, Sequence[Row]]) -> dict[Fault, Sequenc
 
 
 def _cause(clause: str, rows: Sequence[Row], failures: Sequence[Row], found: Fault, *, alone: bool) -> Cause:
-    ordered = tuple(sorted(failures, key=lambda failure: (not failure["file"], _elements(failure))))
+    ordered = tuple(sorted(failures, key=lambda failure: (not failure["file"], elements_of(failure["case"]))))
     counted = sum(int(row["failures"]) for row in rows) if alone else 0
     return Cause(clause, found.outcome, tuple(rows), ordered, max(counted, len(failures)), found.examined)
-
-
-def _elements(failure: Row) -> int:
-    """How many elements a case's tensors have; 0 where it is told without them."""
-    tensors = failure["case"].get("tensors")
-    told = tensors.values() if isinstance(tensors, Mapping) else ()
-    return sum(math.prod(tensor["sizes"]) for tensor in told if isinstance(tensor, Mapping) and tensor.get("sizes"))
 
 
 def _reads_as(cause: Cause) -> tuple[Outcome, bool, str, str, frozenset[str]] | None:

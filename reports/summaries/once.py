@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import FailureRecord, ItemRecord
@@ -94,11 +95,15 @@ def _size(failure: FailureRecord) -> tuple[int, int, int, str]:
 
     So an input of -0.5 is told rather than 0.49999997. The file's name is there so that no order matters.
     """
+    return elements_of(failure.case), len(failure.details), len(failure.title), failure.file
+
+
+def elements_of(case: Any) -> int:
+    """How many elements the tensors of a case have; 0 where a stranger's case, which no schema binds, does not say."""
     try:
-        elements = sum(math.prod(tensor["sizes"]) for tensor in failure.case["tensors"].values())
-    except (AttributeError, LookupError, TypeError):  # the case is a stranger's, and no schema binds it
-        elements = 0
-    return elements, len(failure.details), len(failure.title), failure.file
+        return int(sum(math.prod(tensor["sizes"]) for tensor in case["tensors"].values()))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return 0
 
 
 def told_once(items: Iterable[ItemRecord]) -> list[ItemRecord]:

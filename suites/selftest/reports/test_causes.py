@@ -226,3 +226,12 @@ def test_a_run_tells_one_fault_of_two_operators_once(dmlcts: Callable[..., Ran])
     failures = (ran.results or {})["failures"]
     places = {(one["operator"], one["data_type"]) for one in failures if one["file"]}
     assert len(places) == 4, "each row has its own failure file"
+
+
+@pytest.mark.parametrize(
+    "case", [{}, {"tensors": 3}, {"tensors": {"a": {"sizes": ["x"]}}}, {"tensors": {"a": {"sizes": 2}}}]
+)
+def test_a_strangers_case_of_any_form_is_told(case: Mapping[str, Any]) -> None:
+    odd = failing("clip.formula", CLIP, "INT8", NINE) | {"case": case}
+    (cause,) = found(odd, failing("clip.formula", CLIP, "FLOAT32", NINE))
+    assert cause.cases == found(*[failing("clip.formula", CLIP, one, NINE) for one in ("INT8", "FLOAT32")])[0].cases
