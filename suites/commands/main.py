@@ -9,7 +9,7 @@ import click
 
 from dmlcts.suites.commands import certify, compare, departures, reports, run, spec, sweep
 from dmlcts.suites.commands.group import Group
-from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options
+from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options, proof_of_the_suite
 from dmlcts.suites.console.saying import Commands, complain, say
 
 
@@ -68,9 +68,12 @@ def selftest(
     import os
 
     from dmlcts.reports.documents import killmatrix, writing
+    from dmlcts.specs import UsageError
     from dmlcts.suites.console.plain import PlainConsole
-    from dmlcts.suites.selftest.proof import prove as proving
 
+    proving = proof_of_the_suite()
+    if proving is None:
+        raise UsageError("the selftest needs the catalogues of a checkout", "run it in one, installed with pip -e")
     if listing:
         mutants, singles, pairs = proving.catalogues()
         for mutant in mutants:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar
 
 import click
@@ -20,6 +22,16 @@ _BACKEND_HELP = (
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def proof_of_the_suite() -> ModuleType | None:
+    """What ``dmlcts selftest`` runs; ``None`` in an installed copy, which does not hold the catalogues of a checkout."""
+    try:
+        return importlib.import_module("dmlcts.suites.selftest.proof.prove")
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("dmlcts.suites.selftest"):
+            raise
+        return None
 
 
 def backend_options(command: Command) -> Command:

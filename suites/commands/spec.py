@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from dmlcts.suites.commands.options import NOT_CONFORMANT
+from dmlcts.suites.commands.options import NOT_CONFORMANT, proof_of_the_suite
 from dmlcts.suites.console.saying import Commands, say
 
 
@@ -92,12 +92,10 @@ def coverage(tables: tuple[str, ...], proof: str | None) -> None:
     from dmlcts.suites.combinations.listing import print_combinations
     from dmlcts.suites.commands.listing import print_coverage
     from dmlcts.suites.running.pytest_run import collected_clauses
-    from dmlcts.suites.selftest.proof.prove import NoCatalogue, catalogues
 
-    try:
-        declared: Counter[str] | None = Counter(mutant.clause for mutant in catalogues()[0])
-    except NoCatalogue:
-        declared = None  # an installed copy has no mutants to count
+    proving = proof_of_the_suite()
+    mutants = None if proving is None else proving.catalogues()[0]  # an installed copy has no mutants to count
+    declared = None if mutants is None else Counter(mutant.clause for mutant in mutants)
     alone = None if proof is None else powers(load_proof(proof))
     loaded = load_tables(*map(Path, tables))
     unchecked = print_coverage(loaded, collected_clauses(tables), say, declared, alone)

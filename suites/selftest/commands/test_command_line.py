@@ -484,3 +484,19 @@ def test_a_list_of_commands_cuts_no_sentence(dmlcts: Callable[..., Any], group: 
     assert len(listed.splitlines()) > 1
     assert "..." not in listed
     assert "…" not in listed
+
+
+def test_an_installed_copy_says_that_it_has_no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dmlcts.specs import UsageError
+    from dmlcts.suites.commands.main import selftest
+    from dmlcts.suites.commands.options import proof_of_the_suite
+
+    found = proof_of_the_suite()
+    assert found is not None
+    assert found.catalogues()[0]
+    for name in [name for name in sys.modules if name.startswith("dmlcts.suites.selftest.proof")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dmlcts.suites.selftest.proof", None)
+    assert proof_of_the_suite() is None
+    with pytest.raises(UsageError, match="run it in one, installed with pip -e"):
+        selftest.main(["--list"], standalone_mode=False)

@@ -207,23 +207,15 @@ def clear(name: str, seed: int, *, strict: bool, scope: str) -> Clearance:
     return Clearance(name, latitude, strict, tuple(alarms), cases, time.perf_counter() - started, seed)
 
 
-class NoCatalogue(DmlctsError):  # noqa: N818  # it says what is missing here
-    """The catalogues of mutants and permitted implementations are part of a checkout only."""
+class Unnamed(DmlctsError):  # noqa: N818  # it says what there is not
+    """No implementation of the catalogues has this name."""
 
 
 def catalogues() -> tuple[tuple[type[Any], ...], list[str], list[str]]:
-    """The mutants, the names of the permitted implementations, and the names of all permitted pairs.
+    """The mutants, the names of the permitted implementations, and the names of all permitted pairs."""
+    from dmlcts.suites.selftest.mutants import permitted
+    from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
 
-    Raises:
-        NoCatalogue: this is an installed copy, which does not hold them.
-    """
-    try:
-        from dmlcts.suites.selftest.mutants import permitted
-        from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
-    except ModuleNotFoundError:
-        raise NoCatalogue(
-            "the selftest needs the catalogues of a checkout; run it in one, installed with pip -e"
-        ) from None
     singles = [made.__name__ for made in permitted.PERMITTED]
     return MUTANTS, singles, [pair.__name__ for pair in permitted.pairs()]
 
@@ -267,7 +259,7 @@ def prove(
             if not names or name in names
         ]
     if not jobs:
-        raise NoCatalogue(f"no implementation is called {' or '.join(names)}; `dmlcts selftest --list` lists them")
+        raise Unnamed(f"no implementation is called {' or '.join(names)}; `dmlcts selftest --list` lists them")
     finished = in_parallel(jobs, workers, told)
     kills = [dataclasses.asdict(one) for one in finished if isinstance(one, Kill)]
     clearances = [dataclasses.asdict(one) for one in finished if isinstance(one, Clearance)]

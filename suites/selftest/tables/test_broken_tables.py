@@ -265,8 +265,10 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     ),
     "an approximate value where only exact ones go": (
         "operator",
-        {FORMULA: "formula: §abs(x / 3)\naccuracy: [{function: divide, data_types: [FLOAT32], judged: {ulp: 1}, "
-         "strict: {ulp: 0.5}, source: page}]"},
+        {
+            FORMULA: "formula: §abs(x / 3)\naccuracy: [{function: divide, data_types: [FLOAT32], judged: {ulp: 1}, "
+            "strict: {ulp: 0.5}, source: page}]"
+        },
         "abs is given an approximate value",
     ),
     "a table of format 1": ("operator", {"dmlcts/operator/2": "§dmlcts/operator/1"}, "dmlcts spec upgrade FILE"),
