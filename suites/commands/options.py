@@ -25,7 +25,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def proof_of_the_suite() -> ModuleType | None:
-    """What ``dmlcts selftest`` runs; ``None`` in an installed copy, which does not hold the catalogues of a checkout."""
+    """What ``dmlcts selftest`` runs; ``None`` in an installed copy, which lacks the catalogues of a checkout."""
     try:
         return importlib.import_module("dmlcts.suites.selftest.proof.prove")
     except ModuleNotFoundError as error:
