@@ -22,7 +22,7 @@ from dmlcts.specs.arithmetic.value_sets import NAN, Arithmetic, Values
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.errors import FormulaError, UsageError
-from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number, choose
+from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.tolerance import interval
@@ -73,10 +73,7 @@ class TypedOracle:
         self.strict = strict
         self.signature = Signature.of(operator, law.table)
         self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
-        enumerators = {
-            item.name: str(operator.attributes[item.name]) for item in self.table.attributes if item.type == "ENUM"
-        }
-        self.expression = choose(law.expression, enumerators)
+        self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
 

@@ -19,7 +19,7 @@ from dmlcts.specs.arithmetic.vector_arithmetic import Array, Rounding, distinct,
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.errors import FormulaError, UsageError
-from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number, choose
+from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.functions.in_arrays import divisors
 from dmlcts.specs.models import Tolerance
@@ -67,10 +67,7 @@ class TypedVectorOracle:
         self.strict = strict
         self.signature = Signature.of(operator, law.table)
         self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
-        enumerators = {
-            item.name: str(operator.attributes[item.name]) for item in self.table.attributes if item.type == "ENUM"
-        }
-        self.expression = choose(law.expression, enumerators)
+        self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
         self._open: NDArray[np.bool_] = np.zeros(0, bool)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, distinct, to_float16_toward_zero
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
-from dmlcts.specs.formula import Call, Expression, MultiplyAdd, Name, Number, choose
+from dmlcts.specs.formula import Call, Expression, MultiplyAdd, Name, Number
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.oracle import vector_integer_scale_bias, vector_scale_bias
@@ -158,12 +158,8 @@ class VectorOracle:
         casts: Mapping[str, int] | None = None,
         plain: bool = False,
     ) -> None:
-        table = law.table
-        enumerators = {
-            item.name: str(operator.attributes[item.name]) for item in table.attributes if item.type == "ENUM"
-        }
         self.law = law
-        self.expression = choose(law.expression, enumerators)
+        self.expression = law.expression_for(operator)
         self.operator = operator
         self.casts = dict(casts or {})
         self.data_type = operator.input.data_type

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.formula import Expression, MultiplyAdd
+from dmlcts.specs.descriptions import OperatorDesc
+from dmlcts.specs.formula import Expression, MultiplyAdd, choose
 from dmlcts.specs.latitudes import LatitudeName, Latitudes
 from dmlcts.specs.models import CastRule, Clause, Latitude, OperatorTable, Tolerance
 
@@ -47,6 +48,11 @@ class Law:
                 for name in clause.latitude if not strict or self.latitude_table[name].kept_when_strict
             )  # fmt: skip
         return self._found[key]
+
+    def expression_for(self, operator: OperatorDesc) -> Expression:
+        """The formula with a description's enumerators chosen; no choice is left in it."""
+        enumerations = [item.name for item in self.table.attributes if item.type == "ENUM"]
+        return choose(self.expression, {name: str(operator.attributes[name]) for name in enumerations})
 
     def cast_to(self, data_type: DataType) -> CastRule | None:
         """The documented cast of a FLOAT to a type, or ``None`` where the table of casts has none."""
