@@ -15,7 +15,7 @@ OwnCheck = Literal[
     "cast.inexact", "scale-bias", "scale-bias.integer", "scale-bias.integer-inexact",
     "rounding.infinity", "rounding.nan", "nan.input", "nan.bound", "zero-sign", "subnormal", "subnormal.float16",
     "in-place", "constraint.data-type", "constraint.dimension-count", "constraint.sizes",
-    "support.level", "support.unlisted", "support.later-level", "enumerator.undefined",
+    "constraint.attribute-type", "support.level", "support.unlisted", "support.later-level", "enumerator.undefined",
     "idempotent", "monotone", "odd", "contained", "threshold-equivalence",
 ]  # fmt: skip
 SharedCheck = Literal[
@@ -54,6 +54,7 @@ OWN: Mapping[OwnCheck, str] = {
     "constraint.data-type": "tensors of different data types are refused",
     "constraint.dimension-count": "tensors of different ranks are refused",
     "constraint.sizes": "tensors of different sizes are refused",
+    "constraint.attribute-type": "a DML_TENSOR_DATA_TYPE that is not the tensor's type is refused",
     "support.level": "every type and rank that the support table of the clause's level lists",
     "support.unlisted": "types that no support table lists; whether they are refused is named",
     "support.later-level": "types and ranks that only a later level lists; whether they are refused is named",

@@ -81,7 +81,9 @@ def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     yield from repeated(document, ("struct",), fields, "field", "name")
     yield from repeated(document, ("attributes",), [item.name for item in table.attributes], "attribute", "name")
     # Which members an attribute of each type needs, and which it may not have.
-    needs = {"FLOAT": "cast", "DML_SCALE_BIAS": "formula", "ENUM": "enumerators", "DML_SCALAR_UNION": "data_type"}
+    needs = {"FLOAT": "cast", "DML_SCALE_BIAS": "formula", "ENUM": "enumerators", "DML_SCALAR_UNION": "data_type",
+             "DML_TENSOR_DATA_TYPE": "same_as"}  # fmt: skip
+    kinds = [item.name for item in table.attributes if item.type == "DML_TENSOR_DATA_TYPE"]
     for index, attribute in enumerate(table.attributes):
         path: KeyPath = ("attributes", index)
         if attribute.name not in fields:
@@ -96,7 +98,13 @@ def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                 cause = f"the {attribute.type} attribute {attribute.name!r} has {member}"
                 yield document.fault((*path, member), cause, f"remove it: it belongs to {owner}", at_key=True)
         yield from repeated(document, (*path, "enumerators"), attribute.enumerators, "enumerator")
-        number = attribute.type not in ("ENUM", "DML_SCALE_BIAS")
+        if attribute.data_type is not None and attribute.data_type not in kinds:
+            cause = f"the operator has no DML_TENSOR_DATA_TYPE attribute {attribute.data_type!r}"
+            yield document.fault((*path, "data_type"), cause, closest(attribute.data_type, kinds))
+        if attribute.same_as is not None and attribute.same_as not in table.tensors:
+            cause = f"there is no tensor {attribute.same_as!r}"
+            yield document.fault((*path, "same_as"), cause, closest(attribute.same_as, table.tensors))
+        number = attribute.is_number
         if number and attribute.role is None:
             cause = f"the number {attribute.name!r} has no role"
             yield document.fault((*path, "role"), cause, "add `role:` with one of low, high, other")
@@ -276,7 +284,7 @@ def _example_faults(loaded: Loaded[OperatorTable], path: KeyPath, example: Examp
         yield document.fault((*path, "outputs"), cause, "give one output for each input")
     elif not example.inputs:
         yield document.fault((*path, "inputs"), "the example has no inputs", "add some, or remove the example")
-    settable = [item for item in table.attributes if item.type != "DML_SCALE_BIAS"]
+    settable = [item for item in table.attributes if item.is_number or item.type == "ENUM"]
     for name, value in example.attributes.items():
         where = (*path, "attributes", name)
         attribute = next((item for item in settable if item.name == name), None)
@@ -286,7 +294,7 @@ def _example_faults(loaded: Loaded[OperatorTable], path: KeyPath, example: Examp
         elif attribute.type == "ENUM" and value not in attribute.enumerators:
             cause = f"{name} has no enumerator {shown(value)}"
             yield document.fault(where, cause, closest(value, attribute.enumerators))
-        elif attribute.type == "FLOAT" and isinstance(value, str):
+        elif attribute.is_number and isinstance(value, str):
             yield document.fault(where, f"{name} is {shown(value)}, which is not a number", "write a number")
     for attribute in settable:
         if attribute.name not in example.attributes:
