@@ -69,10 +69,11 @@ class WgpuKernel:
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
         check_memory(memory)
-        regions = check_bindings(memory, bindings, self._tensors, self._alignment, in_place=self._in_place)
+        may_alias = ("InputTensor",) if self._in_place else ()
+        check_bindings(memory, bindings, self._tensors, self._alignment, output="OutputTensor", may_alias=may_alias)
         try:
             with self._device.turn, faults_translated("running the shader"):
-                self._run(memory, *regions)
+                self._run(memory, bindings["InputTensor"], bindings["OutputTensor"])
         except DeviceLost as lost:
             self._device.lose(str(lost))
             raise
