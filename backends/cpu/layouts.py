@@ -22,8 +22,7 @@ def coalesced(inputs: Sequence[TensorDesc], output: TensorDesc) -> tuple[tuple[i
     axes = []
     for axis, size in enumerate(output.sizes):
         if size > 1:
-            steps = (one.element_strides[axis] if one.sizes[axis] > 1 else 0 for one in tensors)
-            axes.append((size, *steps))
+            axes.append((size, *(one.element_strides[axis] if one.sizes[axis] > 1 else 0 for one in tensors)))
     axes.sort(key=lambda axis: axis[1:], reverse=True)
     merged: list[tuple[int, ...]] = []
     for size, *steps in axes:

@@ -28,7 +28,8 @@ multiply = _of_any_type(of_ufunc(np.multiply))
 
 
 def _difference_square(sources: Sequence[Array], target: Array, scratch: Array) -> None:
-    np.subtract(*sources, out=target)
+    a, b = sources
+    np.subtract(a, b, out=target)
     np.multiply(target, target, out=target)
 
 
@@ -36,7 +37,8 @@ difference_square = _of_any_type(_difference_square)
 
 
 def _float_mean(sources: Sequence[Array], target: Array, scratch: Array) -> None:
-    np.add(*sources, out=target)
+    a, b = sources
+    np.add(a, b, out=target)
     np.multiply(target, np.float32(0.5), out=target)
 
 
