@@ -6,7 +6,6 @@ read. What cannot be an answer ends the conversation with :class:`dmlcts.backend
 
 from __future__ import annotations
 
-import contextlib
 import struct
 import time
 from collections.abc import Mapping, Sequence
@@ -196,9 +195,8 @@ class Session:
             mend = "see that it speaks dmlcts-runner/1, and that nothing else prints to its standard output"
             raise BackendUnavailable(f"no hello from the runner: {lost}", mend) from None
         except SilentError:
-            words = self._transport.said()
-            cause = f"no hello from the runner within {patience:g} s{f', it said: {words}' if words else ''}"
-            raise BackendUnavailable(cause, "see that it answers, or give it time: -o patience=SECONDS") from None
+            said = self._transport.lost("", f"no hello from the runner within {patience:g} s")
+            raise BackendUnavailable(str(said), "see that it answers, or give it time: -o patience=SECONDS") from None
 
     def _prove(self, secret: bytes, deadline: float) -> None:
         layouts = definition().layouts
@@ -214,8 +212,12 @@ class Session:
     def close(self) -> None:
         """Say bye where that is possible, and let the runner go."""
         if self.alive:
-            with contextlib.suppress(Refused, ProcessLost, SilentError):  # it is going away anyway
+            try:
                 self.ask("bye", deadline=time.monotonic() + _GRACE_SECONDS)
+            except SilentError:
+                self._transport.lost("", "")
+            except (Refused, ProcessLost):
+                pass  # it is going away anyway
         self.alive = False
         self._transport.close()
 

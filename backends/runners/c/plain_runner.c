@@ -54,7 +54,7 @@ static float from_half(uint16_t bits) {
     uint32_t wide;
     float result;
     if (exponent == 0) {
-        result = (float)fraction * 0x1p-24f;
+        result = (float)fraction * 5.9604644775390625e-08f; /* 2 to the -24 */
         return sign != 0 ? -result : result;
     }
     wide = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
