@@ -1,12 +1,12 @@
 """What must be true: the vocabulary of DirectML, the spec tables, and the oracle that gives them meaning.
 
 The vocabulary (:class:`DataType`, :class:`FeatureLevel`, :class:`TensorDesc`, :class:`ScaleBias`,
-:class:`OperatorDesc`, :class:`Region`) needs nothing but numpy, so that a backend can import it cheaply;
-the tables are loaded by :mod:`dmlcts.specs.loading`.
+:class:`ScalarUnion`, :class:`OperatorDesc`, :class:`Region`) needs nothing but numpy, so that a backend can import it
+cheaply; the tables are loaded by :mod:`dmlcts.specs.loading`.
 """
 
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import OperatorDesc, Region, ScaleBias, TensorDesc
+from dmlcts.specs.descriptions import OperatorDesc, Region, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.specs.errors import DmlctsError, Fault, FormulaError, TableError, UsageError
 from dmlcts.specs.levels import FeatureLevel
 
@@ -18,6 +18,7 @@ __all__ = [
     "FormulaError",
     "OperatorDesc",
     "Region",
+    "ScalarUnion",
     "ScaleBias",
     "TableError",
     "TensorDesc",

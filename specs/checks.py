@@ -15,8 +15,9 @@ OwnCheck = Literal[
     "cast.inexact", "scale-bias", "scale-bias.integer", "scale-bias.integer-inexact",
     "rounding.infinity", "rounding.nan", "nan.input", "nan.bound", "zero-sign", "subnormal", "subnormal.float16",
     "in-place", "constraint.data-type", "constraint.dimension-count", "constraint.sizes",
-    "support.level", "support.unlisted", "support.later-level", "enumerator.undefined",
+    "constraint.attribute-type", "support.level", "support.unlisted", "support.later-level", "enumerator.undefined",
     "idempotent", "monotone", "odd", "contained", "threshold-equivalence",
+    "silent", "relation",
 ]  # fmt: skip
 SharedCheck = Literal[
     "tensor.rank.minimum", "tensor.rank.maximum", "tensor.size.zero", "tensor.elements.maximum",
@@ -54,6 +55,7 @@ OWN: Mapping[OwnCheck, str] = {
     "constraint.data-type": "tensors of different data types are refused",
     "constraint.dimension-count": "tensors of different ranks are refused",
     "constraint.sizes": "tensors of different sizes are refused",
+    "constraint.attribute-type": "a DML_TENSOR_DATA_TYPE that is not the tensor's type is refused",
     "support.level": "every type and rank that the support table of the clause's level lists",
     "support.unlisted": "types that no support table lists; whether they are refused is named",
     "support.later-level": "types and ranks that only a later level lists; whether they are refused is named",
@@ -62,6 +64,8 @@ OWN: Mapping[OwnCheck, str] = {
     "monotone": "outputs in the order of the inputs",
     "odd": "the negated input gives the negated output",
     "contained": "outputs between the bounds",
+    "silent": "inputs of which the pages do not say what they give (`where:`); what they give is named (`behaviours:`)",
+    "relation": "what holds between inputs and the results of one or several operators (`holds:`), without an oracle",
     "threshold-equivalence": "CLIP without an upper bound beside THRESHOLD",
 }
 """What checks an operator's own clause, and what is done under that name."""

@@ -126,7 +126,50 @@ class ScaleBias:
         return hash(self.bits)
 
 
-Attribute = np.float32 | ScaleBias | str | np.uint32 | None
+@dataclass(frozen=True)
+class ScalarUnion:
+    """``DML_SCALAR_UNION``: a number of the type that the struct's ``DML_TENSOR_DATA_TYPE`` member names.
+
+    The union has no FLOAT16 member; the bits of a FLOAT16 stand in ``UInt16``, as Microsoft's DxDispatch writes them.
+
+    Args:
+        data_type: the number's type.
+        bits: its pattern, as an unsigned integer of the type's width.
+
+    Raises:
+        ValueError: ``bits`` does not fit the type's width.
+    """
+
+    data_type: DataType
+    bits: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.bits < 1 << 8 * self.data_type.itemsize:
+            raise ValueError(f"{self.bits:#x} is no pattern of {self.data_type.name}; give one of its width")
+
+    @classmethod
+    def of(cls, data_type: DataType, value: float | np.generic) -> ScalarUnion:
+        """A number in a type: floating-point types round it to nearest, integers must hold it.
+
+        Raises:
+            ValueError: the integer type does not hold the number.
+        """
+        if not data_type.is_floating:
+            limits = np.iinfo(data_type.numpy)
+            if not np.isfinite(value) or int(value) != value or not limits.min <= int(value) <= limits.max:
+                raise ValueError(f"{data_type.name} does not hold {value}; give one of its integers")
+            value = int(value)
+        with np.errstate(over="ignore"):
+            array = np.asarray(value).astype(data_type.numpy)
+        return cls(data_type, int(array.view(data_type.bits_dtype)))
+
+    @property
+    def value(self) -> Any:
+        """The number as a numpy scalar of its type."""
+        return np.array(self.bits, self.data_type.bits_dtype).view(self.data_type.numpy)[()]
+
+
+Attribute = np.float32 | ScaleBias | ScalarUnion | str | np.uint32 | None
 
 
 def _identity(value: Attribute) -> Any:
@@ -141,10 +184,12 @@ class OperatorDesc:
 
     Args:
         name: the header's name without ``DML_``, for example ``"ELEMENT_WISE_CLIP"``.
-        tensors: "InputTensor" and "OutputTensor" to their descriptions.
+        tensors: the struct's tensor members ("InputTensor", "ATensor", "OutputTensor", ...) to their descriptions; an
+            optional tensor that is not there is missing.
         attributes: FLOAT members as ``numpy.float32`` (a Python float is rounded to one),
             "ScaleBias" as :class:`ScaleBias` or ``None``, "RoundingMode" as the enumerator's name, or as a
-            ``numpy.uint32`` where the enumeration has no name for the number.
+            ``numpy.uint32`` where the enumeration has no name for the number; a ``DML_TENSOR_DATA_TYPE`` as the
+            type's name ("INT64"), a ``DML_SCALAR_UNION`` as :class:`ScalarUnion`.
     """
 
     name: str

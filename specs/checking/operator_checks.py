@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dmlcts.specs.checking.common_checks import Loaded, clause_faults, repeated
+from dmlcts.specs.checking.statement_checks import statement_faults
 from dmlcts.specs.checks import OWN
 from dmlcts.specs.errors import Fault, FormulaError
 from dmlcts.specs.formula import multiply_add, parse
@@ -46,6 +47,7 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
         yield from clause_faults(document, path, clause)
     yield from _check_faults(loaded)
     yield from _accuracy_faults(loaded)
+    yield from statement_faults(document, table)
     for index, example in enumerate(table.examples):
         yield from _example_faults(loaded, ("examples", index), example)
 
@@ -67,7 +69,8 @@ def _check_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
             elif enumerations[name] and enumerator not in enumerations[name]:
                 cause = f"{name} has no enumerator {enumerator!r}"
                 yield document.fault((*path, "when", name), cause, closest(enumerator, enumerations[name]))
-        key = (clause.check, clause.level, *sorted(clause.when.items()))
+        several = clause.id if clause.check in ("silent", "relation") else ""
+        key = (clause.check, clause.level, several, *sorted(clause.when.items()))
         if key in first:
             cause = f"{clause.check!r} checks {first[key]} already, and would not look at {clause.id}"
             yield document.fault((*path, "check"), cause, "join the two clauses, or tell them apart by `when:`")
@@ -81,7 +84,9 @@ def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     yield from repeated(document, ("struct",), fields, "field", "name")
     yield from repeated(document, ("attributes",), [item.name for item in table.attributes], "attribute", "name")
     # Which members an attribute of each type needs, and which it may not have.
-    needs = {"FLOAT": "cast", "DML_SCALE_BIAS": "formula", "ENUM": "enumerators", "DML_SCALAR_UNION": "data_type"}
+    needs = {"FLOAT": "cast", "DML_SCALE_BIAS": "formula", "ENUM": "enumerators", "DML_SCALAR_UNION": "data_type",
+             "DML_TENSOR_DATA_TYPE": "same_as"}  # fmt: skip
+    kinds = [item.name for item in table.attributes if item.type == "DML_TENSOR_DATA_TYPE"]
     for index, attribute in enumerate(table.attributes):
         path: KeyPath = ("attributes", index)
         if attribute.name not in fields:
@@ -96,7 +101,13 @@ def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                 cause = f"the {attribute.type} attribute {attribute.name!r} has {member}"
                 yield document.fault((*path, member), cause, f"remove it: it belongs to {owner}", at_key=True)
         yield from repeated(document, (*path, "enumerators"), attribute.enumerators, "enumerator")
-        number = attribute.type not in ("ENUM", "DML_SCALE_BIAS")
+        if attribute.data_type is not None and attribute.data_type not in kinds:
+            cause = f"the operator has no DML_TENSOR_DATA_TYPE attribute {attribute.data_type!r}"
+            yield document.fault((*path, "data_type"), cause, closest(attribute.data_type, kinds))
+        if attribute.same_as is not None and attribute.same_as not in table.tensors:
+            cause = f"there is no tensor {attribute.same_as!r}"
+            yield document.fault((*path, "same_as"), cause, closest(attribute.same_as, table.tensors))
+        number = attribute.is_number
         if number and attribute.role is None:
             cause = f"the number {attribute.name!r} has no role"
             yield document.fault((*path, "role"), cause, "add `role:` with one of low, high, other")
@@ -276,7 +287,7 @@ def _example_faults(loaded: Loaded[OperatorTable], path: KeyPath, example: Examp
         yield document.fault((*path, "outputs"), cause, "give one output for each input")
     elif not example.inputs:
         yield document.fault((*path, "inputs"), "the example has no inputs", "add some, or remove the example")
-    settable = [item for item in table.attributes if item.type != "DML_SCALE_BIAS"]
+    settable = [item for item in table.attributes if item.is_number or item.type == "ENUM"]
     for name, value in example.attributes.items():
         where = (*path, "attributes", name)
         attribute = next((item for item in settable if item.name == name), None)
@@ -286,7 +297,7 @@ def _example_faults(loaded: Loaded[OperatorTable], path: KeyPath, example: Examp
         elif attribute.type == "ENUM" and value not in attribute.enumerators:
             cause = f"{name} has no enumerator {shown(value)}"
             yield document.fault(where, cause, closest(value, attribute.enumerators))
-        elif attribute.type == "FLOAT" and isinstance(value, str):
+        elif attribute.is_number and isinstance(value, str):
             yield document.fault(where, f"{name} is {shown(value)}, which is not a number", "write a number")
     for attribute in settable:
         if attribute.name not in example.attributes:

@@ -47,7 +47,7 @@ def unrunnable(document: Document, table: OperatorTable) -> Iterator[Fault]:
                                      "the suite cannot run FLOAT64 as an obliged type yet", _MEND)  # fmt: skip
     for index, attribute in enumerate(table.attributes):
         path: KeyPath = ("attributes", index)
-        if attribute.type in ("INT", "UINT", "BOOL", "DML_SCALAR_UNION"):
+        if attribute.type in ("INT", "UINT", "BOOL", "DML_SCALAR_UNION", "DML_TENSOR_DATA_TYPE"):
             yield fault((*path, "type"), f"attributes of the type {attribute.type}")
         elif attribute.type == "FLOAT" and attribute.name != _NUMBERS.get(attribute.role or ""):
             yield fault((*path, "name"), "numbers other than a low Min and a high Max")

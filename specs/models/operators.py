@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
@@ -92,10 +93,10 @@ class SupportTable(Model):
 
 
 class AttributeTable(Model):
-    """An attribute: a number, the optional scale and bias, or an enumeration."""
+    """An attribute: a number, the type of numbers, the optional scale and bias, or an enumeration."""
 
     name: Identifier
-    type: Literal["FLOAT", "INT", "UINT", "BOOL", "ENUM", "DML_SCALE_BIAS", "DML_SCALAR_UNION"]
+    type: Literal["FLOAT", "INT", "UINT", "BOOL", "ENUM", "DML_SCALE_BIAS", "DML_SCALAR_UNION", "DML_TENSOR_DATA_TYPE"]
     cast: Literal["documented", "undocumented"] | None = Field(
         None, description="FLOAT only: does the page document its cast to the tensor's type?"
     )
@@ -105,8 +106,16 @@ class AttributeTable(Model):
     data_type: Identifier | None = Field(
         None, description="DML_SCALAR_UNION only: the struct's DML_TENSOR_DATA_TYPE member that says which it is"
     )
+    same_as: Identifier | None = Field(
+        None, description="DML_TENSOR_DATA_TYPE only: the tensor whose data type it has to be"
+    )
     formula: Text | None = Field(None, description="DML_SCALE_BIAS only: what it does to x")
     enumerators: tuple[Identifier, ...] = Field((), description="ENUM only: in the header's order, from 0")
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number, which a formula may use."""
+        return self.type not in ("ENUM", "DML_SCALE_BIAS", "DML_TENSOR_DATA_TYPE")
 
 
 class Tolerance(Model):
@@ -207,7 +216,7 @@ class OperatorTable(Model):
     @cached_property
     def numbers(self) -> tuple[str, ...]:
         """The names of the attributes that are numbers, which a formula may use, in the struct's order."""
-        return tuple(item.name for item in self.attributes if item.type not in ("ENUM", "DML_SCALE_BIAS"))
+        return tuple(item.name for item in self.attributes if item.is_number)
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -250,6 +259,34 @@ class OperatorTable(Model):
             )
             for name, row in self.tensors.items() if name not in support.lacks
         )  # fmt: skip
+
+    def supports(self, tensors: Mapping[str, tuple[DataType, int]], level: FeatureLevel | None = None) -> bool:
+        """Whether a support table lists these tensors together, at a level or at any.
+
+        Args:
+            tensors: the data type and the rank of each tensor that is there, by name.
+            level: the level that is claimed; ``None``: any.
+        """
+        listed = self.support if level is None else self.support_at(level)
+        return any(self._lists(support, tensors) for support in listed)
+
+    def _lists(self, support: SupportTable, tensors: Mapping[str, tuple[DataType, int]]) -> bool:
+        assigned: dict[str, DataType] = {}
+        for name, (data_type, rank) in tensors.items():
+            row = self.tensors[name]
+            low, high = support.tensor_dimension_counts.get(name, support.dimension_counts)
+            alike = assigned.setdefault(row.type, data_type) is data_type
+            if name in support.lacks or not alike or not low <= rank <= high:
+                return False
+            if data_type.name not in support.types[row.type]:
+                return False
+        return True
+
+    def types_of(self, tensor: str) -> tuple[DataType, ...]:
+        """Every element type that any support table lists for a tensor, in the newest table's order."""
+        variable = self.tensors[tensor].type
+        names = dict.fromkeys(name for support in self.support for name in support.types[variable])
+        return tuple(DataType[name] for name in names)
 
     @property
     def has_scale_bias(self) -> bool:

@@ -76,13 +76,26 @@ def _enumerator_violations(operator: OperatorDesc, table: OperatorTable) -> list
     ]
 
 
+def _type_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
+    """A DML_TENSOR_DATA_TYPE that is not the type of the tensor that it has to agree with."""
+    found = []
+    for item in table.attributes:
+        if item.same_as is None or item.same_as not in operator.tensors:
+            continue
+        given, wanted = operator.attributes.get(item.name), operator.tensors[item.same_as].data_type.name
+        if given != wanted:
+            text = f"{item.name} is {given}, where {item.same_as} holds {wanted}"
+            found.append(Violation(_clause(table, "constraint.attribute-type"), text))
+    return found
+
+
 def unconditional_violations(operator: OperatorDesc, tables: Tables) -> tuple[Violation, ...]:
     """The rules that ``operator`` breaks whatever the feature level: such a description must be refused."""
     table = tables.operator(operator.name)
     found = []
     for name, tensor in operator.tensors.items():
         found += _tensor_violations(name, tensor, tables.limits)
-    return tuple(found + _constraint_violations(operator, table))
+    return tuple(found + _constraint_violations(operator, table) + _type_violations(operator, table))
 
 
 def _unlisted(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
@@ -91,8 +104,8 @@ def _unlisted(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
         Violation(
             _clause(table, "support.unlisted"), f"no feature level lists {tensor.data_type.name} for {table.short_name}"
         )
-        for tensor in operator.tensors.values()
-        if tensor.data_type not in table.data_types
+        for name, tensor in operator.tensors.items()
+        if tensor.data_type not in table.types_of(name)
     ]
 
 
@@ -116,10 +129,13 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
         *_unlisted(operator, table),
         *_enumerator_violations(operator, table),
     ]
-    if not found and not table.obliged(operator.input.data_type, operator.input.rank, level):
+    tensors = {name: (tensor.data_type, tensor.rank) for name, tensor in operator.tensors.items()}
+    if not found and not table.supports(tensors, level):
+        types = dict.fromkeys(data_type.name for data_type, _ in tensors.values())
+        ranks = dict.fromkeys(str(rank) for _, rank in tensors.values())
         text = (
-            f"feature level {level} does not list {table.short_name} on {operator.input.data_type.name} "
-            f"with {operator.input.rank} dimensions"
+            f"feature level {level} does not list {table.short_name} on {' to '.join(types)} "
+            f"with {' and '.join(ranks)} dimensions"
         )
         found.append(Violation(_clause(table, "support.later-level"), text))
     return tuple(found)

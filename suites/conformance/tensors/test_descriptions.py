@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation import edge_values
@@ -130,6 +130,18 @@ def test_different_data_types_are_refused(subject: Subject, judge: Judge) -> Non
         if other is not subject.data_type:
             _refused(subject, judge, clause, source, _packed(subject, sizes, other))
     _accepted(subject, judge, clause, source)
+
+
+@checks("constraint.attribute-type")
+def test_numbers_of_another_type_are_refused(subject: Subject, judge: Judge) -> None:
+    """Every other listed type as the one that the numbers are said to have; the tensor's own is the control."""
+    clause = subject.clause("constraint.attribute-type")
+    rows = subject.table.attributes
+    for data_type in (*(one for one in subject.table.data_types if one is not subject.data_type), subject.data_type):
+        given = {row.name: data_type.name for row in rows if row.type == "DML_TENSOR_DATA_TYPE"}
+        unions = {row.name: ScalarUnion.of(data_type, 1) for row in rows if row.type == "DML_SCALAR_UNION"}
+        operator = subject.describe(_obliged_sizes(subject), {**subject.attributes(), **given, **unions})
+        judge(_case(subject, clause, operator, "accepted" if data_type is subject.data_type else "refused"))
 
 
 @checks("constraint.dimension-count")
