@@ -139,7 +139,7 @@ def left_behind() -> list[str]:
     ("off_by_one", "fail", ""),
     ("crashes", "crash", "about to fall"),
     ("killed", "resource_error", "the runner was killed"),
-    ("other_number", "crash", "the answer to request 1000"),
+    ("other_number", "crash", "the reply to request 1000"),
     ("four_gib", "crash", "4294967296"),
     ("lost_device", "device_lost", "gone"),
     ("fails", "fail", "no queue"),
