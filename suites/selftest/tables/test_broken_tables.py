@@ -42,7 +42,7 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
     ),
     "unknown key of a tensor": (
         "operator",
-        {"InputTensor: {name: x,": "InputTensor: {§nam: y, name: x,"},
+        {"InputTensor: {name: x,": "InputTensor: {§nam: q, name: x,"},
         "did you mean name?",
     ),
     "more dimensions than there are": (
