@@ -218,11 +218,10 @@ class VectorOracle:
         with np.errstate(over="ignore"):
             nearest = np.asarray(np.float16(value))
             found = [to_float16_toward_zero(np.asarray(value)) if toward_zero else nearest]
-        if np.isfinite(value):
-            if abs(float(value)) >= _FLOAT16_OVERFLOW:
+            if np.isfinite(value) and abs(float(value)) >= _FLOAT16_OVERFLOW:
                 if loose or "float16-overflow" in self.latitudes:
                     found = [nearest, np.asarray(np.copysign(np.finfo(np.float16).max, nearest))]
-            elif loose and float(nearest) != float(value):
+            elif np.isfinite(value) and loose and float(nearest) != float(value):
                 away = np.float16(np.inf if float(nearest) < float(value) else -np.inf)
                 found = [nearest, np.asarray(np.nextafter(nearest, away))]
         return self.rounding.closed(found)
