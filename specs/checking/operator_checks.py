@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dmlcts.specs.checking.common_checks import Loaded, clause_faults, repeated
+from dmlcts.specs.checking.statement_checks import statement_faults
 from dmlcts.specs.checks import OWN
 from dmlcts.specs.errors import Fault, FormulaError
 from dmlcts.specs.formula import multiply_add, parse
@@ -46,6 +47,7 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
         yield from clause_faults(document, path, clause)
     yield from _check_faults(loaded)
     yield from _accuracy_faults(loaded)
+    yield from statement_faults(document, table)
     for index, example in enumerate(table.examples):
         yield from _example_faults(loaded, ("examples", index), example)
 
@@ -67,7 +69,8 @@ def _check_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
             elif enumerations[name] and enumerator not in enumerations[name]:
                 cause = f"{name} has no enumerator {enumerator!r}"
                 yield document.fault((*path, "when", name), cause, closest(enumerator, enumerations[name]))
-        key = (clause.check, clause.level, *sorted(clause.when.items()))
+        several = clause.id if clause.check in ("silent", "relation") else ""
+        key = (clause.check, clause.level, several, *sorted(clause.when.items()))
         if key in first:
             cause = f"{clause.check!r} checks {first[key]} already, and would not look at {clause.id}"
             yield document.fault((*path, "check"), cause, "join the two clauses, or tell them apart by `when:`")

@@ -26,6 +26,8 @@ from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.tolerance import interval
+from dmlcts.specs.statements.exactly import Undefined
+from dmlcts.specs.statements.silent_points import ExactSilentPoint, exact_silent_points
 from dmlcts.specs.tables.formula_types import Typed, read_as
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature
@@ -76,6 +78,8 @@ class TypedOracle:
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
+        points = exact_silent_points(law.table, operator)
+        self.settled = [point for point in points if point.accepted(strict=strict)]
 
     def acceptable(self, elements: Mapping[str, int]) -> Acceptable:
         """The acceptable outcomes for one element of each input.
@@ -88,6 +92,9 @@ class TypedOracle:
         """
         values = {name: self._input(name, member, elements) for name, member in self.table.formula_names.items()}
         result = self._as(self._evaluate(self.expression, values), self.output)
+        for point in self.settled:
+            if point.holds(elements):
+                result = self._accepted(point, elements) or result
         if OPEN in result.members:
             return Acceptable(frozenset(), any_value=True)
         encode: Callable[[Any], int] = _unchanged
@@ -100,6 +107,20 @@ class TypedOracle:
             any_nan=None in result.members,
             intervals=frozenset((encode(span.low), encode(span.high)) for span in spans),
         )
+
+    def _accepted(self, point: ExactSilentPoint, elements: Mapping[str, int]) -> _Value | None:
+        """What a silent point accepts in place of the formula's results; ``None`` where its behaviours give nothing."""
+        found: set[Any] = set()
+        for name in point.accepted(strict=self.strict):
+            try:
+                bits = point.result(name, elements)
+            except Undefined:
+                continue
+            if bits is not None and not self.output.is_floating:
+                bits = IntegerRange.of(self.output).wrapped(bits)
+            found.add(bits)
+        members = self._closed(self.output, found) if self.output.is_floating else frozenset(found)
+        return _Value(self.output, members) if found else None
 
     def _input(self, name: str, member: str, elements: Mapping[str, int]) -> _Value:
         row = self.table.tensors[member]

@@ -24,6 +24,7 @@ from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.functions.in_arrays import divisors
 from dmlcts.specs.models import Tolerance
 from dmlcts.specs.oracle.vectorised import Acceptance
+from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
 from dmlcts.specs.tables.formula_types import Typed, read_as
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature
@@ -70,6 +71,8 @@ class TypedVectorOracle:
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
+        points = silent_points(law.table, operator)
+        self.settled = [point for point in points if point.accepted(strict=strict)]
         self._open: NDArray[np.bool_] = np.zeros(0, bool)
 
     def acceptance(self, inputs: Mapping[str, Array]) -> Acceptance:
@@ -88,12 +91,33 @@ class TypedVectorOracle:
             result = self._as(self._evaluate(self.expression, values), self.output)
         arrays = [one for one in result.alternatives if not isinstance(one, Span)]
         spans = [one for one in result.alternatives if isinstance(one, Span)]
+        for point in self.settled:
+            arrays, spans = self._settled(point, inputs, arrays, spans)
         filled = [np.ascontiguousarray(np.broadcast_to(one, length)) for one in arrays or [spans[0].low]]
         signed_zeros = self.output.is_floating and Rounding(self.output, self.latitudes).signed_zeros
         return Acceptance(
             self.output, tuple(filled), self._open if self._open.any() else None, signed_zeros,
             spans=tuple((np.broadcast_to(one.low, length), np.broadcast_to(one.high, length)) for one in spans),
         )  # fmt: skip
+
+    def _settled(
+        self, point: SilentPoint, inputs: Mapping[str, Array], arrays: list[Array], spans: list[Span]
+    ) -> tuple[list[Array], list[Span]]:
+        """The results with those of a silent point's accepted behaviours in their place where it holds."""
+        given = [point.results(name, inputs) for name in point.accepted(strict=self.strict)]
+        there = point.where(inputs) & ~np.all([undefined for _, undefined in given], axis=0)
+        if not there.any():
+            return arrays, spans
+        first = np.select([~undefined for _, undefined in given], [wanted for wanted, _ in given], given[0][0])
+        every = [np.where(undefined, first, wanted) for wanted, undefined in given]
+        wanted = self._closed(self.output, every)
+        base = arrays or [spans[0].low]
+        count = max(len(base), len(wanted))
+        self._open = self._open & ~there
+        return (
+            [np.where(there, wanted[place % len(wanted)], base[place % len(base)]) for place in range(count)],
+            [Span(np.where(there, first, one.low), np.where(there, first, one.high)) for one in spans],
+        )
 
     def _input(self, name: str, member: str, inputs: Mapping[str, Array]) -> _Value:
         row = self.table.tensors[member]
@@ -245,7 +269,7 @@ class TypedVectorOracle:
         compared = function.arrays.compared
         assert compared is not None  # noqa: S101 - the table of functions says so
         found = [np.asarray(compared(*operands))]
-        if kind.is_floating and "nan-comparison" in self.latitudes:
+        if len(operands) > 1 and kind.is_floating and "nan-comparison" in self.latitudes:
             unordered = np.isnan(operands[0]) | np.isnan(operands[1])
             found.append(found[0] ^ unordered)
         return found

@@ -28,6 +28,7 @@ from dmlcts.specs.tables.law import Law
 
 _FLOAT16_OVERFLOW = 65520.0
 _PIECE = 1 << 15  # elements judged at once: what they may become can take fifty arrays
+_BLOCK = 1 << 16  # elements computed at once, so that what a step leaves is still in the cache when the next reads it
 _FEW = 1 << 10  # below, pairs are not worth being looked for
 _INFINITY_BITS = {
     DataType.FLOAT16: 0x7C00,
@@ -245,6 +246,14 @@ class VectorOracle:
 
         Meant for a first, fast comparison; an element that differs from it is not wrong yet.
         """
+        if x.ndim != 1 or x.size <= _BLOCK:
+            return self._expected(x)
+        found = np.empty_like(x)
+        for start in range(0, x.size, _BLOCK):
+            found[start : start + _BLOCK] = self._expected(x[start : start + _BLOCK])
+        return found
+
+    def _expected(self, x: Array) -> Array:
         scale_bias = self.scale_bias
         if scale_bias is not None:
             if self.data_type.is_floating:
@@ -275,10 +284,7 @@ class VectorOracle:
         """
         if expected is None:
             expected = self.expected(x)
-        same = equal(output, expected, self.data_type, strict=self.signed_zeros)
-        if not self.any_payload and self.data_type.is_floating:
-            same &= ~np.isnan(output)  # whose payload is looked at below
-        differing = np.flatnonzero(~same)
+        differing = self._differing(output, expected)
         wrong = [differing[:0]]
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
@@ -287,6 +293,18 @@ class VectorOracle:
             admitted = self.acceptance(x[once]).admits(output[once])
             wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
+
+    def _differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
+        """Where the output is another than the expected one, or is a NaN whose payload has to be looked at."""
+        found = []
+        for start in range(0, max(output.size, 1), _BLOCK):
+            piece = output[start : start + _BLOCK]
+            same = equal(piece, expected[start : start + _BLOCK], self.data_type, strict=self.signed_zeros)
+            if not self.any_payload and self.data_type.is_floating:
+                same &= ~np.isnan(piece)
+            if not same.all():
+                found.append(np.flatnonzero(~same) + start)
+        return np.concatenate(found) if found else np.zeros(0, np.intp)
 
     def _stored_from_beyond(self, x: Array, base: Array) -> Alternatives:
         """Integers that ScaleBias takes out of the type, where min and max give them again, as they are stored."""

@@ -44,7 +44,7 @@ class Law:
         key = (data_type, strict)
         if key not in self._found:
             self._found[key] = frozenset(
-                name for clause in self.table.clauses if _is_about(clause, data_type, self.table)
+                name for clause in self.table.clauses if is_about(clause, data_type, self.table)
                 for name in clause.latitude if not strict or self.latitude_table[name].kept_when_strict
             )  # fmt: skip
         return self._found[key]
@@ -79,7 +79,7 @@ class Law:
         return replace(self, expression=expression)
 
 
-def _is_about(clause: Clause, data_type: DataType, table: OperatorTable) -> bool:
+def is_about(clause: Clause, data_type: DataType, table: OperatorTable) -> bool:
     """Whether a clause says something about a type; a type that no support table lists is treated as all others."""
     match clause.data_types:
         case "all":
