@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcts.backends.mapping_table import rows
+from dmlcts.backends.mapping.table import rows
 from dmlcts.backends.onnxruntime.operators import COUNTERPARTS as OF_ONNX
 from dmlcts.backends.runtimes import Counterpart, parts
 from dmlcts.backends.torch_eager.functions import COUNTERPARTS as OF_TORCH
@@ -19,7 +19,7 @@ GUIDE = Path(__file__).parents[3] / "backends" / "README.md"
 
 def test_the_guide_shows_the_table() -> None:
     assert "\n".join(rows()) in GUIDE.read_text(encoding="utf-8"), (
-        "python -m dmlcts.backends.mapping_table prints what has to stand there"
+        "python -m dmlcts.backends.mapping.table prints what has to stand there"
     )
 
 

@@ -1,6 +1,6 @@
 """The table of ``README.md`` that says which operator of which runtime stands for each of DirectML's.
 
-``python -m dmlcts.backends.mapping_table`` prints it as Markdown.
+``python -m dmlcts.backends.mapping.table`` prints it as Markdown.
 """
 
 from __future__ import annotations
