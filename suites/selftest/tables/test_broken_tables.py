@@ -531,7 +531,8 @@ def faults_of(text: str) -> list[Fault]:
 UNRUNNABLE: dict[str, tuple[dict[str, str], str]] = {
     "several inputs": (
         {"  OutputTensor: {kind": "  §BTensor: {name: b, kind: input, type: T}\n  OutputTensor: {kind",
-         "struct:\n": "struct:\n  - {name: BTensor, type: const DML_TENSOR_DESC*}\n"},
+         "struct:\n": "struct:\n  - {name: BTensor, type: const DML_TENSOR_DESC*}\n",
+         "inputs: [1.5, 2.5]": "inputs: {x: [1.5, 2.5], b: [0, 0]}"},
         "operators of several inputs",
     ),
     "an output of another type": (
