@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, distinct, to_float16_toward_zero
+from dmlcts.specs.arithmetic.vector_integers import saturated
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
+from dmlcts.specs.descriptions import OperatorDesc, ScalarUnion, ScaleBias
 from dmlcts.specs.formula import Call, Expression, MultiplyAdd, Name, Number
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import NONE
@@ -190,17 +191,21 @@ class VectorOracle:
 
     @cached_property
     def attributes(self) -> dict[str, Alternatives]:
-        """Rule 3: the values that each FLOAT attribute may have in the tensor's type, 0-dimensional arrays.
+        """Rule 3: the values that each number among the attributes may have in the tensor's type, 0-dimensional arrays.
 
         Raises:
             Unconstrained: a bound that no integer of the type follows from.
         """
-        return {name: self._cast(name) for name in self.law.table.float_attributes}
+        return {name: self._cast(name) for name in self.law.table.numbers}
 
     def _cast(self, name: str) -> Alternatives:
         if name in self.casts:
             return [np.asarray(self.casts[name], self.data_type.numpy)]
         value = self.operator.attributes[name]
+        if isinstance(value, ScalarUnion):
+            given = np.asarray(value.value)
+            zeroed = np.isnan(given) and "nan-bound-zero" in self.latitudes
+            return self.rounding.closed([given, *([np.zeros_like(given)] if zeroed else [])])
         assert isinstance(value, np.float32), f"{name} is a FLOAT"  # noqa: S101  # OperatorDesc makes it one
         attribute = self.law.table.attribute(name)
         undocumented = attribute is not None and attribute.cast == "undocumented"
@@ -392,6 +397,8 @@ class VectorOracle:
                         results += meaning.floating(self.rounding, *combination)
                     elif not self.data_type.is_floating and meaning.integers is not None:
                         results.append(np.asarray(meaning.integers(*combination)))
+                        if "integer-overflow" in self.latitudes and not (meaning.kept or FUNCTIONS[function].selects):
+                            results.append(saturated(meaning.integers, self.data_type, combination))
                     else:
                         raise AssertionError(f"lint refuses {function} on {self.data_type.name}")
                 return self.rounding.closed(results)
