@@ -40,6 +40,11 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         {"obligation: required": 'obligation: required\n    §"a\\nb": 1'},
         r"unknown key 'a\nb'",
     ),
+    "unknown key of a tensor": (
+        "operator",
+        {"InputTensor: {name: x,": "InputTensor: {§nam: q, name: x,"},
+        "did you mean name?",
+    ),
     "more dimensions than there are": (
         "operator",
         {RANKS_3: "dimension_counts: §[1, 800000000000]"},
