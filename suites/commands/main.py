@@ -11,6 +11,7 @@ from dmlcts.suites.commands import certify, compare, departures, reports, run, s
 from dmlcts.suites.commands.group import Group
 from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options, proof_of_the_suite
 from dmlcts.suites.console.saying import Commands, complain, say
+from dmlcts.suites.offline.command import offline
 
 
 @click.group(
@@ -45,9 +46,9 @@ def backends(
 ) -> None:
     r"""List the backends: which are available here, and why the others are not; or try one.
 
-    --check opens it in a process of its own, says what it claims and how long a dispatch takes, and runs one trivial case
-    for each operator and type: in seconds, without a verdict. Exit code 0 where all of it works, 1 where something does
-    not, with what to mend; 3 where it cannot be reached.
+    --check opens it in a process of its own, says what it claims and how long a dispatch takes, and runs one trivial
+    case for each operator and type: in seconds, without a verdict. Exit code 0 where all of it works, 1 where something
+    does not, with what to mend; 3 where it cannot be reached.
 
     \b
     dmlcts backends
@@ -151,6 +152,7 @@ def fetch() -> None:
 for _command in (
     run.run, run.merge, run.replay, run.probe, compare.compare, reports.report, reports.diff, departures.baseline,
     departures.findings, certify.certify, certify.verify, certify.keygen, certify.challenge, spec.spec, directml,
+    offline,
 ):  # fmt: skip
     main.add_command(_command)
 sweep.register(main, backend_options, EXIT_CODES)

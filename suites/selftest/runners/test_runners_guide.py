@@ -1,4 +1,4 @@
-"""The guide to runners is true: its examples are the codec's, its words name what exists, a runner by it alone conforms."""
+"""The guide to runners is true: its examples are the codec's, what it names exists, a runner by it alone conforms."""
 
 from __future__ import annotations
 
