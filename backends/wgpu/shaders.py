@@ -2,8 +2,8 @@
 
 ``kernel.wgsl.j2`` has the parameters and the entry point, ``layout`` says where an element stands, ``memory`` how it
 is loaded and stored, ``clamp``, ``round`` and ``formula`` compute, ``scale_bias`` before them. What a formula calls is
-taken from the library of its type: ``integers``, ``pairs``, ``floats`` or ``words``; ``float16`` emulates what an
-adapter lacks.
+taken from the library of its type: ``integers``, ``pairs``, ``floats``, ``float64`` or ``words``; ``float16`` emulates
+what an adapter lacks.
 """
 
 from __future__ import annotations
@@ -194,10 +194,11 @@ def rows_of_axis(sources: int) -> int:
 
 def _library(element: Element, operator: str) -> str:
     """The template whose functions an operator on this element may call."""
-    if element.pattern:
-        number = element.data_type.is_floating and element.bits < 64 and operator not in ON_WORDS
-        return "floats" if number else "words"
-    return "pairs" if element.pairs else "integers"
+    if not element.pattern:
+        return "pairs" if element.pairs else "integers"
+    if operator in ON_WORDS or not element.data_type.is_floating:
+        return "words"
+    return "float64" if element.pairs else "floats"
 
 
 def prepared_folder(written: str) -> Path:

@@ -43,7 +43,7 @@ class Exact:
     integers: Integers | None = None
     truth: Callable[..., bool] | None = None
     compared: Compared | None = None
-    ordered: Callable[[int, int], bool] | None = None
+    ordered: Callable[..., bool] | None = None
     real: Enclosed | None = None
 
 
@@ -66,13 +66,15 @@ def comparison(name: str) -> Exact:
     return Exact(compared=compared, ordered=compare)
 
 
-def _class_of(nan: Iterable[bool], holds: Callable[[Arithmetic, int], bool]) -> Exact:
+def _class_of(
+    nan: Iterable[bool], holds: Callable[[Arithmetic, int], bool], integer: Callable[[int], bool] = lambda a: False
+) -> Exact:
     """What kind of number a member is; ``nan``: what it may be of a NaN, whose bits are not known."""
 
     def compared(arithmetic: Arithmetic, a: Member) -> Iterable[bool]:
         return nan if a is None else {holds(arithmetic, a)}
 
-    return Exact(compared=compared)
+    return Exact(compared=compared, ordered=integer)
 
 
 def _truncated_quotient(_: IntegerRange, a: int, b: int) -> int | None:
@@ -197,7 +199,7 @@ SHIFT_RIGHT = Exact(integers=_shifted_right)
 IS_NAN = _class_of({True}, lambda arithmetic, a: False)
 IS_INFINITE = _class_of({False}, lambda arithmetic, a: a & ~arithmetic.form.sign_bit == arithmetic.form.infinity)
 IS_SUBNORMAL = _class_of({False}, lambda arithmetic, a: arithmetic.form.is_subnormal(a))
-IS_NEGATIVE = _class_of({True, False}, lambda arithmetic, a: a & arithmetic.form.sign_bit != 0)
+IS_NEGATIVE = _class_of({True, False}, lambda arithmetic, a: a & arithmetic.form.sign_bit != 0, lambda a: a < 0)
 
 AND = Exact(truth=lambda a, b: a and b)
 OR = Exact(truth=lambda a, b: a or b)

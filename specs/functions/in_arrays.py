@@ -191,6 +191,15 @@ def _bit_count(a: Array) -> Array:
     return count
 
 
+def _on_floating(compared: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """A class of floating-point numbers, which no integer belongs to."""
+    return lambda a: compared(a) if np.issubdtype(a.dtype, np.floating) else np.zeros(a.shape, bool)
+
+
+def _negative(a: Array) -> Array:
+    return np.asarray(np.signbit(a) if np.issubdtype(a.dtype, np.floating) else a < 0)
+
+
 def _subnormal(a: Array) -> Array:
     return np.asarray((a != 0) & (np.abs(a) < np.finfo(a.dtype).smallest_normal))
 
@@ -242,8 +251,8 @@ BIT_AND, BIT_OR, BIT_XOR = (InArrays(integers=one) for one in (np.bitwise_and, n
 BIT_NOT, BIT_COUNT = InArrays(integers=np.invert), InArrays(integers=_bit_count)
 SHIFT_LEFT, SHIFT_RIGHT = InArrays(integers=_shift(left=True)), InArrays(integers=_shift(left=False))
 
-IS_NAN, IS_INFINITE = InArrays(compared=np.isnan), InArrays(compared=np.isinf)
-IS_SUBNORMAL, IS_NEGATIVE = InArrays(compared=_subnormal), InArrays(compared=np.signbit)
+IS_NAN, IS_INFINITE = InArrays(compared=_on_floating(np.isnan)), InArrays(compared=_on_floating(np.isinf))
+IS_SUBNORMAL, IS_NEGATIVE = InArrays(compared=_on_floating(_subnormal)), InArrays(compared=_negative)
 
 AND, OR, XOR = (InArrays(truth=one) for one in (np.logical_and, np.logical_or, np.logical_xor))
 NOT = InArrays(truth=np.logical_not)

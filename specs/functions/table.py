@@ -72,7 +72,7 @@ def _compared(name: str, text: str, operator: str, arrays: InArrays) -> Function
 
 
 def _class(name: str, text: str, exact: Exact, arrays: InArrays) -> Function:
-    return Function(name, _ONE, "truth", "floating", text, exact, arrays)
+    return Function(name, _ONE, "truth", "number", text, exact, arrays)
 
 
 def _truth(name: str, text: str, takes: tuple[Kind, ...], exact: Exact, arrays: InArrays) -> Function:

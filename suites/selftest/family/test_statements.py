@@ -241,8 +241,8 @@ BROKEN = {
     "integers of floating-point numbers": (
         "sign_of", SIGN, "is_nan(x)", "outside(T, x)", "outside is about integers, and is given FLOAT32",
     ),
-    "is_nan of integers": (
-        "sign_of", SIGN, "data_types: floating", "data_types: all", "is_nan has no meaning on integers",
+    "bits of floating-point numbers": (
+        "sign_of", SIGN, "is_nan(x)", "bit_and(x, 1) == 1", "bit_and has no meaning on FLOAT32",
     ),
     "a relation with an unknown operator": (
         "plus", ADD, "== PLUS(b, a)", "== MINUS(b, a)", "undefined function 'MINUS'",
