@@ -50,7 +50,7 @@ def _in_turn(one: Callable[[], Any], other: Callable[[], Any], rounds: int) -> t
 
 
 def _case(bench: Bench, count: int) -> Case:
-    subject = Subject(bench.tables.operator("CLIP"), DataType.FLOAT32, bench.level, 0, thorough=False)
+    subject = Subject.on(bench.tables.operator("CLIP"), DataType.FLOAT32, bench.level)
     attributes = subject.revealing()
     operator = subject.describe(subject.flat(count), attributes)
     return Case(operator, Values.bulk(DataType.FLOAT32, count), subject.values_clause(attributes))

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from dmlcts.specs import DataType
 from dmlcts.specs.checks import OwnCheck, SharedCheck
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import Signature, signatures_on
 
 
 def checks(
@@ -56,12 +56,13 @@ class Checked:
         """The ids of the clauses that the test checks for this operator."""
         return tuple(clause.id for clauses in self._clauses(table, tables) for clause in clauses)
 
-    def subjects(self, tables: Tables) -> Iterator[tuple[OperatorTable, DataType]]:
-        """Every operator and element type that the test is about."""
+    def subjects(self, tables: Tables) -> Iterator[tuple[OperatorTable, Signature]]:
+        """Every operator and signature that the test is about; its first type variable is what clauses speak of."""
         for table in tables.operators.values():
             found = self._clauses(table, tables)
             if not all(found):
                 continue
             for data_type in tables.data_types(found[0][0], table):
                 if not self.data_types or data_type.name in self.data_types:
-                    yield table, data_type
+                    for signature in signatures_on(table, data_type):
+                        yield table, signature

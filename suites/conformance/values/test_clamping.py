@@ -9,7 +9,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation import edge_values, strategies
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -23,7 +22,7 @@ def test_ordinary_bounds(subject: Subject, judge: Judge) -> None:
     """The boundary lattice, and the bounds with their neighbours, for every ordinary pair of bounds."""
     clause = subject.clause("values")
     judge.all(
-        subject.case(clause, edge_values.inputs(subject.data_type, _floats(attributes)), attributes)
+        subject.case(clause, subject.edges(_floats(attributes)), attributes)
         for attributes in subject.attribute_sets()
     )
 
@@ -90,7 +89,7 @@ def test_every_input_with_inverted_bounds(subject: Subject, judge: Judge) -> Non
 def test_drawn_bounds_and_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any bounds whose cast is fixed, in any order, on small arrays of any values."""
     attributes = data.draw(strategies.attributes(subject), label="attributes")
-    stream = data.draw(strategies.values(subject.data_type), label="stream")
+    stream = data.draw(strategies.values(subject), label="stream")
     judge(subject.case(subject.values_clause(attributes), stream, attributes))
 
 
@@ -101,7 +100,7 @@ def test_seeded_bulk(subject: Subject, judge: Judge) -> None:
     clause = subject.clause("values")
     cases = []
     for number, attributes in enumerate(subject.typical()):
-        values = Values.bulk(subject.data_type, subject.seed + number).array(count)
+        values = subject.bulk_elements(subject.seed + number, count)
         cases.append(subject.case(clause, values, attributes))
     judge.all(cases)
 

@@ -55,7 +55,7 @@ class Probe:
         Returns:
             The judge, with what was counted and found; ``ledger.findings`` is empty where the test passed.
         """
-        subject = Subject(self.table, self.data_type, bench.level, seed, thorough=False)
+        subject = Subject.on(self.table, self.data_type, bench.level, seed, thorough=False)
         judge = Judge(bench)
         function = self.function
         if hasattr(function, "hypothesis"):
