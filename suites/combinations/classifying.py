@@ -39,7 +39,8 @@ def levels_of(
         history: what ran before it, the level.
     """
     operator, data_type = case.operator, case.data_type
-    source = operator.output if operator.input.element_count == 1 else operator.input
+    wide = (tensor for tensor in operator.inputs.values() if tensor.sizes == operator.output.sizes)
+    source = next(wide, operator.output)
     found: dict[str, str | None] = {}
     simple = of_one_type(table)
     if simple and table.has_scale_bias:

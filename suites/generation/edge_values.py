@@ -195,6 +195,12 @@ def equal_bounds(data_type: DataType) -> list[Bounds]:
     return [(value, value) for value in values]
 
 
+def limits_of(data_type: DataType) -> tuple[int, int]:
+    """The least and the greatest integer of the type."""
+    limits = np.iinfo(data_type.numpy)
+    return int(limits.min), int(limits.max)
+
+
 def own_bounds(data_type: DataType) -> list[tuple[Any, Any]]:
     """Pairs of the type's own numbers, the lower first: small, at the limits, and beside powers of two."""
     if data_type.is_floating:

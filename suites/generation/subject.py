@@ -18,7 +18,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values
-from dmlcts.suites.generation import attributes, distinct, edge_values
+from dmlcts.suites.generation import attributes, distinct, edge_values, operands
 from dmlcts.suites.generation.elements import Elements
 
 _Given = TypeVar("_Given", bound=Attribute | float)
@@ -294,14 +294,13 @@ class Subject:
         return {**self.inputs, self.table.output: self.types[self.table.output]}
 
     def edges(self, around: Iterable[Any] = ()) -> Elements:
-        """The boundary lattice of the only input, or of several a few thousand of its combinations (``operands``)."""
+        """The boundary lattice of the only input, with values ``around`` numbers; of several each in another order.
+
+        For tests that are not about values; those have :meth:`edge_sets`.
+        """
         if self.of_one_type:
             return self.elements(edge_values.inputs(self.data_type, around))
-        return self.elements_of(self.seed)
-
-    def elements_of(self, seed: int) -> Elements:
-        """Edge values of every input combined at random, with ordinary values for tensors of one element."""
-        generator = np.random.Generator(np.random.PCG64(seed + 17))
+        generator = np.random.Generator(np.random.PCG64(self.seed + 17))
         arrays = {name: edge_values.inputs(data_type) for name, data_type in self.inputs.items()}
         count = max(array.size for array in arrays.values())
         mixed = {
@@ -311,6 +310,20 @@ class Subject:
             for place, (name, array) in enumerate(arrays.items())
         }
         return self.of_arrays(mixed)
+
+    def edge_sets(self, around: Iterable[Any] = ()) -> Iterator[Elements]:
+        """What tests of values try: the boundary lattice of an only input, pairs of several made on purpose."""
+        if self.of_one_type:
+            yield self.edges(around)
+        else:
+            yield from operands.edges(self)
+
+    def all_sets(self) -> Iterator[Elements]:
+        """All elements of narrow types, NaN left out where the operator's own input is all there is."""
+        if self.of_one_type:
+            yield self.elements(edge_values.every_pattern(self.data_type))
+        else:
+            yield from operands.everything(self)
 
     def __str__(self) -> str:
         return f"{self.table.short_name}-{named(self.signature)}"

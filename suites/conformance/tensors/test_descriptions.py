@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import TensorDesc
+from dmlcts.specs import ScalarUnion, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.conformance.tensors.describing import Made, accepted, compared, each_odd, packed, refused
 from dmlcts.suites.generation.subject import Subject
@@ -110,6 +110,19 @@ def test_different_data_types_are_refused(subject: Subject, judge: Judge) -> Non
         if other is not data_type
     ]
     judge.all([*cases, accepted(subject, clause, usual)])
+
+
+@checks("constraint.attribute-type")
+def test_numbers_of_another_type_are_refused(subject: Subject, judge: Judge) -> None:
+    """Every other listed type as the one that the numbers are said to have; the tensor's own is the control."""
+    clause = subject.clause("constraint.attribute-type")
+    rows = subject.table.attributes
+    for data_type in (*(one for one in subject.table.data_types if one is not subject.data_type), subject.data_type):
+        given = {row.name: data_type.name for row in rows if row.type == "DML_TENSOR_DATA_TYPE"}
+        unions = {row.name: ScalarUnion.of(data_type, 1) for row in rows if row.type == "DML_SCALAR_UNION"}
+        operator = subject.describe(_obliged_sizes(subject), {**subject.attributes(), **given, **unions})
+        expectation = "accepted" if data_type is subject.data_type else "refused"
+        judge(Case(operator, subject.ones, clause, None, expectation))
 
 
 @checks("constraint.dimension-count")

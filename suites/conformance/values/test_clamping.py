@@ -6,6 +6,7 @@ CLIP's page takes the maximum last, so that Min > Max gives Min everywhere.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,8 +23,9 @@ def test_ordinary_bounds(subject: Subject, judge: Judge) -> None:
     """The boundary lattice, and the bounds with their neighbours, for every ordinary pair of bounds."""
     clause = subject.clause("values")
     judge.all(
-        subject.case(clause, subject.edges(_floats(attributes)), attributes)
+        subject.case(clause, elements, attributes)
         for attributes in subject.attribute_sets()
+        for elements in subject.edge_sets(_floats(attributes))
     )
 
 
@@ -66,13 +68,19 @@ def test_infinite_and_one_sided_bounds(subject: Subject, judge: Judge) -> None:
 
 @checks("values", data_types=NARROW)
 def test_every_input(subject: Subject, judge: Judge) -> None:
-    """All values of an 8- or 16-bit type but NaN, for every ordinary and inverted pair of bounds."""
-    everything = edge_values.every_pattern(subject.data_type)
+    """All values of an 8- or 16-bit type but NaN, for every ordinary and inverted pair of bounds; pairs of 8 bits."""
     pairs = edge_values.bounds(subject.data_type)
     if not subject.thorough:
         pairs = pairs[:6]
     clause = subject.clause("values")
-    judge.all(subject.case(clause, everything, attributes) for attributes in subject.attribute_sets(pairs))
+    everything = list(subject.all_sets())
+    if not everything:
+        pytest.skip("too many combinations")
+    judge.all(
+        subject.case(clause, elements, attributes)
+        for attributes in subject.attribute_sets(pairs)
+        for elements in everything
+    )
 
 
 @checks("bounds.inverted", data_types=NARROW)
