@@ -6,15 +6,13 @@ buffer and holds the tensor's total size, and two bindings of which one is writt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends.contract import ExecutionFailed
 from dmlcts.specs import Region, TensorDesc
-
-NAMES = ("InputTensor", "OutputTensor")
 
 
 def check_memory(memory: NDArray[np.uint8]) -> None:
@@ -35,24 +33,26 @@ def check_bindings(
     tensors: Mapping[str, TensorDesc],
     alignment: int,
     *,
-    in_place: bool,
-) -> tuple[Region, Region]:
-    """The input's and the output's region, once they have been found usable.
+    output: str,
+    may_alias: Collection[str],
+) -> None:
+    """Refuse bindings that cannot be used.
 
     Args:
         memory: 1-D ``uint8``, as :func:`check_memory` takes it.
-        bindings: a region for "InputTensor" and one for "OutputTensor", in bytes of the memory.
+        bindings: a region for each tensor, in bytes of the memory. Inputs may share memory in any way.
         tensors: the tensors by the same names.
         alignment: what offsets must be multiples of, in bytes.
-        in_place: whether the operator may run in place.
+        output: the name of the tensor that is written.
+        may_alias: the names of the inputs whose region the output may be bound to.
 
     Raises:
         ExecutionFailed: the bindings cannot be used.
     """
-    if sorted(bindings) != sorted(NAMES):
-        raise ExecutionFailed(f"the bindings are {sorted(bindings)}, not {sorted(NAMES)}")
-    for name in NAMES:
-        region, needed = bindings[name], tensors[name].total_size_in_bytes
+    if bindings.keys() != tensors.keys():
+        raise ExecutionFailed(f"the bindings are {sorted(bindings)}, not {sorted(tensors)}")
+    for name, tensor in tensors.items():
+        region, needed = bindings[name], tensor.total_size_in_bytes
         place = f"{name} is bound at byte {region.offset}, {region.size} bytes long"
         if region.offset < 0 or region.offset % alignment:
             raise ExecutionFailed(f"{place}: the offset is no multiple of {alignment} from 0 up")
@@ -60,10 +60,10 @@ def check_bindings(
             raise ExecutionFailed(f"{place}: the tensor needs {needed} bytes")
         if region.end > memory.size:
             raise ExecutionFailed(f"{place}: the memory has only {memory.size} bytes")
-    read, written = (bindings[name] for name in NAMES)
-    if read.offset < written.end and written.offset < read.end:
-        if read != written:
-            raise ExecutionFailed(f"the bindings overlap without being the same: {read} and {written}")
-        if not in_place:
-            raise ExecutionFailed("the operator does not support in-place execution")
-    return read, written
+    written = bindings[output]
+    for name, read in bindings.items():
+        if name != output and read.offset < written.end and written.offset < read.end:
+            if read != written:
+                raise ExecutionFailed(f"the bindings overlap without being the same: {read} and {written}")
+            if name not in may_alias:
+                raise ExecutionFailed(f"the operator does not support in-place execution on {name}")

@@ -40,6 +40,24 @@ class ExecutionFailed(Exception):  # noqa: N818 - the contract's name
     """Raise it where a call failed while the device is still usable: bad bindings, out of memory."""
 
 
+class ProcessLost(Exception):  # noqa: N818 - it says what happened; the suite is not at fault
+    """Raise it where the implementation runs in a further process, and that one is gone or answers what cannot be.
+
+    The suite then starts over with a fresh process of the backend itself, as it does where that one is lost.
+
+    Args:
+        outcome: ``crash``, ``timeout`` or ``resource_error``.
+        title: one short line, the same in every run that finds the same.
+        text: what is known of the end, and the last lines of the process's standard error.
+    """
+
+    def __init__(self, outcome: Literal["crash", "timeout", "resource_error"], title: str, text: str) -> None:
+        super().__init__(text)
+        self.outcome = outcome
+        self.title = title
+        self.text = text
+
+
 class BackendUnavailable(DmlctsError):  # noqa: N818 - the contract's name
     """Raise it in ``Backend.open`` where the backend cannot run here: no library, no adapter.
 

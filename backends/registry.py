@@ -1,7 +1,7 @@
 """Finding, opening and listing backends.
 
-A backend is named by an entry point of the group ``dmlcts.backends``, by ``package.module:attribute``, or
-by ``path/to/file.py:attribute``.
+A backend is named by an entry point of the group ``dmlcts.backends``, by ``package.module:attribute``, by
+``path/to/file.py:attribute``, or, where it is a runner in any language, by ``exec:COMMAND`` or ``tcp:HOST:PORT``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ from dmlcts.backends.frames import backend_frames
 from dmlcts.specs import DmlctsError, UsageError
 
 GROUP = "dmlcts.backends"
-_FORMS = "a registered name, package.module:attribute, or path/to/file.py:attribute"
+RUNNERS = ("exec", "tcp")
+_RUNNER_MODULE = "dmlcts.backends.runners.backend"
+_FORMS = "a registered name, package.module:attribute, path/to/file.py:attribute, exec:COMMAND or tcp:HOST:PORT"
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ def resolve(spec: str) -> tuple[str, Backend]:
 
     Args:
         spec: a registered name, ``package.module:attribute``, or ``path/to/file.py:attribute``; the
-            attribute is a backend class, which is called without arguments, or an instance.
+            attribute is a backend class, which is called without arguments, or an instance. Or a runner:
+            ``exec:COMMAND`` or ``tcp:HOST:PORT``.
 
     Returns:
         The name to show, and the backend: the registered name, or what the backend calls itself.
@@ -79,6 +82,9 @@ def resolve(spec: str) -> tuple[str, Backend]:
     """
     if ":" not in spec:
         return spec, _registered(spec)
+    if spec.partition(":")[0] in RUNNERS:
+        # by name, as what is registered: only whoever names a runner pays for it
+        return spec, cast(Backend, importlib.import_module(_RUNNER_MODULE).RunnerBackend(spec))
     # The last colon, so that the one of a Windows drive letter stays with the path.
     place, attribute = spec.rsplit(":", 1)
     if not attribute.isidentifier():

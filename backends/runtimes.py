@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmlcts.backends.bindings import NAMES
 from dmlcts.backends.contract import BackendUnavailable, InvalidArgument, NotSupported
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc, UsageError
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
 
 LEVEL = "5.0"
+NAMES = ("InputTensor", "OutputTensor")
 CLIP, ROUND, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD"
 ALIGNMENT = 16
 # From here on FLOAT16 has no finite value to the nearest, and the pages do not say what a FLOAT becomes.

@@ -14,13 +14,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.backends.bindings import NAMES, check_bindings, check_memory
+from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.runtimes import (
     ALIGNMENT,
     CLIP,
     DESCRIPTIONS,
     LEVEL,
+    NAMES,
     NO_SCALE_BIAS,
     ROUND,
     THRESHOLD,
@@ -345,7 +346,8 @@ class TorchKernel:
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
         check_memory(memory)
-        read, written = check_bindings(memory, bindings, self._operator.tensors, ALIGNMENT, in_place=True)
+        check_bindings(memory, bindings, self._operator.tensors, ALIGNMENT, output=NAMES[1], may_alias=NAMES[:1])
+        read, written = (bindings[name] for name in NAMES)
         torch, on = self._device.torch, self._device.device
         host = self._device.options["device"] == "cpu"
         try:

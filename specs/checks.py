@@ -17,6 +17,7 @@ OwnCheck = Literal[
     "in-place", "constraint.data-type", "constraint.dimension-count", "constraint.sizes",
     "constraint.attribute-type", "support.level", "support.unlisted", "support.later-level", "enumerator.undefined",
     "idempotent", "monotone", "odd", "contained", "threshold-equivalence",
+    "silent", "relation",
 ]  # fmt: skip
 SharedCheck = Literal[
     "tensor.rank.minimum", "tensor.rank.maximum", "tensor.size.zero", "tensor.elements.maximum",
@@ -63,6 +64,8 @@ OWN: Mapping[OwnCheck, str] = {
     "monotone": "outputs in the order of the inputs",
     "odd": "the negated input gives the negated output",
     "contained": "outputs between the bounds",
+    "silent": "inputs of which the pages do not say what they give (`where:`); what they give is named (`behaviours:`)",
+    "relation": "what holds between inputs and the results of one or several operators (`holds:`), without an oracle",
     "threshold-equivalence": "CLIP without an upper bound beside THRESHOLD",
 }
 """What checks an operator's own clause, and what is done under that name."""

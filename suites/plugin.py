@@ -23,6 +23,7 @@ from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.once import Fault, fault_of
 from dmlcts.specs import DmlctsError
 from dmlcts.specs.tables.signatures import Signature
+from dmlcts.suites.cases.allocation import keep_freed_memory
 from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.console.saying import complain
 from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
@@ -126,6 +127,7 @@ def pytest_configure(config: pytest.Config) -> None:
         ],
     )
     hypothesis.settings.load_profile("dmlcts")
+    keep_freed_memory()
     config.stash[_FAULTS] = set()
     run = config.pluginmanager.get_plugin("dmlcts-run")
     try:

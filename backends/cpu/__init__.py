@@ -1,4 +1,4 @@
-"""The ``cpu`` backend: the three operators in numpy, following IEEE 754 strictly.
+"""The ``cpu`` backend: the operators in numpy, following IEEE 754 strictly.
 
 It is one more implementation under test, and shares no arithmetic with the oracle that judges it.
 """

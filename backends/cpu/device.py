@@ -6,24 +6,22 @@ it not to matter.
 
 from __future__ import annotations
 
-import math
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.backends.bindings import NAMES, check_bindings, check_memory
+from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import DeviceInfo, ExecutionFailed, InvalidArgument
-from dmlcts.backends.cpu.programs import PROGRAMS, Array
+from dmlcts.backends.cpu.layouts import blocks, coalesced, is_disjoint
+from dmlcts.backends.cpu.programs import PROGRAMS, Array, Program
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.rules import Violation, violations
-
-Layout = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 BLOCK_ELEMENTS = 1 << 17
 
@@ -72,20 +70,22 @@ class CpuDevice:
         """
         if self._closed:
             raise ExecutionFailed("the device is closed")
-        if sorted(operator.tensors) != sorted(NAMES):
-            raise InvalidArgument(f"the tensors are {sorted(operator.tensors)}, not {sorted(NAMES)}")
         try:
             table = self._tables.operator(operator.name)
         except UsageError as error:
             raise InvalidArgument(error.cause) from None
+        _check_tensor_names(operator, table)
         if table.operator not in PROGRAMS:
             raise InvalidArgument(f"the cpu backend has no {table.operator}")
         _check_strides(operator)
-        found = (*violations(operator, self._level, self._tables), *_zero_output_strides(operator))
+        output = table.output
+        found = (*violations(operator, self._level, self._tables), *_zero_output_strides(operator, output))
         if found:
             raise InvalidArgument("; ".join(f"{violation.clause}: {violation.text}" for violation in found))
         _check_attribute_names(operator, table)
-        return CpuKernel(operator, table, self._tables.limits["offset_alignment"])
+        inputs = [name for name in table.inputs if name in operator.tensors]
+        program, alignment = PROGRAMS[table.operator](operator), self._tables.limits["offset_alignment"]
+        return CpuKernel(operator, program, inputs, output, table.tensors[output].may_alias, alignment)
 
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""
@@ -101,28 +101,52 @@ class CpuDevice:
 
 
 class CpuKernel:
-    """A checked operator; ``create`` of :class:`CpuDevice` makes it."""
+    """A checked operator; ``create`` of :class:`CpuDevice` makes it.
 
-    def __init__(self, operator: OperatorDesc, table: OperatorTable, alignment: int) -> None:
+    Args:
+        operator: the description.
+        program: what computes a block of it.
+        inputs: the names of its input tensors, in the order in which the program takes them.
+        output: the name of its output tensor.
+        may_alias: the inputs whose region the output may be bound to.
+        alignment: what offsets must be multiples of, in bytes.
+    """
+
+    def __init__(
+        self,
+        operator: OperatorDesc,
+        program: Program,
+        inputs: Sequence[str],
+        output: str,
+        may_alias: Collection[str],
+        alignment: int,
+    ) -> None:
         self._tensors = operator.tensors
-        self._in_place = table.in_place
+        self._program = program
+        self._output = output
+        self._may_alias = may_alias
         self._alignment = alignment
         self._closed = False
-        self._data_type = operator.input.data_type
-        self._shape, self._input_strides, self._output_strides = _coalesced(operator.input, operator.output)
+        target = operator.tensors[output]
+        sources = [operator.tensors[name] for name in inputs]
+        self._shape, strides = coalesced(sources, target)
+        self._kind = target.data_type.numpy
+        self._written_by = _steps(target, strides[-1])
+        disjoint = is_disjoint(self._shape, strides[-1])
         # Element by element is right in place only where each element is read from the very place it is
         # written to, and nothing else is written there before.
-        self._elementwise_in_place = self._input_strides == self._output_strides and _is_disjoint(
-            self._shape, self._output_strides
-        )
-        self._program = PROGRAMS[table.operator](operator)
+        self._sources = [
+            (name, source.data_type.numpy, steps, disjoint and steps == self._written_by)
+            for name, source, steps in zip(inputs, sources, map(_steps, sources, strides), strict=False)
+        ]
 
     def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
         """Run the operator once; only the output's elements are written.
 
         Args:
             memory: 1-D ``uint8``, contiguous, writable, its first byte at a multiple of 16.
-            bindings: a region for "InputTensor" and one for "OutputTensor", disjoint or the same.
+            bindings: a region for each tensor; the output's is disjoint from the others, or the same as that of an
+                input that it may take the place of.
 
         Raises:
             ExecutionFailed: the kernel is closed, or memory or bindings cannot be used.
@@ -132,28 +156,42 @@ class CpuKernel:
         check_memory(memory)
         if memory.ctypes.data % self._alignment:
             raise ExecutionFailed(f"the memory does not begin at a multiple of {self._alignment} bytes")
-        read, written_to = check_bindings(memory, bindings, self._tensors, self._alignment, in_place=self._in_place)
-        source = self._view(memory, read, self._input_strides)
-        target = self._view(memory, written_to, self._output_strides)
-        if read == written_to and not self._elementwise_in_place:
-            source = source.copy()
-        scratch = np.empty(min(target.size, BLOCK_ELEMENTS), self._data_type.numpy)
+        check_bindings(
+            memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=self._may_alias
+        )
+        written_to = bindings[self._output]
+        target: Array = np.ndarray(self._shape, self._kind, memory, written_to.offset, self._written_by)
+        sources = []
+        for name, kind, steps, elementwise_in_place in self._sources:
+            source: Array = np.ndarray(self._shape, kind, memory, bindings[name].offset, steps)
+            apart = bindings[name] != written_to or elementwise_in_place
+            sources.append(source if apart else source.copy())
+        scratch = np.empty(min(target.size, BLOCK_ELEMENTS), self._kind)
         with np.errstate(all="ignore"):
-            for block in _blocks(self._shape):
+            for block in blocks(self._shape, BLOCK_ELEMENTS):
                 written = target[block]
-                self._program(source[block], written, scratch[: written.size].reshape(written.shape))
+                read = [source[block] for source in sources]
+                self._program(read, written, scratch[: written.size].reshape(written.shape))
 
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""
         self._closed = True
 
-    def _view(self, memory: NDArray[np.uint8], region: Region, strides: tuple[int, ...]) -> Array:
-        dtype = self._data_type.numpy
-        steps = tuple(stride * dtype.itemsize for stride in strides)
-        return np.ndarray(self._shape, dtype, buffer=memory, offset=region.offset, strides=steps)
+
+def _steps(tensor: TensorDesc, strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in bytes."""
+    return tuple(stride * tensor.data_type.itemsize for stride in strides)
 
 
 # Descriptions.
+
+
+def _check_tensor_names(operator: OperatorDesc, table: OperatorTable) -> None:
+    """Refuse tensors that the operator does not have, and the lack of those that it must have."""
+    known, given = list(table.tensors), set(operator.tensors)
+    needed = {name for name, row in table.tensors.items() if not row.optional}
+    if not needed <= given <= set(known):
+        raise InvalidArgument(f"the tensors are {sorted(given)}; those of {table.operator} are {', '.join(known)}")
 
 
 def _check_strides(operator: OperatorDesc) -> None:
@@ -164,12 +202,12 @@ def _check_strides(operator: OperatorDesc) -> None:
             raise InvalidArgument(f"{name} has strides {strides}, which are unsigned in DirectML")
 
 
-def _zero_output_strides(operator: OperatorDesc) -> list[Violation]:
+def _zero_output_strides(operator: OperatorDesc, output: str) -> list[Violation]:
     """What this backend refuses beyond the shared rules, because it has no meaning to execute."""
-    steps = zip(operator.output.sizes, operator.output.element_strides, strict=True)
-    if not any(size > 1 and stride == 0 for size, stride in steps):
+    tensor = operator.tensors[output]
+    if not any(size > 1 and stride == 0 for size, stride in zip(tensor.sizes, tensor.element_strides, strict=True)):
         return []
-    text = "OutputTensor has a stride of zero, so several elements would be written to one place"
+    text = f"{output} has a stride of zero, so several elements would be written to one place"
     return [Violation("tensor.strides.zero-output", text)]
 
 
@@ -178,55 +216,3 @@ def _check_attribute_names(operator: OperatorDesc, table: OperatorTable) -> None
     for name in operator.attributes:
         if name not in known:
             raise InvalidArgument(f"{table.operator} has no attribute {name}; it has {', '.join(known)}")
-
-
-# Layouts: elements may be visited in any order, so every layout is first made as flat as it can be.
-
-
-def _coalesced(source: TensorDesc, target: TensorDesc) -> Layout:
-    """The fewest dimensions, largest output stride first, that visit the same pairs of elements.
-
-    Returns:
-        Sizes, input strides and output strides, in elements; at least one dimension.
-    """
-    axes = sorted(
-        (
-            axis
-            for axis in zip(source.sizes, source.element_strides, target.element_strides, strict=True)
-            if axis[0] > 1
-        ),
-        key=lambda axis: (axis[2], axis[1]),
-        reverse=True,
-    )
-    merged: list[tuple[int, int, int]] = []
-    for size, read, written in axes:
-        if merged and merged[-1][1] == size * read and merged[-1][2] == size * written:
-            merged[-1] = (merged[-1][0] * size, read, written)
-        else:
-            merged.append((size, read, written))
-    sizes, reads, writes = zip(*merged or [(1, 1, 1)], strict=True)
-    return sizes, reads, writes
-
-
-def _is_disjoint(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether no two elements share a place, judged by each stride reaching past all smaller ones.
-
-    ``strides`` descend. Some layouts that interleave without touching are reported as sharing.
-    """
-    reach = 0
-    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
-        if stride <= reach:
-            return False
-        reach += (size - 1) * stride
-    return True
-
-
-def _blocks(sizes: tuple[int, ...]) -> Iterator[tuple[int | slice, ...]]:
-    """Indices of blocks that hold at most ``BLOCK_ELEMENTS`` elements each and cover ``sizes`` once."""
-    axis = 0
-    while math.prod(sizes[axis + 1 :]) > BLOCK_ELEMENTS:
-        axis += 1
-    step = BLOCK_ELEMENTS // math.prod(sizes[axis + 1 :])
-    for outer in np.ndindex(sizes[:axis]):
-        for start in range(0, sizes[axis], step):
-            yield (*outer, slice(start, start + step))

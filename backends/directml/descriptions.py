@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcts.backends.contract import InvalidArgument
-from dmlcts.backends.directml.abi.com import U32
+from dmlcts.backends.directml.abi.com import U32, U64
 from dmlcts.backends.directml.abi.dml import (
     DML_BUFFER_TENSOR_DESC,
     DML_IS_INFINITY_MODE,
@@ -20,7 +20,7 @@ from dmlcts.backends.directml.abi.dml import (
     DML_TENSOR_TYPE,
 )
 from dmlcts.backends.directml.elementwise import LAYOUTS, OperatorLayout
-from dmlcts.specs import OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
 
 _MODES = {
     "rounding_mode": {mode.name.removeprefix("DML_ROUNDING_MODE_"): mode.value for mode in DML_ROUNDING_MODE},
@@ -84,8 +84,16 @@ class Description:
             if not isinstance(value, str) or value not in modes:
                 raise InvalidArgument(f"{name} is {value!r}, not one of {', '.join(modes)}")
             setattr(members, name, modes[value])
+        elif kind == "data_type":
+            setattr(members, name, _data_type(name, value))
+        elif kind == "scalar":
+            if not isinstance(value, ScalarUnion):
+                raise InvalidArgument(f"{name} is {value!r}, not a ScalarUnion")
+            # The bits lie at the union's beginning whatever its type; those of FLOAT16 are its UInt16.
+            offset = getattr(type(members), name).offset
+            U64.from_address(base + offset).value = value.bits
         elif value is not None:
-            raise InvalidArgument(f"{name} of {operator.name} cannot be given here")
+            raise InvalidArgument(f"{name} of {operator.name} cannot be given here: only None can")
 
     def _tensor(self, name: str, tensor: TensorDesc) -> int:
         count = len(tensor.sizes)
@@ -111,6 +119,15 @@ class Description:
         made = DML_SCALE_BIAS.from_buffer_copy(np.array(value.bits, np.uint32).tobytes())
         self._kept.append(made)
         return ctypes.addressof(made)
+
+
+def _data_type(name: str, value: Any) -> int:
+    """The ``DML_TENSOR_DATA_TYPE`` that ``value`` names; a number without a name is what it is."""
+    if isinstance(value, np.uint32):
+        return int(value.astype(np.int32))
+    if not isinstance(value, str) or value not in DataType.__members__:
+        raise InvalidArgument(f"{name} is {value!r}, not one of {', '.join(DataType.__members__)}")
+    return DataType[value].dml_value
 
 
 def _numbers(what: str, values: Sequence[int]) -> Any:

@@ -21,6 +21,7 @@ from dmlcts.backends.runtimes import (
     CLIP,
     DESCRIPTIONS,
     LEVEL,
+    NAMES,
     NO_SCALE_BIAS,
     ROUND,
     THRESHOLD,
@@ -300,7 +301,8 @@ class OnnxRuntimeKernel:
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
         check_memory(memory)
-        read, written = check_bindings(memory, bindings, self._operator.tensors, ALIGNMENT, in_place=True)
+        check_bindings(memory, bindings, self._operator.tensors, ALIGNMENT, output=NAMES[1], may_alias=NAMES[:1])
+        read, written = (bindings[name] for name in NAMES)
         source, target = self._view(memory, read), self._view(memory, written)
         try:
             session = self._session

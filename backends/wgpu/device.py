@@ -82,10 +82,11 @@ def _native(adapter: Adapter, option: str, wanted: str, feature: str, unless: st
 
 @dataclass(frozen=True)
 class Compiled:
-    """A shader and wgpu's pipeline of it."""
+    """A shader, wgpu's pipeline of it, and the layout of its bind group."""
 
     shader: Shader
     pipeline: Any
+    layout: Any
 
 
 class WgpuDevice:
@@ -106,7 +107,9 @@ class WgpuDevice:
         self._elements = known
         self._builtin = builtin
         self._dump = dump
+        self._wgpu = wgpu
         self._compiled: dict[Shader, Compiled] = {}
+        self._layouts: dict[int, Any] = {}  # of bind groups, by the number of sources
         self._closed = False
         self._lost = ""
         self.turn = threading.Lock()  # the buffers serve one dispatch at a time, whichever thread it is from
@@ -117,9 +120,7 @@ class WgpuDevice:
         try:
             features = sorted({element.feature for element in known.values()} - {""})
             self.handle = adapter.handle.request_device_sync(required_features=features)
-            layout = self.handle.create_bind_group_layout(entries=_layout_entries(wgpu))
-            self._pipeline_layout = self.handle.create_pipeline_layout(bind_group_layouts=[layout])
-            self.resources = Resources(wgpu, self.handle, layout, int(limits["max-buffer-size"]))
+            self.resources = Resources(wgpu, self.handle, int(limits["max-buffer-size"]))
         except Exception as error:
             cause = f"the adapter {adapter.name!r} gives no device: {error}"
             raise BackendUnavailable(cause, "choose another with -o adapter=NAME, or mend its driver") from error
@@ -135,16 +136,16 @@ class WgpuDevice:
             MemoryError: a tensor is beyond what a buffer of the adapter can hold.
         """
         self.check_open()
-        if sorted(operator.tensors) != ["InputTensor", "OutputTensor"]:
-            raise InvalidArgument(f"the tensors are {sorted(operator.tensors)}, not InputTensor and OutputTensor")
         try:
             table = self._tables.operator(operator.name)
         except UsageError as error:
             raise InvalidArgument(error.cause) from None
         if table.operator not in OPERATORS:
             raise InvalidArgument(f"the wgpu backend has no {table.operator}")
+        if sorted(operator.tensors) != sorted(table.tensors):
+            raise InvalidArgument(f"the tensors are {sorted(operator.tensors)}, not {sorted(table.tensors)}")
         found = [f"{one.clause}: {one.text}" for one in violations(operator, self._level, self._tables)]
-        found += _layout_violations(operator)
+        found += _layout_violations(operator, table.output)
         known = [attribute.name for attribute in table.attributes]
         found += [f"{table.operator} has no attribute {name}" for name in operator.attributes if name not in known]
         if found:
@@ -152,8 +153,9 @@ class WgpuDevice:
         for tensor in operator.tensors.values():
             self.resources.check(tensor.total_size_in_bytes)
         named = OperatorDesc(table.operator, operator.tensors, operator.attributes)
-        program = program_of(named, self._elements[operator.input.data_type])
-        return WgpuKernel(self, operator, program, table.in_place, self._tables.limits["offset_alignment"])
+        program = program_of(named, table.inputs, table.output, self._elements)
+        may_alias, alignment = table.tensors[table.output].may_alias, self._tables.limits["offset_alignment"]
+        return WgpuKernel(self, operator, program, table.output, may_alias, alignment)
 
     def compiled(self, program: Program, axes: Axes) -> Compiled:
         """The shader that computes ``program`` on elements laid out as ``axes`` say, compiled once.
@@ -170,11 +172,27 @@ class WgpuDevice:
                 self._dump.joinpath(f"{shader.slug}.wgsl").write_text(text, encoding="utf-8")
             with faults_translated(f"compiling the shader '{shader.title}'"):
                 module = self.handle.create_shader_module(code=text, label=shader.slug)
+                layout = self._layout(len(shader.sources))
                 pipeline = self.handle.create_compute_pipeline(
-                    layout=self._pipeline_layout, compute={"module": module, "entry_point": "main"}
+                    layout=self.handle.create_pipeline_layout(bind_group_layouts=[layout]),
+                    compute={"module": module, "entry_point": "main"},
                 )
-            found = self._compiled[shader] = Compiled(shader, pipeline)
+            found = self._compiled[shader] = Compiled(shader, pipeline, layout)
         return found
+
+    def _layout(self, sources: int) -> Any:
+        """The layout of a bind group: parameters, target, sources."""
+        if sources not in self._layouts:
+            # The sources are bound as writable too: wgpu refuses a buffer that is bound read-only beside it.
+            kinds = ["uniform", *["storage"] * (1 + sources)]
+            visible = self._wgpu.ShaderStage.COMPUTE
+            self._layouts[sources] = self.handle.create_bind_group_layout(
+                entries=[
+                    {"binding": number, "visibility": visible, "buffer": {"type": kind}}
+                    for number, kind in enumerate(kinds)
+                ]
+            )
+        return self._layouts[sources]
 
     def groups(self, invocations: int) -> tuple[int, int]:
         """Workgroups along x and y that hold at least as many invocations."""
@@ -210,23 +228,16 @@ class WgpuDevice:
         self.close()
 
 
-def _layout_entries(wgpu: Any) -> list[dict[str, Any]]:
-    # The source is bound as writable too: wgpu refuses a buffer that is bound read-only beside it.
-    kinds = ["storage", "storage", "uniform"]
-    visible = wgpu.ShaderStage.COMPUTE
-    return [{"binding": number, "visibility": visible, "buffer": {"type": kind}} for number, kind in enumerate(kinds)]
-
-
-def _layout_violations(operator: OperatorDesc) -> list[str]:
+def _layout_violations(operator: OperatorDesc, written: str) -> list[str]:
     """What this backend refuses beyond the shared rules, because it has no meaning to execute."""
     found = []
     for name, tensor in operator.tensors.items():
         if any(stride < 0 for stride in tensor.element_strides):
             strides = list(tensor.element_strides)
             found.append(f"{name} has strides {strides}, which are unsigned in DirectML")
-    output = operator.output
+    output = operator.tensors[written]
     if any(size > 1 and not stride for size, stride in zip(output.sizes, output.element_strides, strict=True)):
-        found.append("tensor.strides.zero-output: several elements of OutputTensor would be written to one place")
+        found.append(f"tensor.strides.zero-output: several elements of {written} would be written to one place")
     return found
 
 

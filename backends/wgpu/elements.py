@@ -15,13 +15,15 @@ class Element:
         data_type: the tensor's data type.
         value: the WGSL type that values are computed in.
         stored: the WGSL type of the memory's elements; a word of ``lanes`` elements where they are packed.
-        feature: the wgpu feature that the WGSL types need, or "".
+        feature: the wgpu feature that computing with it needs, or "".
+        pattern: the value is the element's bits, without a meaning as a number.
     """
 
     data_type: DataType
     value: str
     stored: str
     feature: str = ""
+    pattern: bool = False
 
     @property
     def bits(self) -> int:
@@ -45,13 +47,13 @@ class Element:
 
     @property
     def pairs(self) -> bool:
-        """Whether an element is a pair of 32-bit words because the adapter has no 64-bit integers."""
+        """Whether a value is a pair of 32-bit words, the lower one first."""
         return self.value == "vec2<u32>"
 
     @property
     def native_float16(self) -> bool:
         """Whether FLOAT16 is computed in the adapter's own FLOAT16."""
-        return self.value == "f16"
+        return self.data_type is DataType.FLOAT16 and bool(self.feature)
 
     @property
     def emulated_float16(self) -> bool:
@@ -63,7 +65,14 @@ class Element:
         """``native`` or ``emulated`` where both exist, else ""."""
         if self.data_type is not DataType.FLOAT16 and self.bits < 64:
             return ""
+        if self.pattern and not self.feature:
+            return ""
         return "native" if self.feature else "emulated"
+
+    def as_pattern(self, *, computed: bool) -> Element:
+        """The same element, held as its bits in words of 32; ``computed`` tells that numbers are made of them."""
+        words = "vec2<u32>" if self.bits == 64 else "u32"
+        return Element(self.data_type, words, words, self.feature if computed else "", pattern=True)
 
     # Limits of integer types, as WGSL expressions.
 
@@ -92,8 +101,11 @@ _SUFFIX = {"i32": "i", "u32": "u", "i64": "li", "u64": "lu"}
 
 
 def elements(*, native_float16: bool, native_int64: bool) -> dict[DataType, Element]:
-    """The element of every data type that the operators take."""
-    found = [Element(DataType.FLOAT32, "f32", "f32")]
+    """The element of every data type that the operators take; FLOAT64 is only known as bits."""
+    found = [
+        Element(DataType.FLOAT32, "f32", "f32"),
+        Element(DataType.FLOAT64, "vec2<u32>", "vec2<u32>", pattern=True),
+    ]
     if native_float16:
         found.append(Element(DataType.FLOAT16, "f16", "f16", "shader-f16"))
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import DeviceLost, ExecutionFailed
 from dmlcts.backends.wgpu.faults import faults_translated
-from dmlcts.backends.wgpu.layout import Chunk, chunks, coalesced, reads_what_it_writes
+from dmlcts.backends.wgpu.layout import Chunk, Place, chunks, coalesced, reads_what_it_writes
 from dmlcts.backends.wgpu.programs import Program
 from dmlcts.backends.wgpu.resources import PARAMETER_WORDS, rounded_up
-from dmlcts.backends.wgpu.shaders import GROUP
+from dmlcts.backends.wgpu.shaders import GROUP, rows_of_axis
 from dmlcts.specs import OperatorDesc, Region
 
 if TYPE_CHECKING:
-    from dmlcts.backends.wgpu.device import WgpuDevice
+    from dmlcts.backends.wgpu.device import Compiled, WgpuDevice
 
 _PLANS = 4
 
@@ -29,28 +29,48 @@ class Dispatch:
     """One dispatch, ready to be encoded: what it runs, with which parameters, in how many workgroups."""
 
     chunk: Chunk
-    pipeline: Any
+    compiled: Compiled
     parameters: bytes
     columns: int
     rows: int
 
 
 class WgpuKernel:
-    """An operator that is ready to run; ``create`` of :class:`WgpuDevice` makes it."""
+    """An operator that is ready to run; ``create`` of :class:`WgpuDevice` makes it.
+
+    Args:
+        device: what it runs on.
+        operator: the checked description.
+        program: what is computed.
+        output: the name of the output tensor.
+        may_alias: the inputs whose region the output may be bound to.
+        alignment: what offsets must be multiples of, in bytes.
+    """
 
     def __init__(
-        self, device: WgpuDevice, operator: OperatorDesc, program: Program, in_place: bool, alignment: int
+        self,
+        device: WgpuDevice,
+        operator: OperatorDesc,
+        program: Program,
+        output: str,
+        may_alias: Collection[str],
+        alignment: int,
     ) -> None:
         self._device = device
         self._tensors = operator.tensors
         self._program = program
-        self._in_place = in_place
+        self._output = output
+        self._may_alias = may_alias
         self._alignment = alignment
         self._closed = False
-        self._axes = coalesced(operator.input, operator.output)
-        self._aliases = reads_what_it_writes(self._axes)
-        self._itemsize = operator.input.data_type.itemsize
-        self._plans: dict[tuple[int, int, int], list[Dispatch]] = {}
+        sources, target = [operator.tensors[name] for name in program.inputs], operator.tensors[output]
+        self._axes = coalesced(sources, target)
+        # Which inputs may be read from the target's memory while it is written.
+        self._follows = {
+            name: reads_what_it_writes(self._axes, number) and source.data_type is target.data_type
+            for number, (name, source) in enumerate(zip(program.inputs, sources, strict=True))
+        }
+        self._plans: dict[tuple[int, ...], list[Dispatch]] = {}
         device.compiled(program, self._axes)
 
     def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
@@ -58,7 +78,8 @@ class WgpuKernel:
 
         Args:
             memory: 1-D ``uint8``, contiguous, writable.
-            bindings: a region for "InputTensor" and one for "OutputTensor", disjoint or the same.
+            bindings: a region for each tensor; the output's is disjoint from the others, or the same as that of an
+                input that it may take the place of.
 
         Raises:
             ExecutionFailed: the kernel is closed, memory or bindings cannot be used, or wgpu refuses the work.
@@ -69,10 +90,10 @@ class WgpuKernel:
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
         check_memory(memory)
-        regions = check_bindings(memory, bindings, self._tensors, self._alignment, in_place=self._in_place)
+        check_bindings(memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=self._may_alias)
         try:
             with self._device.turn, faults_translated("running the shader"):
-                self._run(memory, *regions)
+                self._run(memory, bindings)
         except DeviceLost as lost:
             self._device.lose(str(lost))
             raise
@@ -81,54 +102,64 @@ class WgpuKernel:
         """Refuse further work; calling it again does nothing."""
         self._closed = True
 
-    def _run(self, memory: NDArray[np.uint8], read: Region, written: Region) -> None:
+    def _run(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
         resources, size = self._device.resources, rounded_up(memory.size)
-        planned = self._planned(read.offset, written.offset, size)
+        planned = self._planned(bindings, size)
         resources.upload(memory)
-        source_name = "memory"
-        if read == written and not self._aliases:
-            source_name = "snapshot"
-            resources.take_snapshot(read, size)
-        encoder = self._encoded(planned[0], source_name)
+        written = bindings[self._output]
+        buffers = [
+            "snapshot" if bindings[name] == written and not follows else "memory"
+            for name, follows in self._follows.items()
+        ]
+        if "snapshot" in buffers:
+            resources.take_snapshot(written, size)
+        encoder = self._encoded(planned[0], buffers)
         for dispatch in planned[1:]:
             self._device.handle.queue.submit([encoder.finish()])
-            encoder = self._encoded(dispatch, source_name)
+            encoder = self._encoded(dispatch, buffers)
         resources.read_back(encoder, memory)
 
-    def _planned(self, source: int, target: int, size: int) -> list[Dispatch]:
+    def _planned(self, bindings: Mapping[str, Region], size: int) -> list[Dispatch]:
         """The dispatches for these offsets in a memory of ``size`` bytes; the latest few plans are kept."""
-        key = source, target, size
+        names = (*self._program.inputs, self._output)
+        starts = [bindings[name].offset for name in names]
+        key = (*starts, size)
         if key not in self._plans:
             if len(self._plans) >= _PLANS:
                 del self._plans[next(iter(self._plans))]
-            cut = chunks(self._axes, self._itemsize, source, target, size, self._device.binding_limits)
+            places = [
+                Place(start, self._tensors[name].data_type.itemsize) for name, start in zip(names, starts, strict=True)
+            ]
+            cut = chunks(self._axes, places[:-1], places[-1], size, self._device.binding_limits)
             self._plans[key] = [self._plan(chunk) for chunk in cut]
         return self._plans[key]
 
     def _plan(self, chunk: Chunk) -> Dispatch:
         compiled = self._device.compiled(self._program, chunk.axes)
-        lanes = self._program.element.lanes
-        count, lead = chunk.count, chunk.target_base % lanes
+        lanes = self._program.target.lanes
+        count, lead = chunk.count, chunk.target.base % lanes
         invocations = -(-(lead + count) // lanes) if compiled.shader.whole_words else count
         columns, rows = self._device.groups(invocations)
-        # In the order of the shader's struct, whose axes begin at a multiple of 16 bytes.
-        words = [count, columns * GROUP, len(chunk.axes), lead, chunk.source_base, chunk.target_base]
+        # In the order of the shader's struct, whose members begin at multiples of their sizes.
+        bases = [chunk.target.base, *(window.base for window in chunk.sources)]
+        words = [count, columns * GROUP, len(chunk.axes), lead, *bases, *[0] * (8 - len(bases))]
         words += [word for pair in self._program.constants for word in pair]
-        words += [0, 0]
+        padding = [0] * (4 * rows_of_axis(len(chunk.sources)) - 2 - len(chunk.sources))
         for axis in chunk.axes:
-            words += [axis.size, axis.source, axis.target, 0]
+            words += [axis.size, axis.target, *axis.sources, *padding]
         parameters = np.zeros(PARAMETER_WORDS, np.uint32)
         parameters[: len(words)] = words
-        return Dispatch(chunk, compiled.pipeline, parameters.tobytes(), columns, rows)
+        return Dispatch(chunk, compiled, parameters.tobytes(), columns, rows)
 
-    def _encoded(self, dispatch: Dispatch, source_name: str) -> Any:
+    def _encoded(self, dispatch: Dispatch, buffers: Sequence[str]) -> Any:
         """An encoder that holds ``dispatch``, whose parameters are written first."""
-        resources = self._device.resources
+        resources, chunk = self._device.resources, dispatch.chunk
         resources.write_parameters(dispatch.parameters)
+        windows = [(name, window.region) for name, window in zip(buffers, chunk.sources, strict=True)]
         encoder = self._device.handle.create_command_encoder()
         compute = encoder.begin_compute_pass()
-        compute.set_pipeline(dispatch.pipeline)
-        compute.set_bind_group(0, resources.group(source_name, dispatch.chunk.source, dispatch.chunk.target))
+        compute.set_pipeline(dispatch.compiled.pipeline)
+        compute.set_bind_group(0, resources.group(dispatch.compiled.layout, chunk.target.region, windows))
         compute.dispatch_workgroups(dispatch.columns, dispatch.rows)
         compute.end()
         return encoder

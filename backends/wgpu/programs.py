@@ -7,21 +7,35 @@ on those). Constants reach the shader as words of a buffer, never as literals, w
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from dmlcts.backends.contract import InvalidArgument
 from dmlcts.backends.wgpu.elements import Element
-from dmlcts.specs import DataType, OperatorDesc, ScaleBias
+from dmlcts.backends.wgpu.formulas import COMPUTED, FORMULAS, INFINITY, INFINITY_MODES, ON_WORDS, SCALED
+from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias
 
 Word = int
 Words = tuple[Word, Word]
 Scaling = Literal["", "value", "integer", "float"]
 
-_ROUNDINGS = ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")
-OPERATORS = ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD")
+CLIP, ROUND, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD"
+OPERATORS = frozenset({CLIP, ROUND, THRESHOLD, INFINITY, *FORMULAS})
+
+_MODES = {
+    ROUND: ("RoundingMode", ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")),
+    INFINITY: ("InfinityMode", INFINITY_MODES),
+}
+_GRADIENTS = ("ELEMENT_WISE_CLIP_GRAD", "ELEMENT_WISE_CLIP_GRAD1")
+_BOUNDS = {
+    CLIP: ("Min", "Max"),
+    THRESHOLD: ("Min",),
+    "ELEMENT_WISE_CLIP1": ("Min", "Max"),
+    **dict.fromkeys(_GRADIENTS, ("Min", "Max")),
+}
 
 
 @dataclass(frozen=True)
@@ -30,8 +44,10 @@ class Program:
 
     Attributes:
         operator: the operator's name.
-        element: the element that it is computed on.
-        rounding: ROUND's mode, or "".
+        inputs: the names of its input tensors, in the order of ``sources``.
+        sources: the element of each input.
+        target: the element of the output.
+        mode: ROUND's or IS_INFINITY's mode, or "".
         upper: whether there is a Max.
         scaling: "" without ScaleBias; else whether it is computed in the type of the values, in wrapping
             integers, or in FLOAT32 and cast back to the integer type.
@@ -39,49 +55,74 @@ class Program:
     """
 
     operator: str
-    element: Element
-    rounding: str = ""
+    inputs: tuple[str, ...]
+    sources: tuple[Element, ...]
+    target: Element
+    mode: str = ""
     upper: bool = False
     scaling: Scaling = ""
     constants: tuple[Words, Words, Words, Words] = ((0, 0),) * 4
 
 
-def program_of(operator: OperatorDesc, element: Element) -> Program:
-    """What ``operator`` computes on ``element``.
+def program_of(
+    operator: OperatorDesc, inputs: Sequence[str], output: str, known: Mapping[DataType, Element]
+) -> Program:
+    """What ``operator`` computes.
+
+    Args:
+        operator: a checked description.
+        inputs: the names of its input tensors.
+        output: the name of its output tensor.
+        known: how the adapter holds each data type as a number.
 
     Raises:
         InvalidArgument: an attribute is missing or is not of its type.
     """
-    if operator.name == "ELEMENT_WISE_ROUND":
-        mode = operator.attributes.get("RoundingMode")
-        if not isinstance(mode, str) or mode not in _ROUNDINGS:
-            raise InvalidArgument(f"RoundingMode is {mode!r}, not one of {', '.join(_ROUNDINGS)}")
-        return Program(operator.name, element, rounding=mode)
-    upper = operator.name == "ELEMENT_WISE_CLIP"
-    low = _bound(_float(operator, "Min"), element)
-    high = _bound(_float(operator, "Max"), element) if upper else (0, 0)
-    scaling, scale, bias = _scaled(operator, element)
-    return Program(operator.name, element, "", upper, scaling, (low, high, scale, bias))
+    sources = tuple(_element(operator, name, known) for name in inputs)
+    target = _element(operator, output, known)
+    mode = _mode(operator)
+    bounds = [_bound(operator, name, sources[0]) for name in _BOUNDS.get(operator.name, ())]
+    low, high = (*bounds, (0, 0), (0, 0))[:2]
+    scaling, scale, bias = _scaled(operator, sources[0])
+    if operator.attributes.get("FusedActivation") is not None:
+        raise InvalidArgument("the wgpu backend has no fused activations")
+    constants = (low, high, scale, bias)
+    return Program(operator.name, tuple(inputs), sources, target, mode, len(bounds) == 2, scaling, constants)
 
 
-def _float(operator: OperatorDesc, name: str) -> np.float32:
-    value = operator.attributes.get(name)
-    if not isinstance(value, np.float32):
-        raise InvalidArgument(f"{name} is {value!r}, not a FLOAT")
-    return value
+def _element(operator: OperatorDesc, name: str, known: Mapping[DataType, Element]) -> Element:
+    """How a tensor's elements are held: as numbers, or as bits where the operator looks at those."""
+    element = known[operator.tensors[name].data_type]
+    if operator.name in (CLIP, ROUND, THRESHOLD):
+        return element
+    if operator.name in ON_WORDS or element.data_type.is_floating:
+        computed = operator.name in COMPUTED or operator.attributes.get("ScaleBias") is not None
+        return element.as_pattern(computed=computed and element.data_type.is_floating)
+    return element
+
+
+def _mode(operator: OperatorDesc) -> str:
+    if operator.name not in _MODES:
+        return ""
+    attribute, modes = _MODES[operator.name]
+    mode = operator.attributes.get(attribute)
+    if not isinstance(mode, str) or mode not in modes:
+        raise InvalidArgument(f"{attribute} is {mode!r}, not one of {', '.join(modes)}")
+    return mode
 
 
 def _scaled(operator: OperatorDesc, element: Element) -> tuple[Scaling, Words, Words]:
-    value = operator.attributes.get("ScaleBias")
+    value: Any = operator.attributes.get("ScaleBias")
     if value is None:
         return "", (0, 0), (0, 0)
     if not isinstance(value, ScaleBias):
         raise InvalidArgument(f"ScaleBias is {value!r}, not a ScaleBias or None")
+    if operator.name not in (CLIP, THRESHOLD, *SCALED):
+        raise InvalidArgument(f"{operator.name} takes no ScaleBias")
     factors = value.scale, value.bias
     if element.data_type.is_floating:
-        if element.native_float16:
-            factors = _to_float16(value.scale), _to_float16(value.bias)
-        scale, bias = (_float_words(factor) for factor in factors)
+        half = element.native_float16
+        scale, bias = (_float_words(_to_float16(factor) if half else factor) for factor in factors)
         return "value", scale, bias
     least, most = _limits(element.data_type)
     if all(float(factor).is_integer() and least <= int(factor) <= most for factor in factors):
@@ -91,11 +132,22 @@ def _scaled(operator: OperatorDesc, element: Element) -> tuple[Scaling, Words, W
     return "float", scale, bias
 
 
-def _bound(value: np.float32, element: Element) -> Words:
+def _bound(operator: OperatorDesc, name: str, element: Element) -> Words:
+    """Min or Max as the shader holds the tensor's elements."""
+    value = operator.attributes.get(name)
+    if isinstance(value, ScalarUnion):
+        if value.data_type is not element.data_type:
+            held, wanted = value.data_type.name, element.data_type.name
+            raise InvalidArgument(f"{name} is of {held}, where the tensors hold {wanted}")
+        bits = int(value.value) if element.data_type.is_signed and not element.data_type.is_floating else value.bits
+        return _integer_words(bits)
+    if not isinstance(value, np.float32):
+        raise InvalidArgument(f"{name} is {value!r}, not a FLOAT")
     if element.data_type is DataType.FLOAT32:
         return _float_words(value)
     if element.data_type is DataType.FLOAT16:
-        return _float_words(_to_float16(value))
+        half = _to_float16(value)
+        return (int(np.float16(half).view(np.uint16)), 0) if element.pattern else _float_words(half)
     return _integer_words(_truncated(value, element.data_type))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from dmlcts.specs import Region
 _SMALLEST = 1 << 16
 _KEPT = 1 << 26  # buffers up to this many bytes are kept whatever is asked for
 _BIND_GROUPS = 64
-PARAMETER_WORDS = 48
+PARAMETER_WORDS = 120  # 20 before the axes, of which each of eight takes up to 12
 _SLICE = 1 << 26  # wgpu holds a copy of what is written to a buffer until it is submitted
 
 
@@ -28,14 +29,12 @@ class Resources:
     Args:
         wgpu: the module.
         device: wgpu's device.
-        layout: the bind group layout: source, target, parameters.
         largest: bytes that a buffer may have at most.
     """
 
-    def __init__(self, wgpu: Any, device: Any, layout: Any, largest: int) -> None:
+    def __init__(self, wgpu: Any, device: Any, largest: int) -> None:
         self._wgpu = wgpu
         self._device = device
-        self._layout = layout
         self._largest = largest // 16 * 16
         usage = wgpu.BufferUsage
         self._usages = {
@@ -44,7 +43,7 @@ class Resources:
             "readback": usage.COPY_DST | usage.MAP_READ,
         }
         self._buffers: dict[str, Any] = {}
-        self._groups: dict[tuple[str, Region, Region], Any] = {}
+        self._groups: dict[tuple[tuple[str, Region], ...], Any] = {}
         self._parameters = device.create_buffer(size=4 * PARAMETER_WORDS, usage=usage.UNIFORM | usage.COPY_DST)
         self._written = b""
 
@@ -93,21 +92,24 @@ class Resources:
             self._device.queue.write_buffer(self._parameters, 0, written)
             self._written = written
 
-    def group(self, source_name: str, source: Region, target: Region) -> Any:
-        """The bind group of these windows of the buffer ``source_name`` and of the memory."""
-        key = source_name, source, target
-        found = self._groups.get(key)
+    def group(self, layout: Any, target: Region, sources: Sequence[tuple[str, Region]]) -> Any:
+        """The bind group of a window of the memory to write, and of windows of named buffers to read.
+
+        Args:
+            layout: the bind group layout: parameters, target, sources.
+            target: the target's window.
+            sources: the name of each source's buffer, and its window.
+        """
+        windows = ("memory", target), *sources
+        found = self._groups.get(windows)
         if found is None:
             if len(self._groups) >= _BIND_GROUPS:
                 del self._groups[next(iter(self._groups))]
-            found = self._groups[key] = self._device.create_bind_group(
-                layout=self._layout,
-                entries=[
-                    _entry(0, self._buffers[source_name], source),
-                    _entry(1, self._buffers["memory"], target),
-                    _entry(2, self._parameters, Region(0, 4 * PARAMETER_WORDS)),
-                ],
-            )
+            entries = [_entry(0, self._parameters, Region(0, 4 * PARAMETER_WORDS))]
+            entries += [
+                _entry(binding, self._buffers[name], window) for binding, (name, window) in enumerate(windows, start=1)
+            ]
+            found = self._groups[windows] = self._device.create_bind_group(layout=layout, entries=entries)
         return found
 
     def read_back(self, encoder: Any, memory: NDArray[np.uint8]) -> None:

@@ -6,6 +6,7 @@ scale and the bias of a description call for.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array
+from dmlcts.specs.datatypes import DataType
 
 _LIMB = 32
 _ONES = (1 << _LIMB) - 1
@@ -170,3 +172,12 @@ def _multiplied(x: Array, multiplier: int, addend: int, count: int) -> list[Arra
             columns[place + 1] += columns[place] >> np.uint64(_LIMB)
         columns[place] &= np.uint64(_ONES)
     return columns
+
+
+def saturated(meaning: Callable[..., Any], data_type: DataType, operands: Sequence[Array]) -> Array:
+    """The results of an integer operation, with those outside the type at its nearest limit."""
+    limits = np.iinfo(data_type.numpy)
+    # Their products and sums stay within INT64; others meet as Python's integers.
+    fits = data_type.itemsize < np.dtype(np.int64).itemsize and data_type is not DataType.UINT32
+    wide = [np.asarray(operand).astype(np.int64 if fits else object) for operand in operands]
+    return np.asarray(np.minimum(np.maximum(meaning(*wide), int(limits.min)), int(limits.max)), data_type.numpy)

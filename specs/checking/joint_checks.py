@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from dmlcts.specs.checking.common_checks import Loaded, tables_of
+from dmlcts.specs.checking.statement_checks import relation_faults
 from dmlcts.specs.errors import Fault
 from dmlcts.specs.models import (
     AnyTable,
@@ -60,6 +61,7 @@ def joint_faults(loaded: Sequence[Loaded[AnyTable]], *, whole: bool) -> Iterator
 
     if whole:
         yield from _support_faults(operators, loaded)
+        yield from relation_faults(operators)
     if whole:  # else the latitude may stand in the file that could not be read
         known = [latitude.name for _, table in latitudes for latitude in table.latitudes]
         yield from _latitude_faults(owners, known)

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dmlcts.specs.checking.common_checks import Loaded, clause_faults, repeated
+from dmlcts.specs.checking.statement_checks import statement_faults
 from dmlcts.specs.checks import OWN
 from dmlcts.specs.errors import Fault, FormulaError
 from dmlcts.specs.formula import multiply_add, parse
@@ -46,6 +47,7 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
         yield from clause_faults(document, path, clause)
     yield from _check_faults(loaded)
     yield from _accuracy_faults(loaded)
+    yield from statement_faults(document, table)
     for index, example in enumerate(table.examples):
         yield from _example_faults(loaded, ("examples", index), example)
 
@@ -67,7 +69,8 @@ def _check_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
             elif enumerations[name] and enumerator not in enumerations[name]:
                 cause = f"{name} has no enumerator {enumerator!r}"
                 yield document.fault((*path, "when", name), cause, closest(enumerator, enumerations[name]))
-        key = (clause.check, clause.level, *sorted(clause.when.items()))
+        several = clause.id if clause.check in ("silent", "relation") else ""
+        key = (clause.check, clause.level, several, *sorted(clause.when.items()))
         if key in first:
             cause = f"{clause.check!r} checks {first[key]} already, and would not look at {clause.id}"
             yield document.fault((*path, "check"), cause, "join the two clauses, or tell them apart by `when:`")
@@ -279,11 +282,29 @@ def _example_faults(loaded: Loaded[OperatorTable], path: KeyPath, example: Examp
     if example.clause not in clauses:
         cause = f"the table has no clause {example.clause!r}"
         yield document.fault((*path, "clause"), cause, closest(example.clause, clauses))
-    if len(example.inputs) != len(example.outputs):
-        cause = f"{len(example.outputs)} outputs for {len(example.inputs)} inputs"
-        yield document.fault((*path, "outputs"), cause, "give one output for each input")
-    elif not example.inputs:
+    given = table.example_inputs(example)
+    names = [row.name for row in table.tensors.values() if row.kind == "input" and row.name is not None]
+    complete = any(row.kind == "output" for row in table.tensors.values())
+    for name in names if complete else ():
+        if name not in given:
+            cause = f"the example gives no elements of {name}"
+            yield document.fault((*path, "inputs"), cause, f"add `{name}: [...]`")
+    for name, values in given.items():
+        if name not in names:
+            mend = closest(name, names)
+            yield document.fault((*path, "inputs", name), f"the formula has no input {name!r}", mend, at_key=True)
+        elif len(values) != len(example.outputs):
+            cause = f"{len(example.outputs)} outputs for {len(values)} inputs"
+            yield document.fault((*path, "outputs"), cause, "give one output for each input")
+    if not any(given.values()) and not example.outputs:
         yield document.fault((*path, "inputs"), "the example has no inputs", "add some, or remove the example")
+    for variable, name in example.types.items():
+        listed = {one for support in table.support for one in support.types.get(variable, ())}
+        if variable not in table.type_variables:
+            mend = closest(variable, table.type_variables)
+            yield document.fault((*path, "types", variable), f"no tensor has the type {variable}", mend, at_key=True)
+        elif name not in listed:
+            yield document.fault((*path, "types", variable), f"no support table lists {name}", closest(name, listed))
     settable = [item for item in table.attributes if item.is_number or item.type == "ENUM"]
     for name, value in example.attributes.items():
         where = (*path, "attributes", name)

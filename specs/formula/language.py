@@ -7,7 +7,9 @@ An expression is built from the names of the inputs and attributes, numbers, ``+
     trunc(x) if RoundingMode == TOWARD_ZERO else round_half_even(x)
 
 Both oracles walk the same small tree: :class:`Name`, :class:`Number`, :class:`Call`, :class:`Choice`, :class:`Cast`
-and :class:`Limit`.
+and :class:`Limit`. What clauses state (:mod:`dmlcts.specs.statements`) is of the same language, and has besides
+``wrap(T, a)``, ``saturate(T, a)`` and ``outside(T, a)`` of exact integers, ``width(T)``, and in a relation the
+operators themselves, as in ``MAX(a, b)``: :class:`Stored`, :class:`Outside` and :class:`Dispatch`.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ _OPERATORS: Mapping[type[ast.AST], str] = {
     ast.Eq: SYMBOLS["=="], ast.NotEq: SYMBOLS["!="], ast.Lt: SYMBOLS["<"], ast.LtE: SYMBOLS["<="],
     ast.Gt: SYMBOLS[">"], ast.GtE: SYMBOLS[">="], ast.And: "logical_and", ast.Or: "logical_or",
     ast.Not: "logical_not", ast.USub: "neg",
+}  # fmt: skip
+_STATED: Mapping[str, str] = {
+    "wrap": "wrap(T, a)", "saturate": "saturate(T, a)", "outside": "outside(T, a)", "width": "width(T)"
 }  # fmt: skip
 _DEPTH = 32
 _LONGEST = 2000
@@ -77,13 +82,42 @@ class Cast:
 
 @dataclass(frozen=True)
 class Limit:
-    """The least or the greatest finite value of the type that ``target`` stands for; ``name``: "lowest", "highest"."""
+    """Of the type that ``target`` stands for: its least or greatest finite value, or its bits.
+
+    Attributes:
+        name: "lowest", "highest" or, in statements, "width".
+    """
 
     name: str
     target: str
 
 
-Expression = Name | Number | Call | Choice | Cast | Limit
+@dataclass(frozen=True)
+class Stored:
+    """An exact integer brought into the type of ``target``: ``how`` is "wrap" (modulo 2^bits) or "saturate"."""
+
+    how: str
+    target: str
+    argument: Expression
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Whether an exact integer lies outside the type of ``target``."""
+
+    target: str
+    argument: Expression
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """What an implementation gives for an operator, named as people do ("MAX"), its inputs in the struct's order."""
+
+    operator: str
+    arguments: tuple[Expression, ...]
+
+
+Expression = Name | Number | Call | Choice | Cast | Limit | Stored | Outside | Dispatch
 
 
 @dataclass(frozen=True)
@@ -103,15 +137,23 @@ def kind_of(expression: Expression) -> Kind:
             return FUNCTIONS[function].gives
         case Choice(_, _, then, _):
             return kind_of(then)
+        case Outside():
+            return "truth"
     return "T"
 
 
 class _Parser:
     def __init__(
-        self, text: str, names: Collection[str], enumerations: Mapping[str, Collection[str]], types: Collection[str]
+        self,
+        text: str,
+        names: Collection[str],
+        enumerations: Mapping[str, Collection[str]],
+        types: Collection[str],
+        operators: Mapping[str, int] | None,
     ) -> None:
         self.text = text
         self.types = types
+        self.operators = operators
         self.source = _joined(text).encode()
         self.names = names
         self.enumerations = enumerations
@@ -152,6 +194,10 @@ class _Parser:
                 return Cast(self.type(node, target), self.expression(argument, depth + 1))
             case ast.Call(func=ast.Name(id="lowest" | "highest" as name), args=[ast.Name(id=target)], keywords=[]):
                 return Limit(name, self.type(node, target))
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if self.operators is not None and (
+                name in _STATED or name in self.operators
+            ):
+                return self.stated(node, name, arguments, depth)
             case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
                 return self.call(node, function, arguments, depth)
             case ast.IfExp():
@@ -181,6 +227,22 @@ class _Parser:
             raise self.fail(node, f"{function} is given {len(arguments)} arguments",
                             f"give it {ARITIES[function]}")  # fmt: skip
         return self.applied(function, arguments, depth)
+
+    def stated(self, node: ast.expr, name: str, arguments: list[ast.expr], depth: int) -> Expression:
+        """What only statements may hold: exact integers stored in a type, a type's width, operators."""
+        match arguments:
+            case [ast.Name(id=target)] if name == "width":
+                return Limit(name, self.type(node, target))
+            case [ast.Name(id=target), argument] if name in ("wrap", "saturate"):
+                return Stored(name, self.type(node, target), self.argument(argument, depth, "T"))
+            case [ast.Name(id=target), argument] if name == "outside":
+                return Outside(self.type(node, target), self.argument(argument, depth, "T"))
+        if name in _STATED:
+            raise self.fail(node, f"{name} is not used so", f"write {_STATED[name]}")
+        wanted = (self.operators or {})[name]
+        if len(arguments) != wanted:
+            raise self.fail(node, f"{name} has {wanted} inputs, and is given {len(arguments)}", "give it one for each")
+        return Dispatch(name, tuple(self.argument(argument, depth, "T") for argument in arguments))
 
     def applied(self, function: str, arguments: list[ast.expr], depth: int) -> Call:
         if function == "select":
@@ -230,14 +292,17 @@ def parse(
     names: Collection[str],
     enumerations: Mapping[str, Collection[str]] | None = None,
     types: Collection[str] = (),
+    operators: Mapping[str, int] | None = None,
 ) -> Expression:
-    """Parse a formula.
+    """Parse a formula, or what a clause states.
 
     Args:
         text: the formula as the table writes it.
         names: the names it may use: the inputs' and the attributes'.
         enumerations: enumeration attributes with their enumerators.
         types: the type variables that ``cast``, ``lowest`` and ``highest`` may name.
+        operators: for a statement, the operators that it may apply, with the number of their inputs; ``None``: it is a
+            formula.
 
     Raises:
         FormulaError: a syntax error, an undefined name, or anything outside the language; nothing else,
@@ -256,7 +321,7 @@ def parse(
             "write an expression such as max(Min, min(x, Max))",
             _offset_as_written(text, max(0, (getattr(error, "offset", None) or 1) - 1)),
         ) from None
-    return _Parser(text, names, enumerations or {}, types).expression(tree.body)
+    return _Parser(text, names, enumerations or {}, types, operators).expression(tree.body)
 
 
 def multiply_add(text: str) -> MultiplyAdd:
@@ -299,4 +364,10 @@ def choose(expression: Expression, enumerators: Mapping[str, str]) -> Expression
             return Call(function, tuple(choose(argument, enumerators) for argument in arguments))
         case Cast(target, argument):
             return Cast(target, choose(argument, enumerators))
+        case Stored(how, target, argument):
+            return Stored(how, target, choose(argument, enumerators))
+        case Outside(target, argument):
+            return Outside(target, choose(argument, enumerators))
+        case Dispatch(operator, arguments):
+            return Dispatch(operator, tuple(choose(argument, enumerators) for argument in arguments))
     return expression

@@ -20,7 +20,8 @@ Floating = Callable[..., Iterable[Member]]
 Integers = Callable[..., int | None]
 """Of an :class:`IntegerRange` and integers of it: the integer, not yet brought into the type; ``None``: any value."""
 
-Compared = Callable[[Arithmetic, Member, Member], Iterable[bool]]
+Compared = Callable[..., Iterable[bool]]
+"""Of an :class:`Arithmetic` and members of its format: every truth value that the result may be."""
 Enclosed = Callable[..., Enclosure | None]
 """Of numbers: bounds of the real result, which are equal where it is known; ``None`` where there is none."""
 
@@ -33,7 +34,7 @@ class Exact:
         floating: on members of a floating-point format.
         integers: on integers of a type.
         truth: on truth values.
-        compared: on two members of a floating-point format, to truth values.
+        compared: on members of a floating-point format, to truth values.
         ordered: on two integers, to a truth value.
         real: the real result, for functions that an accuracy rule may be about.
     """
@@ -42,7 +43,7 @@ class Exact:
     integers: Integers | None = None
     truth: Callable[..., bool] | None = None
     compared: Compared | None = None
-    ordered: Callable[[int, int], bool] | None = None
+    ordered: Callable[..., bool] | None = None
     real: Enclosed | None = None
 
 
@@ -63,6 +64,17 @@ def comparison(name: str) -> Exact:
         return arithmetic.compared(compare, a, b, unordered=name == "ne")
 
     return Exact(compared=compared, ordered=compare)
+
+
+def _class_of(
+    nan: Iterable[bool], holds: Callable[[Arithmetic, int], bool], integer: Callable[[int], bool] = lambda a: False
+) -> Exact:
+    """What kind of number a member is; ``nan``: what it may be of a NaN, whose bits are not known."""
+
+    def compared(arithmetic: Arithmetic, a: Member) -> Iterable[bool]:
+        return nan if a is None else {holds(arithmetic, a)}
+
+    return Exact(compared=compared, ordered=integer)
 
 
 def _truncated_quotient(_: IntegerRange, a: int, b: int) -> int | None:
@@ -183,6 +195,11 @@ BIT_NOT = Exact(integers=lambda integers, a: ~a)
 BIT_COUNT = Exact(integers=_bits(int.bit_count))
 SHIFT_LEFT = Exact(integers=_shifted_left)
 SHIFT_RIGHT = Exact(integers=_shifted_right)
+
+IS_NAN = _class_of({True}, lambda arithmetic, a: False)
+IS_INFINITE = _class_of({False}, lambda arithmetic, a: a & ~arithmetic.form.sign_bit == arithmetic.form.infinity)
+IS_SUBNORMAL = _class_of({False}, lambda arithmetic, a: arithmetic.form.is_subnormal(a))
+IS_NEGATIVE = _class_of({True, False}, lambda arithmetic, a: a & arithmetic.form.sign_bit != 0, lambda a: a < 0)
 
 AND = Exact(truth=lambda a, b: a and b)
 OR = Exact(truth=lambda a, b: a or b)

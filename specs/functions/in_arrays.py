@@ -26,7 +26,7 @@ class InArrays:
         floating: on arrays of a floating-point type.
         integers: on arrays of an integer type, modulo 2^bits; the second of a pair says where any value may come out.
         truth: on arrays of truth values.
-        compared: on two arrays of one type, to truth values.
+        compared: on arrays of one type, to truth values.
         ufunc: the numpy function that gives one acceptable result, for floating-point and integer types; it is what
             the quick first comparison writes into scratch memory.
         kept: on integers the function gives its operand.
@@ -37,7 +37,7 @@ class InArrays:
     floating: Floating | None = None
     integers: Callable[..., Array | tuple[Array, Open]] | None = None
     truth: Callable[..., Array] | None = None
-    compared: Callable[[Array, Array], Array] | None = None
+    compared: Callable[..., Array] | None = None
     ufunc: Any = None
     kept: bool = False
     real: Callable[..., Array] | None = None
@@ -191,6 +191,19 @@ def _bit_count(a: Array) -> Array:
     return count
 
 
+def _on_floating(compared: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """A class of floating-point numbers, which no integer belongs to."""
+    return lambda a: compared(a) if np.issubdtype(a.dtype, np.floating) else np.zeros(a.shape, bool)
+
+
+def _negative(a: Array) -> Array:
+    return np.asarray(np.signbit(a) if np.issubdtype(a.dtype, np.floating) else a < 0)
+
+
+def _subnormal(a: Array) -> Array:
+    return np.asarray((a != 0) & (np.abs(a) < np.finfo(a.dtype).smallest_normal))
+
+
 def opaque(ufunc: Any, error: float) -> InArrays:
     """A real function in FLOAT64 with a stated relative error."""
 
@@ -237,6 +250,9 @@ SQRT = InArrays(floating=_root, real=np.sqrt)
 BIT_AND, BIT_OR, BIT_XOR = (InArrays(integers=one) for one in (np.bitwise_and, np.bitwise_or, np.bitwise_xor))
 BIT_NOT, BIT_COUNT = InArrays(integers=np.invert), InArrays(integers=_bit_count)
 SHIFT_LEFT, SHIFT_RIGHT = InArrays(integers=_shift(left=True)), InArrays(integers=_shift(left=False))
+
+IS_NAN, IS_INFINITE = InArrays(compared=_on_floating(np.isnan)), InArrays(compared=_on_floating(np.isinf))
+IS_SUBNORMAL, IS_NEGATIVE = InArrays(compared=_on_floating(_subnormal)), InArrays(compared=_negative)
 
 AND, OR, XOR = (InArrays(truth=one) for one in (np.logical_and, np.logical_or, np.logical_xor))
 NOT = InArrays(truth=np.logical_not)

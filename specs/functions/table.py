@@ -71,6 +71,10 @@ def _compared(name: str, text: str, operator: str, arrays: InArrays) -> Function
     return Function(name, _TWO, "truth", "number", text, exactly.comparison(operator), arrays)
 
 
+def _class(name: str, text: str, exact: Exact, arrays: InArrays) -> Function:
+    return Function(name, _ONE, "truth", "number", text, exact, arrays)
+
+
 def _truth(name: str, text: str, takes: tuple[Kind, ...], exact: Exact, arrays: InArrays) -> Function:
     return Function(name, takes, "truth", "truth", text, exact, arrays)
 
@@ -116,6 +120,10 @@ _ROWS = (
     _compared("less_equal", "whether the first is not greater", "le", in_arrays.LE),
     _compared("greater", "whether the first is greater", "gt", in_arrays.GT),
     _compared("greater_equal", "whether the first is not less", "ge", in_arrays.GE),
+    _class("is_nan", "whether it is a NaN", exactly.IS_NAN, in_arrays.IS_NAN),
+    _class("is_infinite", "whether it is an infinity", exactly.IS_INFINITE, in_arrays.IS_INFINITE),
+    _class("is_subnormal", "whether it is a subnormal number", exactly.IS_SUBNORMAL, in_arrays.IS_SUBNORMAL),
+    _class("is_negative", "whether its sign bit is set", exactly.IS_NEGATIVE, in_arrays.IS_NEGATIVE),
     _truth("logical_and", "whether both hold", _TRUTHS, exactly.AND, in_arrays.AND),
     _truth("logical_or", "whether one of them holds", _TRUTHS, exactly.OR, in_arrays.OR),
     _truth("logical_xor", "whether just one holds", _TRUTHS, exactly.XOR, in_arrays.XOR),

@@ -49,4 +49,15 @@ class Clause(Model):
     )
     latitude: tuple[LatitudeName, ...] = Field((), description="what is left open; it acts on the clause's types")
     permitted: tuple[Text, ...] = Field((), description="for `unspecified`: the outcomes that are permitted")
+    where: Text | None = Field(
+        None, description="for `check: silent` and `relation`: the condition on elements under which it holds"
+    )
+    behaviours: dict[Text, Text] = Field(
+        default_factory=dict, description="for `check: silent`: what may come out there, by name, each an expression"
+    )
+    accepted: tuple[Text, ...] = Field(
+        (), description="for `check: silent`: the behaviours that are right there; none: what the formula gives is"
+    )
+    strict: tuple[Text, ...] = Field((), description="those of the accepted ones that --strict leaves; none: all")
+    holds: Text | None = Field(None, description="for `check: relation`: what holds between inputs and results")
     disagreements: tuple[Disagreement, ...] = ()

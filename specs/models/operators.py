@@ -25,6 +25,9 @@ from dmlcts.specs.models.base import (
 )
 from dmlcts.specs.models.clauses import Clause
 
+MAIN = "T"
+"""The type variable that a table's records, and the `data_types` of its clauses, are about, where it has one."""
+
 
 class StructField(Model):
     """A member of the operator's C struct, in order."""
@@ -82,8 +85,8 @@ class SupportTable(Model):
 
     @cached_property
     def data_types(self) -> tuple[DataType, ...]:
-        """The element types of the first type variable, in the page's order."""
-        return tuple(DataType[name] for name in next(iter(self.types.values())))
+        """The element types of the main type variable, in the page's order: T's, else the first one's."""
+        return tuple(DataType[name] for name in self.types.get(MAIN, next(iter(self.types.values()))))
 
     @cached_property
     def ranks(self) -> range:
@@ -141,8 +144,13 @@ class Example(Model):
 
     clause: ClauseId
     source: Word
+    types: dict[TypeVariable, DataTypeName] = Field(
+        default_factory=dict, description="the data types that the page gives them for; none: every listed one"
+    )
     attributes: dict[Identifier, Identifier | float] = Field(default_factory=dict)
-    inputs: tuple[float, ...]
+    inputs: tuple[float, ...] | dict[Identifier, tuple[float, ...]] = Field(
+        description="of one input its elements, of several each one's by the name that the formula has for it"
+    )
     outputs: tuple[float, ...]
 
 
@@ -154,6 +162,7 @@ class OperatorTable(Model):
     code: int = Field(ge=1, description="DML_OPERATOR_TYPE's number")
     introduced: LevelName
     summary: Text
+    groups: tuple[Word, ...] = Field((), description="the groups of operators that it belongs to, for `--operator`")
     sources: tuple[Source, ...] = Field(min_length=1)
     struct: tuple[StructField, ...] = Field(min_length=2)
     tensors: dict[Identifier, TensorRow] = Field(min_length=2, description="in the struct's order")
@@ -233,10 +242,17 @@ class OperatorTable(Model):
         """The input tensors' members by the names that the formula has for them."""
         return {row.name: member for member, row in self.tensors.items() if row.name is not None}
 
+    def example_inputs(self, example: Example) -> dict[str, tuple[float, ...]]:
+        """The elements of an example, by the names that the formula has for the inputs."""
+        if isinstance(example.inputs, dict):
+            return example.inputs
+        return dict.fromkeys(list(self.formula_names)[:1], example.inputs)
+
     @cached_property
     def type_variables(self) -> tuple[str, ...]:
-        """The type variables of the tensors, in the struct's order."""
-        return tuple(dict.fromkeys(row.type for row in self.tensors.values()))
+        """The type variables of the tensors: T, of which records and clauses speak, then the others in struct order."""
+        found = dict.fromkeys(row.type for row in self.tensors.values())
+        return tuple(sorted(found, key=lambda name: name != MAIN))
 
     @cached_property
     def of_one_type_variable(self) -> bool:

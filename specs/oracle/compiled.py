@@ -57,10 +57,9 @@ class Certifier:
         data_type = oracle.data_type
         if not oracle.any_payload:
             raise NotCompiled("payloads of NaN count")
-        names = tuple(oracle.law.table.float_attributes)
+        names = tuple(oracle.attributes)  # raises where a clause leaves the cast open
         self._compare = _compiled(oracle.expression, names, data_type)
         self._lane = _lane(data_type)
-        _ = oracle.attributes  # raises where a clause leaves the cast open
         bounds = [oracle.plain.attributes[name][0].reshape(1).view(self._lane) for name in names]
         self._bounds = np.concatenate(bounds) if bounds else np.zeros(1, self._lane)
 

@@ -23,7 +23,7 @@ from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum, half_even, infinity
 from dmlcts.specs.arithmetic.value_sets import NAN, Arithmetic, Values
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
+from dmlcts.specs.descriptions import OperatorDesc, ScalarUnion, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Expression, Name, Number, choose
 from dmlcts.specs.functions import FUNCTIONS
@@ -39,6 +39,18 @@ def _float_attribute(operator: OperatorDesc, name: str) -> int:
     if not isinstance(value, np.float32):
         raise UsageError(f"{operator.name} is given no FLOAT {name}", f"set the attribute {name}")
     return int(value.view(np.uint32))
+
+
+def _unions(law: Law, operator: OperatorDesc) -> dict[str, int]:
+    """The patterns of the attributes that have the tensors' type already."""
+    found = {}
+    for attribute in law.table.attributes:
+        if attribute.type == "DML_SCALAR_UNION":
+            value = operator.attributes.get(attribute.name)
+            if not isinstance(value, ScalarUnion):
+                raise UsageError(f"{operator.name} is given no number {attribute.name}", "give a ScalarUnion")
+            found[attribute.name] = value.bits
+    return found
 
 
 def _scale_bias(law: Law, operator: OperatorDesc) -> tuple[int, int] | None:
@@ -92,11 +104,19 @@ class _FloatingOracle:
             name: self._attribute(_float_attribute(operator, name), _documented(law, name))
             for name in law.table.float_attributes
         }
+        for name, bits in _unions(law, operator).items():
+            self.attributes[name] = self._union(bits)
         self.attribute_values: Values = frozenset().union(*self.attributes.values())
         pair = _scale_bias(law, operator)
         self.scale_bias = None
         if pair is not None and law.scale_bias is not None:
             self.scale_bias = FloatingScaleBias(self.arithmetic, law.scale_bias, *pair)
+
+    def _union(self, bits: int) -> Values:
+        """Rule 3 for an attribute of the tensor's type, which no cast changes."""
+        member = self.arithmetic.member(bits)
+        zero = {0} if member is None and "nan-bound-zero" in self.latitudes else set()
+        return self.arithmetic.closed({member, *zero})
 
     def _attribute(self, bits: int, documented: bool) -> Values:
         """Rule 3: the value set of a FLOAT attribute, given as its FLOAT32 pattern."""
@@ -164,6 +184,8 @@ class _IntegerOracle:
                 bits = _float_attribute(operator, attribute.name)
                 values = self._attribute(attribute.name, bits, attribute.cast == "documented")
                 self.attributes[attribute.name] = values
+        for name, bits in _unions(law, operator).items():
+            self.attributes[name] = frozenset({self.integers.wrapped(bits)})
         pair = _scale_bias(law, operator)
         self.scale_bias = None
         if pair is not None and law.scale_bias is not None:
@@ -229,6 +251,8 @@ class _IntegerOracle:
                 for wide, stored in self.scale_bias.beyond(x):
                     results |= stored if wide in self._evaluate(self.formula, wide) else frozenset()
         results.update(value for g in inputs for value in self._evaluate(self.formula, g))
+        if "integer-overflow" in self.latitudes:
+            results |= {self.integers.saturated(value) for value in results}
         return Acceptable(frozenset(self.integers.encode(value) for value in results))
 
 
@@ -266,6 +290,11 @@ class ExactOracle:
             self._oracle = _FloatingOracle(law, formula, operator, _FORMATS[self.data_type], strict)
         else:
             self._oracle = _IntegerOracle(law, formula, operator, self.data_type, strict)
+
+    @property
+    def attributes(self) -> Mapping[str, frozenset[Any]]:
+        """What each number among the attributes may be in the tensor's type: integers, or patterns and ``None``."""
+        return self._oracle.attributes
 
     def acceptable(self, bits: int) -> Acceptable:
         """The acceptable outcomes for the input element with the pattern ``bits``.

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,12 +21,15 @@ from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum
 from dmlcts.specs.arithmetic.value_sets import NAN, Arithmetic, Values
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import OperatorDesc
+from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
-from dmlcts.specs.oracle.outcome import Acceptable
+from dmlcts.specs.oracle.exact import ExactOracle
+from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.specs.oracle.tolerance import interval
+from dmlcts.specs.statements.exactly import Undefined
+from dmlcts.specs.statements.silent_points import ExactSilentPoint, exact_silent_points
 from dmlcts.specs.tables.formula_types import Typed, read_as
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature
@@ -67,6 +71,8 @@ class TypedOracle:
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
+        if any(isinstance(value, ScaleBias) for value in operator.attributes.values()):
+            raise UsageError(f"{operator.name} is given a ScaleBias", "ask the oracle of one input")
         self.law = law
         self.table = law.table
         self.operator = operator
@@ -76,6 +82,18 @@ class TypedOracle:
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
+        points = exact_silent_points(law.table, operator)
+        self.settled = [point for point in points if point.accepted(strict=strict)]
+
+    @cached_property
+    def attributes(self) -> Mapping[str, frozenset[Any]] | None:
+        """What each number among the attributes may be in the main type; ``None`` where a clause leaves one open."""
+        if not self.table.numbers:
+            return {}
+        try:
+            return ExactOracle(self.law, self.operator, self.strict).attributes
+        except Unconstrained:
+            return None
 
     def acceptable(self, elements: Mapping[str, int]) -> Acceptable:
         """The acceptable outcomes for one element of each input.
@@ -86,8 +104,13 @@ class TypedOracle:
         Raises:
             UsageError: an input's element is not given.
         """
+        if "any-value" in self.latitudes or self.attributes is None:
+            return Acceptable(frozenset(), any_value=True)
         values = {name: self._input(name, member, elements) for name, member in self.table.formula_names.items()}
         result = self._as(self._evaluate(self.expression, values), self.output)
+        for point in self.settled:
+            if point.holds(elements):
+                result = self._accepted(point, elements) or result
         if OPEN in result.members:
             return Acceptable(frozenset(), any_value=True)
         encode: Callable[[Any], int] = _unchanged
@@ -100,6 +123,20 @@ class TypedOracle:
             any_nan=None in result.members,
             intervals=frozenset((encode(span.low), encode(span.high)) for span in spans),
         )
+
+    def _accepted(self, point: ExactSilentPoint, elements: Mapping[str, int]) -> _Value | None:
+        """What a silent point accepts in place of the formula's results; ``None`` where its behaviours give nothing."""
+        found: set[Any] = set()
+        for name in point.accepted(strict=self.strict):
+            try:
+                bits = point.result(name, elements)
+            except Undefined:
+                continue
+            if bits is not None and not self.output.is_floating:
+                bits = IntegerRange.of(self.output).wrapped(bits)
+            found.add(bits)
+        members = self._closed(self.output, found) if self.output.is_floating else frozenset(found)
+        return _Value(self.output, members) if found else None
 
     def _input(self, name: str, member: str, elements: Mapping[str, int]) -> _Value:
         row = self.table.tensors[member]
@@ -121,7 +158,7 @@ class TypedOracle:
             case Name(name) if name in inputs:
                 return inputs[name]
             case Name(name):
-                return _Value("constant", frozenset({self._attribute(name)}))
+                return _Value(self.types[self.table.type_variables[0]], (self.attributes or {})[name])
             case Number(value):
                 return _Value("constant", frozenset({value}))
             case Limit(name, target):
@@ -136,12 +173,6 @@ class TypedOracle:
             case Call(name, arguments):
                 return self._applied(FUNCTIONS[name], [self._evaluate(argument, inputs) for argument in arguments])
         raise AssertionError(f"a choice is left in {expression}")
-
-    def _attribute(self, name: str) -> Any:
-        value = self.operator.attributes[name]
-        if isinstance(value, np.float32) and np.isnan(value):
-            raise UsageError(f"{name} is NaN", "the typed oracle takes numbers")
-        return float(value) if isinstance(value, np.floating) else int(value)  # type: ignore[arg-type]
 
     # types -------------------------------------------------------------------------------------------
 

@@ -10,20 +10,24 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs.arithmetic.vector_arithmetic import Array, Rounding, distinct, vanishing
+from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, distinct, vanishing
+from dmlcts.specs.arithmetic.vector_integers import saturated
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import OperatorDesc
+from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.functions.in_arrays import divisors
 from dmlcts.specs.models import Tolerance
-from dmlcts.specs.oracle.vectorised import Acceptance
+from dmlcts.specs.oracle.outcome import Unconstrained
+from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
+from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
 from dmlcts.specs.tables.formula_types import Typed, read_as
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature
@@ -61,6 +65,8 @@ class TypedVectorOracle:
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
+        if any(isinstance(value, ScaleBias) for value in operator.attributes.values()):
+            raise UsageError(f"{operator.name} is given a ScaleBias", "ask the oracle of one input")
         self.law = law
         self.table = law.table
         self.operator = operator
@@ -70,7 +76,19 @@ class TypedVectorOracle:
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
+        points = silent_points(law.table, operator)
+        self.settled = [point for point in points if point.accepted(strict=strict)]
         self._open: NDArray[np.bool_] = np.zeros(0, bool)
+
+    @cached_property
+    def attributes(self) -> dict[str, Alternatives] | None:
+        """What each number among the attributes may be in the main type; ``None`` where a clause leaves one open."""
+        if not self.table.numbers:
+            return {}
+        try:
+            return VectorOracle(self.law, self.operator, strict=self.strict).attributes
+        except Unconstrained:
+            return None
 
     def acceptance(self, inputs: Mapping[str, Array]) -> Acceptance:
         """All that is acceptable for each element.
@@ -83,17 +101,40 @@ class TypedVectorOracle:
         """
         (length,) = {array.size for array in inputs.values()}
         self._open = np.zeros(length, bool)
+        if "any-value" in self.latitudes or self.attributes is None:
+            return Acceptance(self.output, (np.zeros(length, self.output.numpy),), np.ones(length, bool), strict=False)
         with np.errstate(all="ignore"):
             values = {name: self._input(name, member, inputs) for name, member in self.table.formula_names.items()}
             result = self._as(self._evaluate(self.expression, values), self.output)
         arrays = [one for one in result.alternatives if not isinstance(one, Span)]
         spans = [one for one in result.alternatives if isinstance(one, Span)]
+        for point in self.settled:
+            arrays, spans = self._settled(point, inputs, arrays, spans)
         filled = [np.ascontiguousarray(np.broadcast_to(one, length)) for one in arrays or [spans[0].low]]
         signed_zeros = self.output.is_floating and Rounding(self.output, self.latitudes).signed_zeros
         return Acceptance(
             self.output, tuple(filled), self._open if self._open.any() else None, signed_zeros,
             spans=tuple((np.broadcast_to(one.low, length), np.broadcast_to(one.high, length)) for one in spans),
         )  # fmt: skip
+
+    def _settled(
+        self, point: SilentPoint, inputs: Mapping[str, Array], arrays: list[Array], spans: list[Span]
+    ) -> tuple[list[Array], list[Span]]:
+        """The results with those of a silent point's accepted behaviours in their place where it holds."""
+        given = [point.results(name, inputs) for name in point.accepted(strict=self.strict)]
+        there = point.where(inputs) & ~np.all([undefined for _, undefined in given], axis=0)
+        if not there.any():
+            return arrays, spans
+        first = np.select([~undefined for _, undefined in given], [wanted for wanted, _ in given], given[0][0])
+        every = [np.where(undefined, first, wanted) for wanted, undefined in given]
+        wanted = self._closed(self.output, every)
+        base = arrays or [spans[0].low]
+        count = max(len(base), len(wanted))
+        self._open = self._open & ~there
+        return (
+            [np.where(there, wanted[place % len(wanted)], base[place % len(base)]) for place in range(count)],
+            [Span(np.where(there, first, one.low), np.where(there, first, one.high)) for one in spans],
+        )
 
     def _input(self, name: str, member: str, inputs: Mapping[str, Array]) -> _Value:
         row = self.table.tensors[member]
@@ -116,7 +157,7 @@ class TypedVectorOracle:
             case Name(name) if name in inputs:
                 return inputs[name]
             case Name(name):
-                return _Value("constant", [self.operator.attributes[name]])
+                return _Value(self.types[self.table.type_variables[0]], (self.attributes or {})[name])
             case Number(value):
                 return _Value("constant", [value])
             case Limit(name, target):
@@ -231,7 +272,7 @@ class TypedVectorOracle:
             self._open = self._open | undefined
             return [np.asarray(result)]
         lenient = "integer-overflow" in self.latitudes and function.domain == "number"
-        return [np.asarray(result), _saturated(function, kind, operands)] if lenient else [np.asarray(result)]
+        return [np.asarray(result), saturated(arrays.integers, kind, operands)] if lenient else [np.asarray(result)]
 
     def _of_reals(self, function: Function, operands: tuple[Array, ...]) -> list[Any]:
         meaning: Any = function.arrays.ufunc
@@ -245,7 +286,7 @@ class TypedVectorOracle:
         compared = function.arrays.compared
         assert compared is not None  # noqa: S101 - the table of functions says so
         found = [np.asarray(compared(*operands))]
-        if kind.is_floating and "nan-comparison" in self.latitudes:
+        if len(operands) > 1 and kind.is_floating and "nan-comparison" in self.latitudes:
             unordered = np.isnan(operands[0]) | np.isnan(operands[1])
             found.append(found[0] ^ unordered)
         return found
@@ -339,12 +380,3 @@ def _inward(value: Array, kind: DataType, *, upward: bool) -> Array:
         capped = infinite & inside & (value > 0)
     moved = np.nextafter(nearest, kind.numpy.type(toward))
     return np.where(capped, largest, np.where(wrong & np.isfinite(value), moved, nearest))
-
-
-def _saturated(function: Function, kind: DataType, operands: tuple[Array, ...]) -> Array:
-    """The results of an integer operation, with those outside the type at its nearest limit."""
-    limits = np.iinfo(kind.numpy)
-    fits = kind.itemsize < np.dtype(np.int64).itemsize and kind is not DataType.UINT32  # its products leave INT64
-    wide = [np.asarray(operand).astype(np.int64 if fits else object) for operand in operands]
-    meaning: Any = function.arrays.integers
-    return np.asarray(np.minimum(np.maximum(meaning(*wide), int(limits.min)), int(limits.max)), kind.numpy)

@@ -17,23 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, distinct, to_float16_toward_zero
+from dmlcts.specs.arithmetic.vector_integers import saturated
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
+from dmlcts.specs.descriptions import OperatorDesc, ScalarUnion, ScaleBias
 from dmlcts.specs.formula import Call, Expression, MultiplyAdd, Name, Number
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.oracle import vector_integer_scale_bias, vector_scale_bias
-from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained, is_nan, payload_bits
+from dmlcts.specs.oracle.outcome import INFINITIES, Acceptable, Unconstrained, is_nan, payload_bits
 from dmlcts.specs.tables.law import Law
 
 _FLOAT16_OVERFLOW = 65520.0
 _PIECE = 1 << 15  # elements judged at once: what they may become can take fifty arrays
+_BLOCK = 1 << 16  # elements computed at once, so that what a step leaves is still in the cache when the next reads it
 _FEW = 1 << 10  # below, pairs are not worth being looked for
-_INFINITY_BITS = {
-    DataType.FLOAT16: 0x7C00,
-    DataType.FLOAT32: 0x7F80_0000,
-    DataType.FLOAT64: 0x7FF0_0000_0000_0000,
-}
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ class Acceptance:
     def elements(self) -> Iterator[Acceptable]:
         """The acceptable patterns of every element in turn."""
         sign = 1 << (8 * self.data_type.itemsize - 1)
-        nan_above = _INFINITY_BITS.get(self.data_type, sign)
+        nan_above = INFINITIES.get(self.data_type, sign)
         columns = [array.view(self.data_type.bits_dtype).tolist() for array in self.alternatives]
         open_ones = [False] * len(columns[0]) if self.any_value is None else self.any_value.tolist()
         either_zero = self.data_type.is_floating and not self.strict
@@ -189,17 +186,21 @@ class VectorOracle:
 
     @cached_property
     def attributes(self) -> dict[str, Alternatives]:
-        """Rule 3: the values that each FLOAT attribute may have in the tensor's type, 0-dimensional arrays.
+        """Rule 3: the values that each number among the attributes may have in the tensor's type, 0-dimensional arrays.
 
         Raises:
             Unconstrained: a bound that no integer of the type follows from.
         """
-        return {name: self._cast(name) for name in self.law.table.float_attributes}
+        return {name: self._cast(name) for name in self.law.table.numbers}
 
     def _cast(self, name: str) -> Alternatives:
         if name in self.casts:
             return [np.asarray(self.casts[name], self.data_type.numpy)]
         value = self.operator.attributes[name]
+        if isinstance(value, ScalarUnion):
+            given = np.asarray(value.value)
+            zeroed = np.isnan(given) and "nan-bound-zero" in self.latitudes
+            return self.rounding.closed([given, *([np.zeros_like(given)] if zeroed else [])])
         assert isinstance(value, np.float32), f"{name} is a FLOAT"  # noqa: S101  # OperatorDesc makes it one
         attribute = self.law.table.attribute(name)
         undocumented = attribute is not None and attribute.cast == "undocumented"
@@ -217,11 +218,10 @@ class VectorOracle:
         with np.errstate(over="ignore"):
             nearest = np.asarray(np.float16(value))
             found = [to_float16_toward_zero(np.asarray(value)) if toward_zero else nearest]
-        if np.isfinite(value):
-            if abs(float(value)) >= _FLOAT16_OVERFLOW:
+            if np.isfinite(value) and abs(float(value)) >= _FLOAT16_OVERFLOW:
                 if loose or "float16-overflow" in self.latitudes:
                     found = [nearest, np.asarray(np.copysign(np.finfo(np.float16).max, nearest))]
-            elif loose and float(nearest) != float(value):
+            elif np.isfinite(value) and loose and float(nearest) != float(value):
                 away = np.float16(np.inf if float(nearest) < float(value) else -np.inf)
                 found = [nearest, np.asarray(np.nextafter(nearest, away))]
         return self.rounding.closed(found)
@@ -245,6 +245,14 @@ class VectorOracle:
 
         Meant for a first, fast comparison; an element that differs from it is not wrong yet.
         """
+        if x.ndim != 1 or x.size <= _BLOCK:
+            return self._expected(x)
+        found = np.empty_like(x)
+        for start in range(0, x.size, _BLOCK):
+            found[start : start + _BLOCK] = self._expected(x[start : start + _BLOCK])
+        return found
+
+    def _expected(self, x: Array) -> Array:
         scale_bias = self.scale_bias
         if scale_bias is not None:
             if self.data_type.is_floating:
@@ -275,10 +283,7 @@ class VectorOracle:
         """
         if expected is None:
             expected = self.expected(x)
-        same = equal(output, expected, self.data_type, strict=self.signed_zeros)
-        if not self.any_payload and self.data_type.is_floating:
-            same &= ~np.isnan(output)  # whose payload is looked at below
-        differing = np.flatnonzero(~same)
+        differing = self._differing(output, expected)
         wrong = [differing[:0]]
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
@@ -287,6 +292,18 @@ class VectorOracle:
             admitted = self.acceptance(x[once]).admits(output[once])
             wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
+
+    def _differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
+        """Where the output is another than the expected one, or is a NaN whose payload has to be looked at."""
+        found = []
+        for start in range(0, max(output.size, 1), _BLOCK):
+            piece = output[start : start + _BLOCK]
+            same = equal(piece, expected[start : start + _BLOCK], self.data_type, strict=self.signed_zeros)
+            if not self.any_payload and self.data_type.is_floating:
+                same &= ~np.isnan(piece)
+            if not same.all():
+                found.append(np.flatnonzero(~same) + start)
+        return np.concatenate(found) if found else np.zeros(0, np.intp)
 
     def _stored_from_beyond(self, x: Array, base: Array) -> Alternatives:
         """Integers that ScaleBias takes out of the type, where min and max give them again, as they are stored."""
@@ -374,6 +391,8 @@ class VectorOracle:
                         results += meaning.floating(self.rounding, *combination)
                     elif not self.data_type.is_floating and meaning.integers is not None:
                         results.append(np.asarray(meaning.integers(*combination)))
+                        if "integer-overflow" in self.latitudes and not (meaning.kept or FUNCTIONS[function].selects):
+                            results.append(saturated(meaning.integers, self.data_type, combination))
                     else:
                         raise AssertionError(f"lint refuses {function} on {self.data_type.name}")
                 return self.rounding.closed(results)

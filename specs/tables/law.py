@@ -12,7 +12,8 @@ from functools import cached_property
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
-from dmlcts.specs.formula import Expression, MultiplyAdd, choose
+from dmlcts.specs.formula import Call, Choice, Expression, MultiplyAdd, Name, Number, choose
+from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import LatitudeName, Latitudes
 from dmlcts.specs.models import CastRule, Clause, Latitude, OperatorTable, Tolerance
 
@@ -39,12 +40,24 @@ class Law:
     casts: Mapping[CastTarget, CastRule]
     _found: dict[tuple[DataType, bool], Latitudes] = field(default_factory=dict, init=False, repr=False)
 
+    @cached_property
+    def of_one_input(self) -> bool:
+        """Whether the oracles of one input answer it, which know ScaleBias and the casts of FLOAT attributes.
+
+        They do where the formula has one input, called x, of the output's type, and holds neither conditions nor casts.
+        """
+        table = self.table
+        return (
+            tuple(table.formula_names) == ("x",) and len(table.type_variables) == 1 and table.domain == "number"
+            and not table.accuracy and _without_conditions(self.expression)
+        )  # fmt: skip
+
     def latitudes(self, data_type: DataType, *, strict: bool) -> Latitudes:
         """The latitudes that clauses of the table list for a type; with ``strict`` those alone that it keeps."""
         key = (data_type, strict)
         if key not in self._found:
             self._found[key] = frozenset(
-                name for clause in self.table.clauses if _is_about(clause, data_type, self.table)
+                name for clause in self.table.clauses if is_about(clause, data_type, self.table)
                 for name in clause.latitude if not strict or self.latitude_table[name].kept_when_strict
             )  # fmt: skip
         return self._found[key]
@@ -79,7 +92,19 @@ class Law:
         return replace(self, expression=expression)
 
 
-def _is_about(clause: Clause, data_type: DataType, table: OperatorTable) -> bool:
+def _without_conditions(expression: Expression) -> bool:
+    match expression:
+        case Name() | Number():
+            return True
+        case Choice(_, _, then, otherwise):
+            return _without_conditions(then) and _without_conditions(otherwise)
+        case Call(function, arguments):
+            plain = function in FUNCTIONS and FUNCTIONS[function].gives == "T"
+            return plain and all(map(_without_conditions, arguments))
+    return False
+
+
+def is_about(clause: Clause, data_type: DataType, table: OperatorTable) -> bool:
     """Whether a clause says something about a type; a type that no support table lists is treated as all others."""
     match clause.data_types:
         case "all":

@@ -65,7 +65,7 @@ def oracle_of(tables: Tables, operator: OperatorDesc, *, strict: bool) -> Oracle
     """
     table = tables.operator(operator.name)
     law = tables.law(table)
-    if of_one_type(table):
+    if law.of_one_input:
         return OneInput(VectorOracle(law, operator, strict=strict))
     return SeveralInputs(law, operator, strict=strict)
 

@@ -17,6 +17,8 @@ __all__ = ["Array", "Streams", "Values", "simplicity", "text", "text_with_bits"]
 
 Array = NDArray[Any]
 
+_BLOCK = 1 << 16  # elements changed at once, so that they are still in the cache
+
 
 @dataclass(frozen=True)
 class Values:
@@ -153,9 +155,12 @@ def _bulk(data_type: DataType, seed: int, count: int) -> Array:
     if data_type.is_floating:
         information = np.finfo(data_type.numpy)
         mask = data_type.bits_dtype.type(((1 << information.nexp) - 1) << information.nmant)
-        exponent = bits & mask
-        # neither infinities and NaNs nor subnormals: those have tests and clauses of their own
-        bits[(exponent == mask) | (exponent == 0)] ^= data_type.bits_dtype.type(1 << (information.nmant + 1))
+        changed = data_type.bits_dtype.type(1 << (information.nmant + 1))
+        for start in range(0, count, _BLOCK):
+            block = bits[start : start + _BLOCK]
+            exponent = block & mask
+            # neither infinities and NaNs nor subnormals: those have tests and clauses of their own
+            block ^= ((exponent == mask) | (exponent == 0)) * changed
     return bits.view(data_type.numpy)
 
 

@@ -31,6 +31,7 @@ def print_backends(console: Console, *, verbose: bool = False) -> None:
         table.add_row(*row, *([Text(listing.origin)] if verbose else []))
     console.print(table)
     console.print("Others: --backend package.module:attribute or --backend path/to/file.py:attribute")
+    console.print("Runners in any language: --backend exec:COMMAND or --backend tcp:HOST:PORT", highlight=False)
 
 
 def print_operator(console: Console, tables: Tables, operator: OperatorTable) -> None:

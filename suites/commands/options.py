@@ -17,7 +17,8 @@ EXIT_CODES = (
     + exit_codes.NO_VERDICT
 )
 _BACKEND_HELP = (
-    "The implementation: a name from `dmlcts backends`, package.module:attribute, or path/to/file.py:attribute."
+    "The implementation: a name from `dmlcts backends`, package.module:attribute, path/to/file.py:attribute, or a "
+    "runner in any language: exec:COMMAND, tcp:HOST:PORT."
 )
 
 

@@ -39,6 +39,12 @@ class Elements:
         return self.each(lambda array: array[part])
 
     @property
+    def spread(self) -> dict[str, Array]:
+        """Arrays of one length for all inputs: of a tensor of one element its only one, repeated."""
+        repeated = {name: np.repeat(one, self.count) for name, one in self.single.items()}
+        return {name: array for name, array in (self.arrays | repeated).items()}
+
+    @property
     def first(self) -> Array:
         """The elements of the first input."""
         return next(iter(self.arrays.values()))

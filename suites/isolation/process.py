@@ -11,19 +11,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from dmlcts.backends.endings import LastWords, ended
 from dmlcts.suites.isolation import framing
-from dmlcts.suites.isolation.losses import WorkerLost, ended
+from dmlcts.suites.isolation.losses import WorkerLost
 
 Clock = Callable[[], float]
 
 _CHUNK = 1 << 16
-_MOST_LINES = 16
-_FATAL = ("Fatal Python error", "Windows fatal exception")
-_MOST_SAID = 4096
-_MOST_KEPT = 1 << 18  # bytes of standard error
 _GRACE_SECONDS = 2.0
 _LOOK_SECONDS = 0.2  # how often a pipe that somebody else may hold open is left, to see whether the worker is there
 
@@ -87,70 +84,6 @@ class ThreadedPipe:
         return chunk
 
 
-class _LastWords:
-    """Keeps the last lines that a worker wrote to its standard error, however much that is.
-
-    What the worker started may hold the pipe open after its end. So nobody waits for the pipe's end, and the thread
-    that reads closes the descriptor itself: a descriptor closed under its hands could be another pipe's by then.
-
-    Args:
-        descriptor: the pipe's; it is closed here.
-    """
-
-    def __init__(self, descriptor: int) -> None:
-        self._kept = bytearray()  # counted in bytes: a slow writer's words come one by one
-        self._over = threading.Event()
-        self._changed = threading.Condition()
-        self._looks = 0  # how often nothing was there
-        self._ended = False
-        threading.Thread(target=self._drain, args=(descriptor,), daemon=True).start()
-
-    def _drain(self, descriptor: int) -> None:
-        poll = select.poll() if hasattr(select, "poll") else None
-        if poll is not None:
-            poll.register(descriptor, select.POLLIN)
-        while not self._over.is_set():
-            if poll is None or poll.poll(_LOOK_SECONDS * 500):
-                chunk = os.read(descriptor, 4096)
-                if not chunk:
-                    break
-                self._kept += chunk
-                if len(self._kept) > 2 * _MOST_KEPT:
-                    del self._kept[:-_MOST_KEPT]
-            else:
-                with self._changed:
-                    self._looks += 1
-                    self._changed.notify_all()
-        os.close(descriptor)
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
-
-    def text(self) -> str:
-        """The last lines, of a worker that is gone: its words stand in the pipe, and nothing more is waited for."""
-        with self._changed:
-            enough = self._looks + 2  # the first may have begun before the worker's end
-            self._changed.wait_for(lambda: self._ended or self._looks >= enough, _GRACE_SECONDS)
-        said = bytes(self._kept[-_MOST_KEPT:]).decode("utf-8", "replace")
-        printable = "".join(char if char.isprintable() or char == "\n" else "?" for char in said)
-        return _telling(printable.strip().splitlines())
-
-    def close(self) -> None:
-        """Read no more."""
-        self._over.set()
-
-
-def _telling(lines: list[str]) -> str:
-    """The lines that say most: around Python's note of a fatal signal where there is one, else the last."""
-    fatal = next((index for index, line in enumerate(lines) if line.startswith(_FATAL)), None)
-    if fatal is None:
-        return "\n".join(lines[-_MOST_LINES:])[-_MOST_SAID:]
-    # what the implementation said stands before the note, the stack that grows with the program after it
-    before = "\n".join(lines[max(0, fatal - _MOST_LINES // 2) : fatal])[-_MOST_SAID // 2 :]
-    after = "\n".join(lines[fatal : fatal + _MOST_LINES // 2])
-    return f"{before}\n{after}".strip()[:_MOST_SAID]
-
-
 class WorkerProcess:
     """One worker process.
 
@@ -191,7 +124,7 @@ class WorkerProcess:
             _PolledPipe(source.fileno(), clock) if polled else ThreadedPipe(os.dup(source.fileno()), clock)
         )
         self._pending = b""
-        self._last_words = _LastWords(os.dup(said.fileno()))
+        self._last_words = LastWords(os.dup(said.fileno()))
         said.close()
         self._asked = 0
 
@@ -295,6 +228,17 @@ class WorkerProcess:
         """Stop a worker that holds more than it may; gives what to raise."""
         self._kill()
         return self._lost("resource_error", "the process holds ever more memory", text)
+
+    def left(self, error: Mapping[str, str]) -> WorkerLost:
+        """Stop a worker whose implementation was in a further process that is gone; gives what to raise.
+
+        Args:
+            error: what the worker says of it: outcome, title (``said``) and text.
+        """
+        outcome = error.get("outcome")
+        self._kill()
+        known = outcome if outcome in ("timeout", "resource_error") else "crash"
+        return self._lost(known, error["said"], error["text"])
 
     def stop(self) -> None:
         """End the process; calling it again does nothing."""

@@ -155,8 +155,8 @@ class Host:
             error = reply["error"]
             if not all(isinstance(error.get(key), str) for key in ("kind", "text", "said")):
                 raise self.garbled("an error without kind and text")
-            if error["kind"] == "grown":
-                lost = process.resources(error["text"])
+            if error["kind"] in ("grown", "lost"):
+                lost = process.resources(error["text"]) if error["kind"] == "grown" else process.left(error)
                 self.abandon()
                 raise lost
             _raise(error)

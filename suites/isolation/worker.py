@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.backends.contract import BackendUnavailable, ContractError, error_kind, words_of
+from dmlcts.backends.contract import BackendUnavailable, ContractError, ProcessLost, error_kind, words_of
 from dmlcts.backends.frames import with_frames
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.specs import DmlctsError, Region
@@ -102,6 +102,8 @@ def _described(error: BaseException) -> dict[str, Any]:
     fields = {"kind": kind or "other", "text": words[:_MOST_TEXT], "said": said[:_MOST_TEXT]}
     if fields["kind"] in ("other", "memory"):
         fields["said"] = with_frames(fields["said"], error)
+    if isinstance(error, ProcessLost):
+        fields = {"kind": "lost", "outcome": error.outcome, "said": error.title, "text": error.text[:_MOST_TEXT]}
     if isinstance(error, (BackendUnavailable, DmlctsError)):
         fields["cause"] = str(getattr(error, "cause", words))[:_MOST_TEXT]
         fields["mend"] = str(getattr(error, "mend", ""))[:_MOST_TEXT]

@@ -15,6 +15,7 @@ from dmlcts.suites.judging.relations import (
     judge_idempotent,
     judge_monotone,
     judge_odd,
+    judge_stated_relation,
     judge_threshold_equivalence,
 )
 from dmlcts.suites.judging.state import (
@@ -36,6 +37,7 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "odd": judge_odd,
     "contained": judge_contained,
     "threshold equivalence": judge_threshold_equivalence,
+    "stated relation": judge_stated_relation,
     "plain layout": judge_plain_layout,
     "one value": judge_one_value,
     "again": judge_again,

@@ -10,12 +10,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from dmlcts.specs import DataType
 from dmlcts.specs.arithmetic.binary_format import BINARY32, BINARY64, Format
+from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum
 
 EVERY_BIT = float.fromhex("0x1.47ae14p-5")  # 25 of it are just below 1, and 1 in FLOAT32
@@ -117,33 +119,22 @@ ROUNDINGS: Mapping[str, Callable[[Fraction], int]] = {
 _NARROW = {"saturates as INT32, then wraps": DataType.INT32, "saturates as UINT32, then wraps": DataType.UINT32}
 
 
-def _saturated(value: int, data_type: DataType) -> int:
-    limits = np.iinfo(data_type.numpy)
-    return min(max(value, int(limits.min)), int(limits.max))
+def _through(wide: IntegerRange, narrow: IntegerRange) -> Callable[[int], int]:
+    return lambda value: narrow.wrapped(wide.saturated(value))
 
 
-def _wrapped(value: int, data_type: DataType) -> int:
-    limits = np.iinfo(data_type.numpy)
-    return (value - int(limits.min)) % (1 << int(limits.bits)) + int(limits.min)
+def _where_it_overflows(store: Callable[[int], int], integers: IntegerRange) -> Callable[[int], int]:
+    return lambda value: value if value in integers else store(value)
 
 
-def _through(wide: DataType, data_type: DataType) -> Callable[[int], int]:
-    return lambda value: _wrapped(_saturated(value, wide), data_type)
-
-
-def _where_it_overflows(store: Callable[[int], int], data_type: DataType) -> Callable[[int], int]:
-    return lambda value: value if _saturated(value, data_type) == value else store(value)
-
-
-def _storings(data_type: DataType) -> dict[str, Callable[[int], int]]:
-    found: dict[str, Callable[[int], int]] = {
-        "saturates": lambda value: _saturated(value, data_type),
-        "wraps": lambda value: _wrapped(value, data_type),
-    }
+@lru_cache(maxsize=16)
+def _storings(data_type: DataType) -> Mapping[str, Callable[[int], int]]:
+    integers = IntegerRange.of(data_type)
+    found: dict[str, Callable[[int], int]] = {"saturates": integers.saturated, "wraps": integers.wrapped}
     if data_type.itemsize <= DataType.INT16.itemsize:
         for name, wide in _NARROW.items():
-            found[name] = _through(wide, data_type)
-    return {name: _where_it_overflows(store, data_type) for name, store in found.items()}
+            found[name] = _through(IntegerRange.of(wide), integers)
+    return {name: _where_it_overflows(store, integers) for name, store in found.items()}
 
 
 def _agreeing(data_type: DataType, seen: Observation) -> Iterator[Arithmetic]:

@@ -1,16 +1,19 @@
-"""Relations between results: idempotence, order, oddness, containment, and THRESHOLD as half a CLIP."""
+"""Relations between results: order, containment, what tables state of one or several operators, without an oracle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import OperatorDesc
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.statements.relations import Dispatched, Relation
 from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, text, text_with_bits
 from dmlcts.suites.judging.findings import (
     MOST_SUSPECTS,
@@ -153,4 +156,45 @@ def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
     wrong = np.flatnonzero(~same_values(clipped.output, other.output))
     return relation(case, (clipped, other), wrong, lambda i: (
         f"CLIP gives {text(clipped.output[i])}, THRESHOLD {text(other.output[i])}"
+    ))  # fmt: skip
+
+
+def by_formula_names(table: OperatorTable, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The elements of each input by the name that the formula has for it."""
+    return {name: inputs[member] for name, member in table.formula_names.items() if member in inputs}
+
+
+class _Judged(Exception):  # noqa: N818  # the relation's dispatches end here
+    """A dispatch gave no output: its judgement stands for the relation's."""
+
+    def __init__(self, judgement: Judgement) -> None:
+        super().__init__()
+        self.judgement = judgement
+
+
+def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
+    """What the case's clause states holds between the case's inputs and what is dispatched on them."""
+    table = bench.tables.operator(case.operator.name)
+    stated = Relation(bench.tables.operators, table, bench.tables.clause(case.clause), case.operator)
+    first = executed(bench, case)
+    if isinstance(first, Judgement):
+        return first
+    executions, seen = [first], []
+
+    def dispatch(one: Dispatched, inputs: Mapping[str, Array]) -> Array:
+        operator = one.describe(case.operator.output.sizes)
+        asked = replace(case, operator=operator, values=Streams.of(inputs, operator), placement=Placement())
+        run = executed(bench, asked)
+        if isinstance(run, Judgement):
+            raise _Judged(run)
+        executions.append(run)
+        seen.append((one.node.operator, run))
+        return run.output
+
+    try:
+        wrong = np.flatnonzero(stated.broken(by_formula_names(table, first.inputs), dispatch))
+    except _Judged as ended:
+        return ended.judgement
+    return relation(case, tuple(executions), wrong, lambda i: "; ".join(
+        f"{operator} gives {text(run.output[i])} of {inputs_text(run.inputs, i)}" for operator, run in seen
     ))  # fmt: skip

@@ -88,7 +88,9 @@ class Kernel:
     def dispatch(self, memory: np.ndarray, bindings: Mapping[str, Region]) -> None:
         """Run once; in place with other strides from a copy of the input."""
         check_memory(memory)
-        source, target = check_bindings(memory, bindings, self.operator.tensors, 16, in_place=True)
+        names = ("InputTensor", "OutputTensor")
+        check_bindings(memory, bindings, self.operator.tensors, 16, output=names[1], may_alias=names[:1])
+        source, target = (bindings[name] for name in names)
         data = memory
         if source == target and self.operator.input.element_strides != self.operator.output.element_strides:
             data = memory.copy()

@@ -40,6 +40,11 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         {"obligation: required": 'obligation: required\n    §"a\\nb": 1'},
         r"unknown key 'a\nb'",
     ),
+    "unknown key of a tensor": (
+        "operator",
+        {"InputTensor: {name: x,": "InputTensor: {§nam: q, name: x,"},
+        "did you mean name?",
+    ),
     "more dimensions than there are": (
         "operator",
         {RANKS_3: "dimension_counts: §[1, 800000000000]"},
@@ -532,6 +537,7 @@ OF_ANY_FORM: dict[str, dict[str, str]] = {
     "several inputs": {
         "  OutputTensor: {kind": "  BTensor: {name: b, kind: input, type: T}\n  OutputTensor: {kind",
         "struct:\n": "struct:\n  - {name: BTensor, type: const DML_TENSOR_DESC*}\n",
+        "inputs: [1.5, 2.5]": "inputs: {x: [1.5, 2.5], b: [0, 0]}",
     },
     "an output of another type": {
         "  OutputTensor: {kind: output, type: T": "  OutputTensor: {kind: output, type: U",

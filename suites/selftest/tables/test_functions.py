@@ -110,9 +110,13 @@ def test_comparisons_of_floating_point_numbers(function: Function, data_type: Da
     pairs = np.array(list(itertools.product(inputs(data_type, 5), repeat=2)), data_type.numpy).T
     assert function.arrays.compared is not None
     assert function.exact.compared is not None
-    got = function.arrays.compared(*pairs)
-    for index, (a, b) in enumerate(zip(*(members(one, data_type) for one in pairs), strict=True)):
-        assert set(function.exact.compared(arithmetic, a, b)) == {bool(got[index])}, (function.name, pairs[:, index])
+    operands = pairs[: len(function.takes)]
+    got = function.arrays.compared(*operands)
+    for index, given in enumerate(zip(*(members(one, data_type) for one in operands), strict=True)):
+        found = set(function.exact.compared(arithmetic, *given))
+        assert bool(got[index]) in found, (function.name, pairs[:, index])
+        # The sign of a NaN is all that the exact meaning does not know.
+        assert len(found) == 1 or (function.name, given) == ("is_negative", (None,))
 
 
 @pytest.mark.parametrize("function", rows("truth"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from dmlcts.backends.wgpu.adapters import Adapter, choose, find_adapters
 from dmlcts.backends.wgpu.device import WgpuBackend
 from dmlcts.backends.wgpu.elements import elements
 from dmlcts.backends.wgpu.faults import DeviceMemoryError, faults_translated
+from dmlcts.backends.wgpu.formulas import called
 from dmlcts.backends.wgpu.layout import Axis
 from dmlcts.backends.wgpu.programs import program_of
 from dmlcts.backends.wgpu.shaders import Shader
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc, UsageError
+from dmlcts.suites.selftest.backends.worked_examples import EXAMPLES
 
 
 def _adapters(*described: tuple[str, str, str]) -> list[Adapter]:
@@ -126,25 +129,42 @@ ATTRIBUTES: dict[str, list[dict[str, Any]]] = {
         {"RoundingMode": mode} for mode in ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")
     ],
 }
-LAYOUTS = [(Axis(8, 1, 1),), (Axis(2, 1, 4), Axis(4, 2, 1)), (Axis(4, 1, 2),)]
+LAYOUTS = [
+    [(8, 1, 1)],
+    [(2, 1, 4), (4, 2, 1)],
+    [(4, 1, 2)],
+]  # size, stride of the sources, of the target
 
 
-def _shaders() -> set[Shader]:
+def _first_three() -> Iterator[OperatorDesc]:
+    for data_type in set(DataType) - {DataType.FLOAT64}:
+        tensor = TensorDesc(data_type, [8])
+        for name, choices in ATTRIBUTES.items():
+            if name != "ELEMENT_WISE_ROUND" or data_type.is_floating:
+                for attributes in choices:
+                    yield OperatorDesc(name, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+
+
+def _shaders(operators: Iterable[OperatorDesc] | None = None) -> set[Shader]:
+    """The shaders of the operators, on every path and layout; of the first three where none are given."""
     found = set()
     for native, builtin, axes in itertools.product((True, False), (True, False), LAYOUTS):
-        for data_type, element in elements(native_float16=native, native_int64=native).items():
-            for name, choices in ATTRIBUTES.items():
-                if name == "ELEMENT_WISE_ROUND" and not data_type.is_floating:
-                    continue
-                tensor = TensorDesc(data_type, [8])
-                for attributes in choices:
-                    operator = OperatorDesc(name, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-                    found.add(Shader.of(program_of(operator, element), axes, builtin))
+        known = elements(native_float16=native, native_int64=native)
+        for operator in operators or _first_three():
+            output = next(name for name in operator.tensors if name.startswith("Output"))
+            inputs = [name for name in operator.tensors if name != output]
+            program = program_of(operator, inputs, output, known)
+            laid = tuple(Axis(size, (source,) * len(inputs), target) for size, source, target in axes)
+            found.add(Shader.of(program, laid, builtin))
     return found
 
 
-def test_every_shader_has_a_name_of_its_own() -> None:
-    shaders = _shaders()
+FAMILY = [example.description() for example in EXAMPLES]
+
+
+@pytest.mark.parametrize("operators", [None, FAMILY], ids=["the first three", "the family"])
+def test_every_shader_has_a_name_of_its_own(operators: list[OperatorDesc] | None) -> None:
+    shaders = _shaders(operators)
     assert len(shaders) > 300
     assert len({shader.slug for shader in shaders}) == len(shaders)
 
@@ -167,8 +187,29 @@ def test_shaders_ask_for_features_only_where_they_use_them() -> None:
         assert "\n\n\n" not in text
 
 
+def test_formulas_ask_for_features_only_where_they_use_them() -> None:
+    asked = dict.fromkeys(("shader-f16", "shader-int64"), 0)
+    for shader in _shaders(FAMILY):
+        text = shader.source()
+        features = {tensor.element.feature for tensor in shader.tensors}
+        assert ("enable f16" in text) == (" f16(" in text) == ("shader-f16" in features), shader.title
+        assert ("i64" in text or "u64" in text) == ("shader-int64" in features), shader.title
+        assert ("atomic" in text) == shader.atomic
+        assert "\n\n\n" not in text
+        for feature in features & asked.keys():
+            asked[feature] += 1
+    assert all(asked.values())
+
+
+def test_a_formula_takes_no_more_of_a_library_than_it_calls() -> None:
+    library = "// Title.\n\nfn one() { two(); }\n\nfn two() { }\n\nalias Three = u32;\n\n// Calls one.\nfn four() { }\n"
+    assert called(library, "return one();") == "// Title.\n\nfn one() { two(); }\n\nfn two() { }"
+    assert called(library, "four(Three(1))") == "// Title.\n\nalias Three = u32;\n\n// Calls one.\nfn four() { }"
+    assert called(library, "let x = 1;") == ""
+
+
 def test_every_data_type_has_an_element_on_every_path() -> None:
     for native in (True, False):
         found = elements(native_float16=native, native_int64=native)
-        assert set(found) == set(DataType) - {DataType.FLOAT64}
+        assert set(found) == set(DataType)
         assert {element.data_type.itemsize * element.lanes for element in found.values() if element.lanes > 1} == {4}

@@ -138,6 +138,7 @@ def _shader_model(data: D3D12_FEATURE_DATA_SHADER_MODEL) -> int:
 
 def _options(data: D3D12_FEATURE_DATA_D3D12_OPTIONS) -> int:
     ctypes.memset(ctypes.addressof(data), 0, ctypes.sizeof(data))
+    data.DoublePrecisionFloatShaderOps = 1
     data.ResourceBindingTier = 3
     data.TypedUAVLoadAdditionalFormats = 1
     data.MaxGPUVirtualAddressBitsPerResource = 40

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.backends.contract import ExecutionFailed
 from dmlcts.backends.directml.abi.com_object import Faults
 from dmlcts.backends.directml.abi.host import AdapterInfo
 from dmlcts.backends.directml.abi.hresults import E_FAIL
-from dmlcts.backends.directml.d3d12_software.codegen.shader import ShaderCompiler
+from dmlcts.backends.directml.d3d12_software.codegen.shader import ShaderCompiler, WrongBinding
 from dmlcts.backends.directml.d3d12_software.objects import shim
 from dmlcts.backends.directml.d3d12_software.objects.buffers import Buffer
 from dmlcts.backends.directml.d3d12_software.objects.command_list import CommandList
@@ -76,9 +77,16 @@ class SoftwareHost:
         return HostScratch(self._device, size)
 
     def execute(self) -> None:
-        """Carry out what was recorded; views do not outlast it, for the memory that they show may be gone next time."""
+        """Carry out what was recorded; views do not outlast it, for the memory that they show may be gone next time.
+
+        Raises:
+            ExecutionFailed: a shader was dispatched with views of another kind than it declares, which Direct3D
+                leaves undefined.
+        """
         try:
             self._list.execute(self._device.heap)
+        except WrongBinding as error:
+            raise ExecutionFailed(f"the library dispatches a shader whose binding is undefined: {error}") from error
         finally:
             self._device.heap.views.clear()
 

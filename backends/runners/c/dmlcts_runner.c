@@ -1,0 +1,923 @@
+/* The kit's source: conversations, their transports, and the proof of a shared secret. See dmlcts_runner.h. */
+
+#if !defined(_WIN32) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE 1 /* POLLRDHUP, which tells that the other side has gone */
+#endif
+
+#include "dmlcts_runner.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _WIN32
+#define _CRT_RAND_S 1
+#include <winsock2.h>
+#include <ws2tcpip.h>
+#include <fcntl.h>
+#include <io.h>
+#include <process.h>
+#include <windows.h>
+#else
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+#endif
+
+#ifdef __cplusplus
+#define SAME_SIZE(type, size) static_assert(sizeof(type) == (size), "the compiler leaves gaps in " #type)
+#else
+#define SAME_SIZE(type, size) _Static_assert(sizeof(type) == (size), "the compiler leaves gaps in " #type)
+#endif
+SAME_SIZE(dmlcts_header, 24);
+SAME_SIZE(dmlcts_hello, 48);
+SAME_SIZE(dmlcts_option, 1024);
+SAME_SIZE(dmlcts_hello_reply, 560);
+SAME_SIZE(dmlcts_create, 24);
+SAME_SIZE(dmlcts_tensor, 160);
+SAME_SIZE(dmlcts_attribute, 24);
+SAME_SIZE(dmlcts_dispatch, 24);
+SAME_SIZE(dmlcts_binding, 24);
+SAME_SIZE(dmlcts_share, 288);
+
+enum {
+    VERSION = 1,
+    MOST_PAYLOAD = 48 + DMLCTS_MOST_OPTIONS * 1024, /* the longest that is no memory: a hello with all its options */
+    MEMORY_ALIGNMENT = 4096,
+    LEAST_SECRET = 16,
+    MOST_SECRET = 1024,
+    MOST_CONNECTIONS = 16
+};
+static const uint64_t USUAL_MEMORY = (uint64_t)1 << 30;
+static const uint64_t STEP = (uint64_t)16 << 20; /* memory is taken as its bytes arrive, never on the word of a length */
+
+static uint64_t smaller(uint64_t one, uint64_t other) { return one < other ? one : other; }
+
+/* Helpers of whoever fills in the runner. */
+
+int dmlcts_fail(dmlcts_error *error, int status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+const dmlcts_tensor *dmlcts_tensor_of(const dmlcts_operator *operation, uint32_t member) {
+    for (uint32_t i = 0; i < operation->tensor_count; i++)
+        if (operation->tensors[i].member == member) return &operation->tensors[i];
+    return NULL;
+}
+
+const dmlcts_attribute *dmlcts_attribute_of(const dmlcts_operator *operation, uint32_t member) {
+    for (uint32_t i = 0; i < operation->attribute_count; i++)
+        if (operation->attributes[i].member == member) return &operation->attributes[i];
+    return NULL;
+}
+
+const dmlcts_binding *dmlcts_binding_of(const dmlcts_binding *bindings, uint32_t binding_count, uint32_t member) {
+    for (uint32_t i = 0; i < binding_count; i++)
+        if (bindings[i].member == member) return &bindings[i];
+    return NULL;
+}
+
+/* SHA-256 (FIPS 180-4) and HMAC (RFC 2104). */
+
+typedef struct sha256 {
+    uint32_t state[8];
+    uint64_t length;
+    uint8_t block[64];
+} sha256;
+
+static uint32_t rotated(uint32_t x, unsigned by) { return x >> by | x << (32 - by); }
+
+static void sha256_block(sha256 *hash, const uint8_t *block) {
+    static const uint32_t constants[64] = {
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+    uint32_t words[64], v[8];
+    for (int i = 0; i < 16; i++)
+        words[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 |
+                   block[4 * i + 3];
+    for (int i = 16; i < 64; i++) {
+        uint32_t a = words[i - 15], b = words[i - 2];
+        words[i] = words[i - 16] + words[i - 7] + (rotated(a, 7) ^ rotated(a, 18) ^ a >> 3) +
+                   (rotated(b, 17) ^ rotated(b, 19) ^ b >> 10);
+    }
+    memcpy(v, hash->state, sizeof v);
+    for (int i = 0; i < 64; i++) {
+        uint32_t one = v[7] + (rotated(v[4], 6) ^ rotated(v[4], 11) ^ rotated(v[4], 25)) +
+                       ((v[4] & v[5]) ^ (~v[4] & v[6])) + constants[i] + words[i];
+        uint32_t two = (rotated(v[0], 2) ^ rotated(v[0], 13) ^ rotated(v[0], 22)) +
+                       ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+        memmove(v + 1, v, 7 * sizeof v[0]);
+        v[4] += one;
+        v[0] = one + two;
+    }
+    for (int i = 0; i < 8; i++) hash->state[i] += v[i];
+}
+
+static void sha256_begin(sha256 *hash) {
+    static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    memcpy(hash->state, start, sizeof start);
+    hash->length = 0;
+}
+
+static void sha256_add(sha256 *hash, const void *data, size_t size) {
+    const uint8_t *bytes = (const uint8_t *)data;
+    for (size_t i = 0; i < size; i++) {
+        hash->block[hash->length++ % 64] = bytes[i];
+        if (hash->length % 64 == 0) sha256_block(hash, hash->block);
+    }
+}
+
+static void sha256_end(sha256 *hash, uint8_t digest[32]) {
+    uint64_t bits = hash->length * 8;
+    uint8_t byte = 0x80;
+    do {
+        sha256_add(hash, &byte, 1);
+        byte = 0;
+    } while (hash->length % 64 != 56);
+    for (int i = 7; i >= 0; i--) {
+        byte = (uint8_t)(bits >> 8 * i);
+        sha256_add(hash, &byte, 1);
+    }
+    for (int i = 0; i < 32; i++) digest[i] = (uint8_t)(hash->state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+typedef struct secret {
+    uint8_t bytes[MOST_SECRET];
+    size_t size; /* 0: there is none */
+} secret;
+
+/* HMAC-SHA-256 of the secret over the role's label and both draws. */
+static void prove(const secret *known, const char *role, const uint8_t *suite, const uint8_t *runner, uint8_t proof[32]) {
+    uint8_t key[64] = {0}, pad[64];
+    sha256 hash;
+    if (known->size > sizeof key) {
+        sha256_begin(&hash);
+        sha256_add(&hash, known->bytes, known->size);
+        sha256_end(&hash, key);
+    } else {
+        memcpy(key, known->bytes, known->size);
+    }
+    for (int i = 0; i < 64; i++) pad[i] = key[i] ^ 0x36;
+    sha256_begin(&hash);
+    sha256_add(&hash, pad, sizeof pad);
+    sha256_add(&hash, DMLCTS_PROTOCOL " ", sizeof DMLCTS_PROTOCOL);
+    sha256_add(&hash, role, strlen(role));
+    sha256_add(&hash, suite, 32);
+    sha256_add(&hash, runner, 32);
+    sha256_end(&hash, proof);
+    for (int i = 0; i < 64; i++) pad[i] = key[i] ^ 0x5c;
+    sha256_begin(&hash);
+    sha256_add(&hash, pad, sizeof pad);
+    sha256_add(&hash, proof, 32);
+    sha256_end(&hash, proof);
+}
+
+static int same(const uint8_t *one, const uint8_t *other, size_t size) { /* in a time that tells nothing */
+    unsigned different = 0;
+    for (size_t i = 0; i < size; i++) different |= (unsigned)(one[i] ^ other[i]);
+    return different == 0;
+}
+
+/* Random bytes that nobody can guess; 0 where there are none. */
+static int draw(uint8_t bytes[32]) {
+#ifdef _WIN32
+    for (int i = 0; i < 32; i += 4) {
+        unsigned word;
+        if (rand_s(&word) != 0) return 0;
+        memcpy(bytes + i, &word, 4);
+    }
+    return 1;
+#else
+    FILE *source = fopen("/dev/urandom", "rb");
+    size_t count = source == NULL ? 0 : fread(bytes, 1, 32, source);
+    if (source != NULL) fclose(source);
+    return count == 32;
+#endif
+}
+
+/* A way in and a way out, of a pipe, a socket or two files. */
+
+typedef struct channel {
+    int is_socket;
+    int in, out; /* descriptors */
+#ifdef _WIN32
+    SOCKET socket;
+#endif
+} channel;
+
+static int channel_read(const channel *way, void *data, uint64_t size) { /* 1: all of it; 0: it ended */
+    uint8_t *at = (uint8_t *)data;
+    while (size > 0) {
+#ifdef _WIN32
+        unsigned most = (unsigned)smaller(size, 1u << 30);
+        int count = way->is_socket ? recv(way->socket, (char *)at, (int)most, 0) : _read(way->in, at, most);
+#else
+        ssize_t count = read(way->in, at, (size_t)smaller(size, (uint64_t)1 << 30));
+        if (count < 0 && errno == EINTR) continue;
+#endif
+        if (count <= 0) return 0;
+        at += count;
+        size -= (uint64_t)count;
+    }
+    return 1;
+}
+
+static int channel_write(const channel *way, const void *data, uint64_t size) {
+    const uint8_t *at = (const uint8_t *)data;
+    while (size > 0) {
+#ifdef _WIN32
+        unsigned most = (unsigned)smaller(size, 1u << 30);
+        int count = way->is_socket ? send(way->socket, (const char *)at, (int)most, 0) : _write(way->out, at, most);
+#else
+        ssize_t count = write(way->out, at, (size_t)smaller(size, (uint64_t)1 << 30));
+        if (count < 0 && errno == EINTR) continue;
+#endif
+        if (count <= 0) return 0;
+        at += count;
+        size -= (uint64_t)count;
+    }
+    return 1;
+}
+
+/* A conversation. */
+
+typedef struct kernel_entry {
+    uint32_t number;
+    void *kernel;
+} kernel_entry;
+
+typedef struct conversation {
+    dmlcts_runner *runner;
+    const channel *way;
+    const secret *known;
+    int local;  /* the other side is on this machine: memory may be shared */
+    int proven; /* the suite knows the secret, or there is none */
+    int challenged, opened;
+    uint8_t suite_nonce[32], runner_nonce[32];
+    kernel_entry *kernels;
+    uint32_t kernel_count, kernel_room;
+    uint8_t *block, *memory; /* the memory that follows messages: what malloc gave, and its first aligned byte */
+    uint64_t memory_room;
+    uint8_t *shared; /* the memory that both sides map */
+    uint64_t shared_size;
+    uint32_t segment;
+    dmlcts_header request;
+    uint64_t payload[MOST_PAYLOAD / 8]; /* of numbers, so that it is aligned for every layout */
+    dmlcts_error error;
+} conversation;
+
+static uint64_t most_memory(const conversation *talk) {
+    return talk->runner->most_memory != 0 ? talk->runner->most_memory : USUAL_MEMORY;
+}
+
+/* Send an answer in as few writes as there can be. 1: go on; 0: the other side is gone. */
+static int answer(conversation *talk, int status, const void *head, uint64_t head_size, const void *rest, uint64_t rest_size) {
+    uint8_t small[4096];
+    dmlcts_header header;
+    header.mark = DMLCTS_MARK;
+    header.kind = (uint16_t)(talk->request.kind | DMLCTS_REPLY);
+    header.status = (uint16_t)status;
+    header.number = talk->request.number;
+    header.length = head_size + rest_size;
+    if (sizeof header + head_size + rest_size <= sizeof small) {
+        memcpy(small, &header, sizeof header);
+        if (head_size > 0) memcpy(small + sizeof header, head, (size_t)head_size);
+        if (rest_size > 0) memcpy(small + sizeof header + head_size, rest, (size_t)rest_size);
+        return channel_write(talk->way, small, sizeof header + head_size + rest_size);
+    }
+    return channel_write(talk->way, &header, sizeof header) && channel_write(talk->way, head, head_size) &&
+           channel_write(talk->way, rest, rest_size);
+}
+
+static int answer_error(conversation *talk, int status) {
+    talk->error.text[sizeof talk->error.text - 1] = 0;
+    return answer(talk, status, talk->error.text, strlen(talk->error.text), NULL, 0);
+}
+
+/* The request is none, so nothing can follow it: say so, and end the conversation. */
+static int bad_message(conversation *talk, const char *why) {
+    dmlcts_fail(&talk->error, 0, "%s", why);
+    fprintf(stderr, "dmlcts_runner: %s\n", why);
+    answer_error(talk, DMLCTS_STATUS_BAD_MESSAGE);
+    return 0;
+}
+
+static uint8_t *payload_at(conversation *talk, uint64_t offset) { return (uint8_t *)talk->payload + offset; }
+
+static void put_text(char *field, size_t size, const char *text) {
+    memset(field, 0, size);
+    if (text != NULL) memcpy(field, text, strlen(text) < size ? strlen(text) : size - 1);
+}
+
+static int is_text(const char *field, size_t size) { return memchr(field, 0, size) != NULL; }
+
+static int on_hello(conversation *talk) {
+    dmlcts_runner *runner = talk->runner;
+    const dmlcts_hello *hello = (const dmlcts_hello *)talk->payload;
+    const dmlcts_option *options = (const dmlcts_option *)payload_at(talk, sizeof *hello);
+    dmlcts_hello_reply *reply;
+    uint64_t size;
+    uint8_t *rest;
+    int status = DMLCTS_STATUS_OK, went;
+    if (talk->opened) return bad_message(talk, "hello was said already");
+    if (talk->request.length < sizeof *hello || hello->option_count > DMLCTS_MOST_OPTIONS ||
+        talk->request.length != sizeof *hello + hello->option_count * sizeof *options)
+        return bad_message(talk, "hello has another length than its options make");
+    if (memcmp(hello->protocol, DMLCTS_PROTOCOL, sizeof hello->protocol) != 0 || hello->oldest > VERSION ||
+        hello->newest < VERSION) {
+        dmlcts_fail(&talk->error, 0, "this runner speaks %s, version %d", DMLCTS_PROTOCOL, VERSION);
+        answer_error(talk, DMLCTS_STATUS_BAD_VERSION);
+        return 0;
+    }
+    for (uint32_t i = 0; i < hello->option_count; i++)
+        if (!is_text(options[i].key, sizeof options[i].key) || !is_text(options[i].value, sizeof options[i].value))
+            return bad_message(talk, "an option does not end with a zero");
+    dmlcts_fail(&talk->error, 0, "%s", "");
+    if (runner->open != NULL)
+        status = runner->open(runner, options, hello->option_count, &talk->error);
+    else if (hello->option_count > 0)
+        status = dmlcts_fail(&talk->error, DMLCTS_STATUS_BAD_OPTION, "there is no option %s", options[0].key);
+    if (status != DMLCTS_STATUS_OK) {
+        answer_error(talk, status);
+        return 0;
+    }
+    talk->opened = 1;
+    if (runner->claim_count > DMLCTS_MOST_CLAIMS || runner->detail_count > DMLCTS_MOST_DETAILS) {
+        fprintf(stderr, "dmlcts_runner: too many claims or details\n");
+        return 0;
+    }
+    size = sizeof *reply + runner->claim_count * sizeof *runner->claims + runner->detail_count * sizeof *runner->details;
+    reply = (dmlcts_hello_reply *)calloc(1, (size_t)size);
+    if (reply == NULL) return 0;
+    put_text(reply->protocol, sizeof reply->protocol, DMLCTS_PROTOCOL);
+    reply->version = VERSION;
+    reply->feature_level = runner->feature_level;
+    if (talk->local && hello->flags & DMLCTS_HELLO_FLAG_SHARED_MEMORY) reply->flags |= DMLCTS_HELLO_FLAG_SHARED_MEMORY;
+    if (runner->suite_validates) reply->flags |= DMLCTS_HELLO_FLAG_SUITE_VALIDATES;
+    reply->claim_count = runner->claim_count;
+    reply->detail_count = runner->detail_count;
+    reply->most_length = most_memory(talk) + MOST_PAYLOAD;
+    put_text(reply->name, sizeof reply->name, runner->name);
+    put_text(reply->adapter, sizeof reply->adapter, runner->adapter);
+    put_text(reply->driver, sizeof reply->driver, runner->driver);
+    put_text(reply->library, sizeof reply->library, runner->library);
+    put_text(reply->library_version, sizeof reply->library_version, runner->library_version);
+    rest = (uint8_t *)(reply + 1);
+    if (runner->claim_count > 0) memcpy(rest, runner->claims, runner->claim_count * sizeof *runner->claims);
+    rest += runner->claim_count * sizeof *runner->claims;
+    if (runner->detail_count > 0) memcpy(rest, runner->details, runner->detail_count * sizeof *runner->details);
+    went = answer(talk, DMLCTS_STATUS_OK, reply, size, NULL, 0);
+    free(reply);
+    return went;
+}
+
+static kernel_entry *kernel_of(conversation *talk, uint32_t number) {
+    for (uint32_t i = 0; i < talk->kernel_count; i++)
+        if (talk->kernels[i].number == number) return &talk->kernels[i];
+    return NULL;
+}
+
+static const char *wrong_with(const dmlcts_operator *operation) {
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < operation->tensor_count; i++) {
+        const dmlcts_tensor *tensor = &operation->tensors[i];
+        if (tensor->dimension_count > DMLCTS_MOST_DIMENSIONS) return "a tensor has more than 16 dimensions";
+        if (tensor->has_strides > 1) return "has_strides of a tensor is neither 0 nor 1";
+        if (i > 0 && tensor->member <= before) return "the tensors are not in the order of their members";
+        before = tensor->member;
+    }
+    for (uint32_t i = 0; i < operation->attribute_count; i++) {
+        const dmlcts_attribute *attribute = &operation->attributes[i];
+        if (attribute->kind < DMLCTS_ATTRIBUTE_KIND_FLOAT || attribute->kind > DMLCTS_ATTRIBUTE_KIND_SCALAR_UNION)
+            return "an attribute is of no kind";
+        if (i > 0 && attribute->member <= before) return "the attributes are not in the order of their members";
+        if (dmlcts_tensor_of(operation, attribute->member) != NULL) return "a member is a tensor and an attribute";
+        before = attribute->member;
+    }
+    return NULL;
+}
+
+static int on_create(conversation *talk) {
+    const dmlcts_create *create = (const dmlcts_create *)talk->payload;
+    dmlcts_create_reply reply;
+    dmlcts_operator operation;
+    const char *wrong;
+    void *kernel = NULL;
+    int status;
+    if (talk->request.length < sizeof *create || create->tensor_count > DMLCTS_MOST_TENSORS ||
+        create->attribute_count > DMLCTS_MOST_ATTRIBUTES ||
+        talk->request.length != sizeof *create + create->tensor_count * sizeof(dmlcts_tensor) +
+                                    create->attribute_count * sizeof(dmlcts_attribute))
+        return bad_message(talk, "create has another length than its tensors and attributes make");
+    operation.operator_type = create->operator_type;
+    operation.execution_flags = create->execution_flags;
+    operation.tensor_count = create->tensor_count;
+    operation.attribute_count = create->attribute_count;
+    operation.tensors = (const dmlcts_tensor *)payload_at(talk, sizeof *create);
+    operation.attributes = (const dmlcts_attribute *)(operation.tensors + create->tensor_count);
+    wrong = wrong_with(&operation);
+    if (wrong != NULL) return bad_message(talk, wrong);
+    if (kernel_of(talk, create->kernel) != NULL) return bad_message(talk, "a kernel has this number already");
+    if (talk->kernel_count == DMLCTS_MOST_KERNELS) return bad_message(talk, "too many kernels");
+    if (talk->kernel_count == talk->kernel_room) {
+        uint32_t room = talk->kernel_room == 0 ? 64 : 2 * talk->kernel_room;
+        kernel_entry *grown = (kernel_entry *)realloc(talk->kernels, room * sizeof *grown);
+        if (grown == NULL) {
+            dmlcts_fail(&talk->error, 0, "no memory for another kernel");
+            return answer_error(talk, DMLCTS_STATUS_OUT_OF_MEMORY);
+        }
+        talk->kernels = grown;
+        talk->kernel_room = room;
+    }
+    dmlcts_fail(&talk->error, 0, "%s", "");
+    status = talk->runner->create(talk->runner, &operation, &kernel, &talk->error);
+    if (status != DMLCTS_STATUS_OK) return answer_error(talk, status);
+    talk->kernels[talk->kernel_count].number = create->kernel;
+    talk->kernels[talk->kernel_count].kernel = kernel;
+    talk->kernel_count++;
+    reply.kernel = create->kernel;
+    reply.reserved = 0;
+    return answer(talk, DMLCTS_STATUS_OK, &reply, sizeof reply, NULL, 0);
+}
+
+static uint8_t *aligned(uint8_t *block) {
+    return block + (MEMORY_ALIGNMENT - (uintptr_t)block % MEMORY_ALIGNMENT) % MEMORY_ALIGNMENT;
+}
+
+/* Room for so many bytes, the first `kept` of which stay; 0 where the system has none. */
+static int make_room(conversation *talk, uint64_t size, uint64_t kept) {
+    uint8_t *block;
+    if (size <= talk->memory_room) return 1;
+    if (size > SIZE_MAX - MEMORY_ALIGNMENT) return 0;
+    block = (uint8_t *)malloc((size_t)size + MEMORY_ALIGNMENT);
+    if (block == NULL) return 0;
+    if (kept > 0) memcpy(aligned(block), talk->memory, (size_t)kept);
+    free(talk->block);
+    talk->block = block;
+    talk->memory = aligned(block);
+    talk->memory_room = size;
+    return 1;
+}
+
+/* 1: the memory has arrived; 0: it ended early, or there is no room: then *status says so, and the rest was read over. */
+static int take_memory(conversation *talk, uint64_t size, int *status) {
+    uint64_t have = 0;
+    while (have < size) {
+        uint64_t next = smaller(size, have < STEP ? STEP : 2 * have);
+        if (!make_room(talk, next, have)) {
+            uint8_t lost[4096];
+            for (; have < size; have += smaller(size - have, sizeof lost))
+                if (!channel_read(talk->way, lost, smaller(size - have, sizeof lost))) return 0;
+            *status = DMLCTS_STATUS_OUT_OF_MEMORY;
+            return 0;
+        }
+        if (!channel_read(talk->way, talk->memory + have, next - have)) return 0;
+        have = next;
+    }
+    return 1;
+}
+
+static int on_dispatch(conversation *talk, uint64_t left) {
+    const dmlcts_dispatch *dispatch = (const dmlcts_dispatch *)talk->payload;
+    const dmlcts_binding *bindings = (const dmlcts_binding *)payload_at(talk, sizeof *dispatch);
+    const kernel_entry *entry;
+    uint64_t head = sizeof *dispatch, size;
+    dmlcts_dispatch_reply reply;
+    uint8_t *memory;
+    int shared, status = DMLCTS_STATUS_OK;
+    if (left < head) return bad_message(talk, "dispatch is too short");
+    if (!channel_read(talk->way, talk->payload, head)) return 0;
+    size = dispatch->memory_size;
+    shared = dispatch->place == DMLCTS_PLACE_SHARED;
+    if (dispatch->binding_count > DMLCTS_MOST_TENSORS || dispatch->place > DMLCTS_PLACE_SHARED)
+        return bad_message(talk, "dispatch has too many bindings, or its memory is nowhere");
+    head += dispatch->binding_count * sizeof *bindings;
+    if (shared ? left != head || dispatch->segment == 0 || dispatch->segment != talk->segment || size > talk->shared_size
+               : size > most_memory(talk) || left != head + size)
+        return bad_message(talk, "dispatch has another length than its bindings and memory make, or too much memory");
+    if (!channel_read(talk->way, payload_at(talk, sizeof *dispatch), head - sizeof *dispatch)) return 0;
+    for (uint32_t i = 0; i < dispatch->binding_count; i++) {
+        if (bindings[i].offset % DMLCTS_OFFSET_ALIGNMENT != 0 || bindings[i].offset > size ||
+            bindings[i].size > size - bindings[i].offset)
+            return bad_message(talk, "a binding does not lie in the memory");
+        for (uint32_t j = 0; j < i; j++)
+            if (bindings[j].member == bindings[i].member) return bad_message(talk, "a tensor is bound twice");
+    }
+    if (!shared && !take_memory(talk, size, &status)) {
+        if (status == DMLCTS_STATUS_OK) return 0;
+        dmlcts_fail(&talk->error, 0, "no room for a memory of %llu bytes", (unsigned long long)size);
+        return answer_error(talk, status);
+    }
+    entry = kernel_of(talk, dispatch->kernel);
+    if (entry == NULL) return bad_message(talk, "there is no kernel of this number");
+    if (!shared && !make_room(talk, 1, 0)) return 0; /* a memory of no bytes has an address too */
+    memory = shared ? talk->shared : talk->memory;
+    dmlcts_fail(&talk->error, 0, "%s", "");
+    status = talk->runner->dispatch(talk->runner, entry->kernel, memory, size, bindings, dispatch->binding_count, &talk->error);
+    if (status != DMLCTS_STATUS_OK) return answer_error(talk, status);
+    reply.kernel = dispatch->kernel;
+    reply.place = dispatch->place;
+    reply.memory_size = size;
+    return answer(talk, DMLCTS_STATUS_OK, &reply, sizeof reply, memory, shared ? 0 : size);
+}
+
+static int on_close(conversation *talk) {
+    const dmlcts_close *request = (const dmlcts_close *)talk->payload;
+    kernel_entry *entry;
+    if (talk->request.length != sizeof *request) return bad_message(talk, "close has another length");
+    entry = kernel_of(talk, request->kernel);
+    if (entry == NULL) return bad_message(talk, "there is no kernel of this number");
+    talk->runner->destroy(talk->runner, entry->kernel);
+    *entry = talk->kernels[--talk->kernel_count];
+    return answer(talk, DMLCTS_STATUS_OK, NULL, 0, NULL, 0);
+}
+
+static void unshare(conversation *talk) {
+#ifndef _WIN32
+    if (talk->shared != NULL) munmap(talk->shared, (size_t)talk->shared_size);
+#endif
+    talk->shared = NULL;
+    talk->shared_size = 0;
+    talk->segment = 0;
+}
+
+/* Map the file that the suite names, where it is what the suite says: its first bytes are the request's token. */
+static int on_share(conversation *talk) {
+    const dmlcts_share *share = (const dmlcts_share *)talk->payload;
+    dmlcts_share_reply reply;
+    if (talk->request.length != sizeof *share || !is_text(share->path, sizeof share->path))
+        return bad_message(talk, "share has another length, or its path does not end");
+    if (share->segment == 0) return bad_message(talk, "a shared segment needs a number");
+    unshare(talk);
+#ifndef _WIN32
+    if (talk->local && share->size >= 32 && share->size <= 2 * most_memory(talk)) {
+        int file = open(share->path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        struct stat status;
+        if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && (uint64_t)status.st_size == share->size) {
+            void *mapped = mmap(NULL, (size_t)share->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+            if (mapped != MAP_FAILED) {
+                talk->shared = (uint8_t *)mapped;
+                talk->shared_size = share->size;
+                if (same(talk->shared, share->token, sizeof share->token))
+                    talk->segment = share->segment;
+                else
+                    unshare(talk);
+            }
+        }
+        if (file >= 0) close(file);
+    }
+#endif
+    if (talk->segment == 0) {
+        dmlcts_fail(&talk->error, 0, "the memory is not to be had here");
+        return answer_error(talk, DMLCTS_STATUS_NOT_SUPPORTED);
+    }
+    reply.segment = share->segment;
+    reply.reserved = 0;
+    memcpy(reply.token, talk->shared + 16, sizeof reply.token);
+    return answer(talk, DMLCTS_STATUS_OK, &reply, sizeof reply, NULL, 0);
+}
+
+static int on_challenge(conversation *talk) {
+    dmlcts_challenge_reply reply;
+    if (talk->request.length != sizeof(dmlcts_challenge)) return bad_message(talk, "challenge has another length");
+    if (talk->known->size == 0) {
+        dmlcts_fail(&talk->error, 0, "this runner was started without a secret");
+        return answer_error(talk, DMLCTS_STATUS_NOT_SUPPORTED);
+    }
+    if (talk->challenged) return bad_message(talk, "challenge was said already");
+    memcpy(talk->suite_nonce, talk->payload, sizeof talk->suite_nonce);
+    if (!draw(talk->runner_nonce)) return 0;
+    talk->challenged = 1;
+    memcpy(reply.nonce, talk->runner_nonce, sizeof reply.nonce);
+    prove(talk->known, "runner", talk->suite_nonce, talk->runner_nonce, reply.proof);
+    return answer(talk, DMLCTS_STATUS_OK, &reply, sizeof reply, NULL, 0);
+}
+
+static int on_prove(conversation *talk) {
+    uint8_t due[32];
+    if (talk->request.length != sizeof(dmlcts_prove) || !talk->challenged || talk->proven)
+        return bad_message(talk, "prove has another length, or comes without a challenge");
+    prove(talk->known, "suite", talk->suite_nonce, talk->runner_nonce, due);
+    if (!same(due, (const uint8_t *)talk->payload, sizeof due)) {
+        dmlcts_fail(&talk->error, 0, "the secret is another");
+        answer_error(talk, DMLCTS_STATUS_DENIED);
+        return 0;
+    }
+    talk->proven = 1;
+    return answer(talk, DMLCTS_STATUS_OK, NULL, 0, NULL, 0);
+}
+
+/* One request: 1: go on; 0: the conversation is over, and *bye says whether as it should be. */
+static int serve_one(conversation *talk, int *bye) {
+    const dmlcts_header *request = &talk->request;
+    if (!channel_read(talk->way, &talk->request, sizeof talk->request)) {
+        *bye = 1; /* the suite has gone, or was stopped */
+        return 0;
+    }
+    if (request->mark != DMLCTS_MARK || request->status != 0) {
+        talk->request.kind = 0; /* whatever it was */
+        return bad_message(talk, "what arrived is no message of " DMLCTS_PROTOCOL);
+    }
+    if (!talk->proven && request->kind != DMLCTS_KIND_CHALLENGE && request->kind != DMLCTS_KIND_PROVE) {
+        dmlcts_fail(&talk->error, 0, "this runner asks for a secret");
+        answer_error(talk, DMLCTS_STATUS_DENIED);
+        return 0;
+    }
+    if (!talk->opened && request->kind != DMLCTS_KIND_CHALLENGE && request->kind != DMLCTS_KIND_PROVE &&
+        request->kind != DMLCTS_KIND_HELLO && request->kind != DMLCTS_KIND_BYE)
+        return bad_message(talk, "nobody has said hello");
+    if (request->kind == DMLCTS_KIND_DISPATCH) return on_dispatch(talk, request->length);
+    if (request->length > MOST_PAYLOAD) return bad_message(talk, "the message is too long");
+    if (!channel_read(talk->way, talk->payload, request->length)) return 0;
+    switch (request->kind) {
+        case DMLCTS_KIND_HELLO: return on_hello(talk);
+        case DMLCTS_KIND_CREATE: return on_create(talk);
+        case DMLCTS_KIND_CLOSE: return on_close(talk);
+        case DMLCTS_KIND_SHARE: return on_share(talk);
+        case DMLCTS_KIND_CHALLENGE: return on_challenge(talk);
+        case DMLCTS_KIND_PROVE: return on_prove(talk);
+        case DMLCTS_KIND_PING:
+            if (request->length != sizeof(dmlcts_ping)) return bad_message(talk, "ping has another length");
+            return answer(talk, DMLCTS_STATUS_OK, talk->payload, sizeof(dmlcts_ping), NULL, 0);
+        case DMLCTS_KIND_BYE:
+            if (request->length != 0) return bad_message(talk, "bye has another length");
+            answer(talk, DMLCTS_STATUS_OK, NULL, 0, NULL, 0);
+            *bye = 1;
+            return 0;
+        default: return bad_message(talk, "there is no such message");
+    }
+}
+
+/* A whole conversation; gives main's exit code. */
+static int converse(dmlcts_runner *runner, const channel *way, const secret *known, int local) {
+    conversation *talk = (conversation *)calloc(1, sizeof *talk);
+    int bye = 0;
+    if (talk == NULL) return 1;
+    talk->runner = runner;
+    talk->way = way;
+    talk->known = known;
+    talk->local = local;
+    talk->proven = known->size == 0;
+    while (serve_one(talk, &bye)) continue;
+    while (talk->kernel_count > 0) runner->destroy(runner, talk->kernels[--talk->kernel_count].kernel);
+    if (talk->opened && runner->close != NULL) runner->close(runner);
+    unshare(talk);
+    free(talk->kernels);
+    free(talk->block);
+    free(talk);
+    return bye ? 0 : 1;
+}
+
+/* The ways to be reached. */
+
+static int complain(const char *what, const char *about) {
+    fprintf(stderr, "dmlcts_runner: %s%s%s\n", what, *about ? ": " : "", about);
+    return 2;
+}
+
+static int serve_pipes(dmlcts_runner *runner) {
+    secret none;
+    channel way;
+    memset(&none, 0, sizeof none);
+    memset(&way, 0, sizeof way);
+#ifdef _WIN32
+    way.in = _dup(0);
+    way.out = _dup(1);
+    _dup2(2, 1); /* what the implementation prints must not end up between the messages */
+    _setmode(way.in, _O_BINARY);
+    _setmode(way.out, _O_BINARY);
+#else
+    way.in = dup(0);
+    way.out = dup(1);
+    if (way.in < 0 || way.out < 0 || dup2(2, 1) < 0) return complain("there is no standard input and output", "");
+#endif
+    return converse(runner, &way, &none, 1);
+}
+
+static int read_secret(const char *path, secret *known) {
+    FILE *file = fopen(path, "rb");
+    char text[MOST_SECRET + 3];
+    size_t size, first = 0;
+    if (file == NULL) return complain("the secret cannot be read", path);
+    size = fread(text, 1, sizeof text, file);
+    fclose(file);
+    while (size > 0 && strchr(" \t\r\n\v\f", text[size - 1]) != NULL && text[size - 1] != 0) size--;
+    while (first < size && strchr(" \t\r\n\v\f", text[first]) != NULL && text[first] != 0) first++;
+    size -= first;
+    if (size < LEAST_SECRET || size > MOST_SECRET) return complain("the secret needs 16 to 1024 bytes", path);
+    memcpy(known->bytes, text + first, size);
+    known->size = size;
+    return 0;
+}
+
+#ifdef _WIN32
+
+typedef struct connection {
+    dmlcts_runner *runner;
+    const secret *known;
+    SOCKET socket;
+    volatile LONG *count;
+} connection;
+
+static unsigned __stdcall serve_connection(void *given) {
+    connection *made = (connection *)given;
+    channel way;
+    memset(&way, 0, sizeof way);
+    way.is_socket = 1;
+    way.socket = made->socket;
+    converse(made->runner, &way, made->known, 0);
+    closesocket(made->socket);
+    InterlockedDecrement(made->count);
+    free(made);
+    return 0;
+}
+
+static int serve_connections(dmlcts_runner *runner, const char *address, const char *port, const secret *known) {
+    static volatile LONG count = 0;
+    struct addrinfo wanted, *found = NULL;
+    WSADATA data;
+    SOCKET listening;
+    memset(&wanted, 0, sizeof wanted);
+    wanted.ai_socktype = SOCK_STREAM;
+    wanted.ai_flags = AI_PASSIVE | AI_NUMERICHOST;
+    if (WSAStartup(MAKEWORD(2, 2), &data) != 0 || getaddrinfo(address, port, &wanted, &found) != 0)
+        return complain("this is no address", address);
+    listening = socket(found->ai_family, SOCK_STREAM, 0);
+    if (listening == INVALID_SOCKET || bind(listening, found->ai_addr, (int)found->ai_addrlen) != 0 ||
+        listen(listening, MOST_CONNECTIONS) != 0)
+        return complain("nobody can listen there", address);
+    freeaddrinfo(found);
+    fprintf(stderr, "dmlcts_runner: listening on %s, port %s\n", address, port);
+    for (;;) {
+        SOCKET socket = accept(listening, NULL, NULL);
+        BOOL on = 1;
+        connection *made;
+        uintptr_t thread;
+        if (socket == INVALID_SOCKET) continue;
+        made = count < MOST_CONNECTIONS ? (connection *)malloc(sizeof *made) : NULL;
+        if (made == NULL) {
+            closesocket(socket);
+            continue;
+        }
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof on);
+        made->runner = runner;
+        made->known = known;
+        made->socket = socket;
+        made->count = &count;
+        InterlockedIncrement(&count);
+        thread = _beginthreadex(NULL, 0, serve_connection, made, 0, NULL);
+        if (thread != 0) CloseHandle((HANDLE)thread);
+    }
+}
+
+#else
+
+typedef struct child {
+    pid_t process;
+    int socket; /* kept open here, to see when the suite has gone while the process is busy or hangs */
+    int leaving; /* how often it was seen since */
+} child;
+
+static int is_loopback(const struct sockaddr *address) {
+    if (address->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
+    return address->sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+}
+
+static int has_gone(int socket) {
+    char byte;
+    return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* Forget the processes that have ended; end those whose suite has gone for two seconds. */
+static void tend(child *children, int *count) {
+    for (int i = 0; i < *count;) {
+        if (children[i].leaving > 0 || has_gone(children[i].socket)) children[i].leaving++;
+        if (children[i].leaving > 20) kill(children[i].process, SIGKILL);
+        if (waitpid(children[i].process, NULL, WNOHANG) == 0) {
+            i++;
+            continue;
+        }
+        close(children[i].socket);
+        children[i] = children[--*count];
+    }
+}
+
+static int serve_connections(dmlcts_runner *runner, const char *address, const char *port, const secret *known) {
+    child children[MOST_CONNECTIONS];
+    int count = 0, listening, on = 1;
+    struct addrinfo wanted, *found = NULL;
+    struct sockaddr_storage bound;
+    socklen_t bound_size = sizeof bound;
+    char service[16];
+    memset(&wanted, 0, sizeof wanted);
+    wanted.ai_socktype = SOCK_STREAM;
+    wanted.ai_flags = AI_PASSIVE | AI_NUMERICHOST;
+    if (getaddrinfo(address, port, &wanted, &found) != 0) return complain("this is no address", address);
+    listening = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listening >= 0) setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (listening < 0 || bind(listening, found->ai_addr, found->ai_addrlen) != 0 || listen(listening, MOST_CONNECTIONS) != 0)
+        return complain("nobody can listen there", strerror(errno));
+    freeaddrinfo(found);
+    if (getsockname(listening, (struct sockaddr *)&bound, &bound_size) != 0 ||
+        getnameinfo((struct sockaddr *)&bound, bound_size, NULL, 0, service, sizeof service, NI_NUMERICSERV) != 0)
+        return complain("nobody can listen there", strerror(errno));
+    fprintf(stderr, "dmlcts_runner: listening on %s, port %s\n", address, service);
+    for (;;) {
+        struct pollfd asked;
+        int socket, local;
+        struct sockaddr_storage peer;
+        socklen_t peer_size = sizeof peer;
+        asked.fd = listening;
+        asked.events = POLLIN;
+        tend(children, &count);
+        if (poll(&asked, 1, count > 0 ? 100 : 1000) <= 0) continue;
+        socket = accept(listening, (struct sockaddr *)&peer, &peer_size);
+        if (socket < 0) continue;
+        tend(children, &count);
+        local = is_loopback((struct sockaddr *)&peer);
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        if (count < MOST_CONNECTIONS) {
+            pid_t process = fork();
+            if (process == 0) {
+                channel way;
+                memset(&way, 0, sizeof way);
+                way.in = way.out = socket;
+                close(listening);
+                for (int i = 0; i < count; i++) close(children[i].socket);
+#ifdef __linux__
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+                exit(converse(runner, &way, known, local));
+            }
+            if (process > 0) {
+                children[count].process = process;
+                children[count].leaving = 0;
+                children[count++].socket = socket;
+                continue;
+            }
+        }
+        close(socket);
+    }
+}
+
+#endif
+
+static int is_own_address(const char *address) {
+    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+int dmlcts_run(dmlcts_runner *runner, int argc, char **argv) {
+    const char *port = NULL, *address = "127.0.0.1", *file = NULL;
+    secret known;
+    const uint16_t one = 1;
+    memset(&known, 0, sizeof known);
+    if (*(const uint8_t *)&one != 1) return complain("this machine is not little-endian, and the protocol is", "");
+    if (runner->name == NULL || *runner->name == 0 || runner->create == NULL || runner->dispatch == NULL ||
+        runner->destroy == NULL)
+        return complain("the runner needs a name, create, dispatch and destroy", "");
+#ifndef _WIN32
+    signal(SIGPIPE, SIG_IGN); /* a suite that has gone is seen by what write gives */
+#endif
+    for (int i = 1; i < argc; i++) {
+        const char **target = strcmp(argv[i], "--listen") == 0    ? &port
+                              : strcmp(argv[i], "--address") == 0 ? &address
+                              : strcmp(argv[i], "--secret") == 0  ? &file
+                                                                  : NULL;
+        if (target == NULL || i + 1 == argc)
+            return complain("write RUNNER [--listen PORT [--address ADDRESS] [--secret FILE]]", argv[i]);
+        *target = argv[++i];
+    }
+    if (port == NULL) return serve_pipes(runner);
+    if (file == NULL && !is_own_address(address)) return complain("another address than this machine's own needs --secret", address);
+    if (file != NULL && read_secret(file, &known) != 0) return 2;
+    return serve_connections(runner, address, port, &known);
+}

@@ -1,0 +1,114 @@
+"""What each operator computes, as one WGSL expression over its tensors, and the functions that it takes from a library.
+
+An expression names tensors as :func:`identifier` does ("ATensor" is ``a``) and calls functions of the same names
+whatever the type: ``templates/integers``, ``pairs``, ``floats`` and ``words`` define them for the integers that WGSL
+has, for 64-bit integers in two words, for the bits of floating-point numbers, and for bits that mean no number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+_SCALED = {
+    "IDENTITY": "input",
+    "ABS": "absolute(input)",
+    "CEIL": "ceiling(input)",
+    "FLOOR": "floored(input)",
+    "CLIP1": "larger(low, smaller(input, high))",
+}
+_COMPUTED = {
+    "ADD": "sum(a, b)",
+    "ADD1": "sum(a, b)",
+    "SUBTRACT": "difference(a, b)",
+    "MULTIPLY": "product(a, b)",
+    "DIVIDE": "quotient(a, b)",
+    "MODULUS_FLOOR": "floored_remainder(a, b)",
+    "MEAN": "mean(a, b)",
+    "DIFFERENCE_SQUARE": "squared_difference(a, b)",
+}
+_CHOSEN = {
+    "NEGATE": "negated(input)",
+    "SIGN": "signum(input)",
+    "MAX": "larger(a, b)",
+    "MIN": "smaller(a, b)",
+    "MODULUS_TRUNCATE": "remainder(a, b)",
+    "CLIP_GRAD": "select(input_gradient, Value(), at_most(input, low) || at_most(high, input))",
+    "CLIP_GRAD1": "select(input_gradient, Value(), at_most(input, low) || at_most(high, input))",
+}
+_TRUTHS = {
+    "LOGICAL_EQUALS": "equal(a, b)",
+    "LOGICAL_GREATER_THAN": "less(b, a)",
+    "LOGICAL_LESS_THAN": "less(a, b)",
+    "LOGICAL_GREATER_THAN_OR_EQUAL": "at_most(b, a)",
+    "LOGICAL_LESS_THAN_OR_EQUAL": "at_most(a, b)",
+    "LOGICAL_AND": "a != 0u && b != 0u",
+    "LOGICAL_OR": "a != 0u || b != 0u",
+    "LOGICAL_XOR": "(a != 0u) != (b != 0u)",
+    "LOGICAL_NOT": "input == 0u",
+    "IS_NAN": "is_nan(input)",
+}
+_INFINITIES = {
+    "EITHER": "is_infinite(input)",
+    "POSITIVE": "is_infinite(input) && !is_negative(input)",
+    "NEGATIVE": "is_infinite(input) && is_negative(input)",
+}
+_WORDS = {
+    "IF": "select(b, a, condition != 0u)",
+    "BIT_AND": "a & b",
+    "BIT_OR": "a | b",
+    "BIT_XOR": "a ^ b",
+    "BIT_NOT": "~input",
+    "BIT_COUNT": "ones(input)",
+    "BIT_SHIFT_LEFT": "shifted_left(a, b)",
+    "BIT_SHIFT_RIGHT": "shifted_right(a, b)",
+}
+
+SCALED = frozenset(f"ELEMENT_WISE_{name}" for name in _SCALED)
+COMPUTED = frozenset(f"ELEMENT_WISE_{name}" for name in _COMPUTED)
+ON_WORDS = frozenset(f"ELEMENT_WISE_{name}" for name in _WORDS)
+FORMULAS: Mapping[str, str] = MappingProxyType(
+    {f"ELEMENT_WISE_{name}": text for name, text in (_SCALED | _COMPUTED | _CHOSEN | _WORDS).items()}
+    | {f"ELEMENT_WISE_{name}": f"select(0u, 1u, {text})" for name, text in _TRUTHS.items()}
+)
+"""The operators that are nothing but one expression."""
+INFINITY = "ELEMENT_WISE_IS_INFINITY"
+INFINITY_MODES = tuple(_INFINITIES)
+
+_BLOCKS = re.compile(r"\n{2,}(?=\S)")
+_DEFINED = re.compile(r"^(?:fn|alias|struct) (\w+)", re.MULTILINE)
+_COMMENT = re.compile(r"//.*")
+_NAME = re.compile(r"\b[A-Za-z]\w*\b")
+
+
+def expression(operator: str, mode: str) -> str:
+    """The expression of an operator; ``mode`` is IS_INFINITY's.
+
+    Raises:
+        KeyError: the operator is not computed by one.
+    """
+    return f"select(0u, 1u, {_INFINITIES[mode]})" if operator == INFINITY else FORMULAS[operator]
+
+
+def identifier(tensor: str) -> str:
+    """A tensor's name in WGSL: "ATensor" is ``a``, "InputGradientTensor" is ``input_gradient``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tensor.removesuffix("Tensor")).lower()
+
+
+def called(library: str, text: str) -> str:
+    """Those definitions of ``library`` that ``text`` names, or that one of them names, in the library's order.
+
+    A library is a comment, then functions, structs and aliases with a blank line between any two and none inside.
+    """
+    title, *blocks = _BLOCKS.split(library.strip())
+    found = {match[1]: block for block in blocks if (match := _DEFINED.search(block))}
+    wanted, new = set[str](), _names(text) & found.keys()
+    while new:
+        wanted |= new
+        new = (_names("\n".join(found[name] for name in new)) & found.keys()) - wanted
+    return "\n\n".join([title, *(block for name, block in found.items() if name in wanted)]) if wanted else ""
+
+
+def _names(text: str) -> set[str]:
+    return set(_NAME.findall(_COMMENT.sub("", text)))

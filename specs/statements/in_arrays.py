@@ -1,0 +1,273 @@
+"""What a statement says of whole arrays, in numpy; integers beyond 16 bits meet as Python's own, in object arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs.arithmetic.vector_arithmetic import Array, Rounding
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import ScalarUnion
+from dmlcts.specs.formula import Call, Cast, Dispatch, Expression, Limit, Name, Number, Outside, Stored
+from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.latitudes import NONE
+from dmlcts.specs.statements.kinds import Kind, joined
+
+_NARROW = 2  # bytes: one operation on two such integers stays within INT64
+_MOST_PLACES = 256
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Values:
+    """Values of one kind, and where there are none.
+
+    Attributes:
+        kind: see :data:`.kinds.Kind`.
+        array: of the data type, of Python integers or INT64 ("whole"), of bool; of a constant FLOAT64.
+        undefined: where there is no value; 0-dimensional where there is one everywhere, or nowhere.
+    """
+
+    kind: Kind
+    array: Any
+    undefined: Mask
+
+
+_NOWHERE: Mask = np.zeros((), bool)
+_PYTHON_INTEGERS = np.frompyfunc(int, 1, 1)
+
+
+def of_elements(array: Array, data_type: DataType) -> Values:
+    """The elements of a tensor, given in any type of their width."""
+    return Values(data_type, np.ascontiguousarray(array).view(data_type.numpy), _NOWHERE)
+
+
+def of_attribute(given: Any, data_type: DataType) -> Values:
+    """An attribute in the tensors' type: integers truncated, floating-point numbers rounded to nearest."""
+    number = given.value if isinstance(given, ScalarUnion) else given
+    if data_type.is_floating:
+        with np.errstate(over="ignore"):
+            return Values(data_type, np.asarray(number).astype(data_type.numpy), _NOWHERE)
+    limits = np.iinfo(data_type.numpy)
+    if not np.isfinite(number) or not limits.min <= int(number) <= limits.max:
+        return Values(data_type, np.zeros((), data_type.numpy), np.ones((), bool))
+    return Values(data_type, np.asarray(int(number), data_type.numpy), _NOWHERE)
+
+
+def evaluate(
+    expression: Expression,
+    values: Mapping[str, Values],
+    types: Mapping[str, DataType],
+    dispatched: Mapping[Dispatch, Values] | None = None,
+) -> Values:
+    """The values of a statement whose kinds are right; see :func:`.exactly.evaluate`."""
+
+    def value(part: Expression) -> Values:
+        match part:
+            case Name(name):
+                return values[name]
+            case Number(number):
+                return Values("constant", np.asarray(number, np.float64), _NOWHERE)
+            case Limit(name, target):
+                return _limit(name, types[target])
+            case Outside(target, argument):
+                limits = np.iinfo(types[target].numpy)
+                given = _integers(value(argument))
+                beyond = (given.array < int(limits.min)) | (given.array > int(limits.max))
+                return Values("truth", np.asarray(beyond, bool), given.undefined)
+            case Stored(how, target, argument):
+                return _stored(_integers(value(argument)), types[target], wrapping=how == "wrap")
+            case Cast(target, argument):
+                return _cast(value(argument), types[target])
+            case Dispatch():
+                return (dispatched or {})[part]
+            case Call("select", (condition, one, other)):
+                return _selected(value(condition), value(one), value(other))
+            case Call(name, arguments):
+                return _applied(name, [value(argument) for argument in arguments])
+        raise AssertionError(f"no statement: {part!r}")
+
+    with np.errstate(all="ignore"):
+        return value(expression)
+
+
+def held(condition: Values, length: int) -> Mask:
+    """Where a condition holds; where it is undefined it does not."""
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(condition.array, bool) & ~condition.undefined, length))
+
+
+def stored(values: Values, data_type: DataType, length: int) -> tuple[Array, Mask]:
+    """The values in a type, and where there are none that it holds."""
+    if data_type.is_floating:
+        array, undefined = _as(values, data_type).array, values.undefined
+    else:
+        whole = _integers(values)
+        limits = np.iinfo(data_type.numpy)
+        outside = np.asarray((whole.array < int(limits.min)) | (whole.array > int(limits.max)), bool)
+        undefined = whole.undefined | outside
+        array = np.asarray(np.where(undefined, 0, whole.array)).astype(data_type.numpy)
+    return (
+        np.ascontiguousarray(np.broadcast_to(array, length)), np.ascontiguousarray(np.broadcast_to(undefined, length))
+    )  # fmt: skip
+
+
+def _limit(name: str, kind: DataType) -> Values:
+    if name == "width":
+        return Values("constant", np.asarray(8.0 * kind.itemsize), _NOWHERE)
+    limits: Any = np.finfo(kind.numpy) if kind.is_floating else np.iinfo(kind.numpy)
+    return Values(kind, np.asarray(limits.min if name == "lowest" else limits.max, kind.numpy), _NOWHERE)
+
+
+def _integers(values: Values) -> Values:
+    """Integers as Python's own, or in INT64 where one more operation stays within it."""
+    if values.kind == "constant":
+        fraction = np.asarray(values.array != np.trunc(values.array))
+        whole = np.asarray(_PYTHON_INTEGERS(np.where(fraction, 0.0, values.array)), object)
+        return Values("whole", whole, values.undefined | fraction)
+    if isinstance(values.kind, DataType) and values.kind.itemsize <= _NARROW:
+        return Values("whole", values.array.astype(np.int64), values.undefined)
+    return Values("whole", np.asarray(values.array).astype(object), values.undefined)
+
+
+def _as(values: Values, kind: DataType) -> Values:
+    """Values where operands meet in a floating-point type."""
+    if values.kind != "constant":
+        return values
+    return Values(kind, np.asarray(values.array, np.float64).astype(kind.numpy), values.undefined)
+
+
+def _stored(values: Values, kind: DataType, *, wrapping: bool) -> Values:
+    limits, bits = np.iinfo(kind.numpy), 8 * kind.itemsize
+    clean = np.where(values.undefined, 0, values.array)
+    if not wrapping:
+        array = np.minimum(np.maximum(clean, int(limits.min)), int(limits.max)).astype(kind.numpy)
+    else:
+        pattern = np.asarray(clean & ((1 << bits) - 1) if bits <= 32 or clean.dtype == object else clean)
+        array = np.asarray(pattern.astype(np.uint64) if clean.dtype == object else pattern.view(np.uint64))
+        array = np.ascontiguousarray(array.astype(f"u{kind.itemsize}")).view(kind.numpy).reshape(clean.shape)
+    return Values(kind, array, values.undefined)
+
+
+def _cast(values: Values, target: DataType) -> Values:
+    if values.kind == "truth":
+        return Values(target, np.asarray(values.array).astype(target.numpy), values.undefined)
+    return _as(values, target) if target.is_floating else _stored(_integers(values), target, wrapping=True)
+
+
+def _selected(condition: Values, one: Values, other: Values) -> Values:
+    kind = joined([one.kind, other.kind], "a choice")
+    if isinstance(kind, DataType) and kind.is_floating:
+        one, other = _as(one, kind), _as(other, kind)
+    elif kind not in ("constant", "truth") and one.kind != other.kind:
+        one, other = _integers(one), _integers(other)
+        kind = "whole"
+    chosen = np.asarray(condition.array, bool)
+    undefined = condition.undefined | np.where(chosen, one.undefined, other.undefined)
+    return Values(kind, np.where(chosen, one.array, other.array), undefined)
+
+
+def _applied(name: str, values: list[Values]) -> Values:
+    function = FUNCTIONS[name]
+    undefined = _NOWHERE
+    for value in values:
+        undefined = undefined | value.undefined
+    if function.domain == "truth":
+        truth: Any = function.arrays.truth
+        return Values("truth", np.asarray(truth(*(np.asarray(value.array, bool) for value in values))), undefined)
+    kind = joined([value.kind for value in values], name)
+    if isinstance(kind, DataType) and kind.is_floating:
+        operands = [_as(value, kind).array for value in values]
+        if function.gives == "truth":
+            compared: Any = function.arrays.compared
+            if name == "is_negative":
+                undefined = undefined | np.isnan(operands[0])
+            return Values("truth", np.asarray(compared(*operands)), undefined)
+        floating: Any = function.arrays.floating
+        return Values(kind, np.asarray(floating(Rounding(kind, NONE), *operands)[0]), undefined)
+    if function.gives == "truth":
+        compared = function.arrays.compared
+        if not all(value.kind is kind for value in values):  # numpy compares integers of different types as FLOAT64
+            values = [_integers(value) for value in values]
+        return Values("truth", np.asarray(compared(*(value.array for value in values)), bool), undefined)
+    if kind == "constant":
+        return _of_constants(name, values)
+    return _of_integers(name, values, undefined)
+
+
+def _of_constants(name: str, values: list[Values]) -> Values:
+    given = [value.array for value in values]
+    undefined = _NOWHERE
+    for value in values:
+        undefined = undefined | value.undefined
+    if name == "neg":
+        return Values("constant", -given[0], undefined)
+    if name == "divide":
+        zero = np.asarray(given[1] == 0)
+        return Values("constant", np.asarray(given[0] / np.where(zero, 1.0, given[1])), undefined | zero)
+    found = _of_integers(name, values, undefined)
+    return Values("constant", np.asarray(found.array).astype(np.float64), found.undefined)
+
+
+def _of_integers(name: str, values: list[Values], undefined: Mask) -> Values:
+    narrow = all(isinstance(value.kind, DataType) and value.kind.itemsize <= _NARROW for value in values)
+    given = [_integers(value) for value in values]
+    for value in given:
+        undefined = undefined | value.undefined
+    arrays = [value.array if narrow else value.array.astype(object) for value in given]
+    arrays = [np.where(undefined, 1, array) if undefined.any() else array for array in arrays]
+    meaning, defined = _MEANINGS[name]
+    if defined is not None:
+        there = np.asarray(defined(*arrays), bool)
+        undefined = undefined | ~there
+        arrays = [np.where(there, array, 1) for array in arrays]
+    if name.startswith("shift"):
+        arrays = [array.astype(object) for array in arrays]  # which know no width
+    return Values("whole", np.asarray(meaning(*arrays)), undefined)
+
+
+def _truncated(a: Any, b: Any) -> Any:
+    quotient = np.abs(a) // np.abs(b)
+    return np.where((a < 0) == (b < 0), quotient, -quotient)
+
+
+def _bits_set(a: Any) -> Any:
+    return np.frompyfunc(lambda value: int(value).bit_count(), 1, 1)(a)
+
+
+def _divisible(_: Any, b: Any) -> Any:
+    return b != 0
+
+
+def _shiftable(_: Any, count: Any) -> Any:
+    return (count >= 0) & (count <= _MOST_PLACES)
+
+
+_MEANINGS: Mapping[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
+    "min": (np.minimum, None),
+    "max": (np.maximum, None),
+    "abs": (np.abs, None),
+    "neg": (np.negative, None),
+    "floor": (lambda a: a, None),
+    "ceil": (lambda a: a, None),
+    "trunc": (lambda a: a, None),
+    "round_half_even": (lambda a: a, None),
+    "round_half_away": (lambda a: a, None),
+    "add": (np.add, None),
+    "subtract": (np.subtract, None),
+    "multiply": (np.multiply, None),
+    "divide": (_truncated, _divisible),
+    "modulus_truncate": (lambda a, b: a - b * _truncated(a, b), _divisible),
+    "modulus_floor": (lambda a, b: a - b * (a // b), _divisible),
+    "shift_left": (lambda a, count: a << count, _shiftable),
+    "shift_right": (lambda a, count: a >> count, _shiftable),
+    "bit_and": (np.bitwise_and, None),
+    "bit_or": (np.bitwise_or, None),
+    "bit_xor": (np.bitwise_xor, None),
+    "bit_not": (np.invert, None),
+    "bit_count": (_bits_set, lambda a: a >= 0),
+}
+"""Arithmetic of exact integers, and where it is defined."""

@@ -1,0 +1,60 @@
+"""A statement of a clause, parsed for one description: its expression, and what its names stand for there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
+from dmlcts.specs.formula import Expression, choose, parse
+from dmlcts.specs.models import Clause, OperatorTable
+from dmlcts.specs.tables.formula_types import read_as
+from dmlcts.specs.tables.law import is_about
+from dmlcts.specs.tables.signatures import Signature
+
+
+@dataclass(frozen=True)
+class Stated:
+    """One description as the statements of its table see it.
+
+    Attributes:
+        table: the operator's table.
+        operator: the description.
+        operators: the operators that a relation may apply, with the number of their inputs.
+    """
+
+    table: OperatorTable
+    operator: OperatorDesc
+    operators: Mapping[str, int]
+
+    @property
+    def signature(self) -> Signature:
+        """The data types of the description."""
+        return Signature.of(self.operator, self.table)
+
+    @property
+    def types(self) -> dict[str, DataType]:
+        """The data type of each type variable, as the formula reads it."""
+        return {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
+
+    @property
+    def output(self) -> DataType:
+        """The output's data type, as the formula gives it."""
+        return self.types[self.table.tensors[self.table.output].type]
+
+    def parsed(self, text: str) -> Expression:
+        """A statement with the description's enumerators chosen."""
+        names = (*self.table.formula_names, *self.table.numbers)
+        enumerations = {item.name: item.enumerators for item in self.table.attributes if item.type == "ENUM"}
+        expression = parse(text, names, enumerations, self.table.type_variables, self.operators)
+        return choose(expression, {name: str(self.operator.attributes[name]) for name in enumerations})
+
+
+def speaks_of(clause: Clause, table: OperatorTable, operator: OperatorDesc) -> bool:
+    """Whether a clause with a statement is about a description: its type, its enumerators, and no ScaleBias."""
+    if any(isinstance(value, ScaleBias) for value in operator.attributes.values()):
+        return False
+    if any(operator.attributes.get(name) != wanted for name, wanted in clause.when.items()):
+        return False
+    return is_about(clause, Signature.of(operator, table).data_type, table)

@@ -1,0 +1,142 @@
+"""The cpu backend on several tensors: strides of each, broadcast operands, blocks, and regions that tensors share."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dmlcts.backends import ExecutionFailed
+from dmlcts.backends.cpu import device as cpu_device
+from dmlcts.backends.cpu.device import CpuKernel
+from dmlcts.backends.cpu.layouts import coalesced
+from dmlcts.backends.cpu.programs import PROGRAMS
+from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
+from dmlcts.suites.selftest.backends.bound_tensors import Array, aligned, described, dispatched
+
+PAIR = ("ATensor", "BTensor")
+OUTPUT = "OutputTensor"
+INT32, UINT8 = DataType.INT32, DataType.UINT8
+
+
+def kernel_of(operator: OperatorDesc, may_alias: tuple[str, ...] = PAIR) -> CpuKernel:
+    inputs = [name for name in operator.tensors if name != OUTPUT]
+    return CpuKernel(operator, PROGRAMS[operator.name](operator), inputs, OUTPUT, may_alias, 16)
+
+
+def subtraction(sizes: tuple[int, ...], **strides: tuple[int, ...]) -> OperatorDesc:
+    return described("SUBTRACT", dict.fromkeys((*PAIR, OUTPUT), INT32), sizes, strides)
+
+
+SIZES = (2, 3, 4)
+INPUT_STRIDES = [(12, 4, 1), (1, 2, 6), (40, 9, 2), (0, 4, 1), (0, 0, 1), (12, 0, 0), (0, 0, 0), (1, 1, 1)]
+OUTPUT_STRIDES = [(12, 4, 1), (1, 2, 6), (60, 13, 3), (3, 6, 24)]
+
+
+@pytest.mark.parametrize("block", [1, 5, 1 << 17])
+def test_each_operand_has_its_own_strides(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(cpu_device, "BLOCK_ELEMENTS", block)
+    generator = np.random.default_rng(17)
+    for first, second, target in itertools.product(INPUT_STRIDES, INPUT_STRIDES, OUTPUT_STRIDES):
+        operator = subtraction(SIZES, ATensor=first, BTensor=second, OutputTensor=target)
+        given = {name: readable(operator.tensors[name], generator) for name in PAIR}
+        got = dispatched(kernel_of(operator), operator, given, OUTPUT)
+        assert np.array_equal(got, given["ATensor"] - given["BTensor"]), (first, second, target)
+
+
+def readable(tensor: TensorDesc, generator: np.random.Generator) -> Array:
+    """Elements that the tensor can hold: those that share a place are equal."""
+    places = np.zeros(tensor.sizes, np.int64)
+    for axis, (size, stride) in enumerate(zip(tensor.sizes, tensor.element_strides, strict=True)):
+        places += (np.arange(size) * stride).reshape([size if one == axis else 1 for one in range(tensor.rank)])
+    return generator.integers(-99, 99, int(places.max()) + 1).astype(tensor.data_type.numpy)[places]
+
+
+@pytest.mark.parametrize("member", PAIR)
+@pytest.mark.parametrize("target", OUTPUT_STRIDES)
+@pytest.mark.parametrize("block", [1, 5, 1 << 17])
+def test_in_place_of_either_operand(
+    monkeypatch: pytest.MonkeyPatch, member: str, target: tuple[int, ...], block: int
+) -> None:
+    monkeypatch.setattr(cpu_device, "BLOCK_ELEMENTS", block)
+    generator = np.random.default_rng(18)
+    (other,) = set(PAIR) - {member}
+    for aliased, apart in itertools.product(INPUT_STRIDES, INPUT_STRIDES):
+        strides = {member: aliased, other: apart, OUTPUT: target}
+        operator = subtraction(SIZES, **strides)
+        given = {name: readable(operator.tensors[name], generator) for name in PAIR}
+        got = dispatched(kernel_of(operator), operator, given, OUTPUT, {OUTPUT: member})
+        assert np.array_equal(got, given["ATensor"] - given["BTensor"]), strides
+
+
+def test_operands_and_output_in_one_region() -> None:
+    for name, wanted in (("ADD", [2, 4, 6]), ("MULTIPLY", [1, 4, 9]), ("DIFFERENCE_SQUARE", [0, 0, 0])):
+        operator = described(name, dict.fromkeys((*PAIR, OUTPUT), INT32), (3,))
+        given = {"ATensor": np.array([1, 2, 3])}
+        for same in ({"BTensor": "ATensor"}, {"BTensor": "ATensor", OUTPUT: "ATensor"}):
+            assert dispatched(kernel_of(operator), operator, given, OUTPUT, same).tolist() == wanted
+
+
+def test_one_operand_transposed_in_the_region_of_the_other() -> None:
+    operator = subtraction((3, 3), ATensor=(3, 1), BTensor=(1, 3), OutputTensor=(3, 1))
+    given = {"ATensor": np.arange(9).reshape(3, 3)}
+    for same in ({"BTensor": "ATensor"}, {"BTensor": "ATensor", OUTPUT: "ATensor"}):
+        got = dispatched(kernel_of(operator), operator, given, OUTPUT, same)
+        assert np.array_equal(got, given["ATensor"] - given["ATensor"].T)
+
+
+@pytest.mark.parametrize("rank", range(1, 9))
+def test_every_rank_with_results_of_another_type(rank: int) -> None:
+    generator = np.random.default_rng(rank)
+    sizes = tuple(int(size) for size in generator.integers(1, 4, rank))
+    order = generator.permutation(rank)
+    permuted, step = [0] * rank, 1
+    for axis in order:
+        permuted[axis], step = step, step * sizes[axis]
+    kinds = {"ATensor": DataType.INT64, "BTensor": DataType.INT64, OUTPUT: DataType.UINT32}
+    operator = described("LOGICAL_LESS_THAN", kinds, sizes, {"BTensor": tuple(permuted)})
+    given = {name: generator.integers(-2, 2, sizes) for name in PAIR}
+    got = dispatched(kernel_of(operator, ()), operator, given, OUTPUT)
+    assert np.array_equal(got, given["ATensor"] < given["BTensor"])
+
+
+def test_a_choice_between_broadcast_operands() -> None:
+    kinds = {"ConditionTensor": UINT8, **dict.fromkeys((*PAIR, OUTPUT), DataType.FLOAT16)}
+    operator = described("IF", kinds, (2, 3), {"ConditionTensor": (0, 1), "ATensor": (0, 0), "BTensor": (1, 0)})
+    given = {"ConditionTensor": np.array([[0, 2, 1]] * 2), "ATensor": np.full((2, 3), 7), "BTensor": [[1] * 3, [2] * 3]}
+    got = dispatched(kernel_of(operator, ()), operator, given, OUTPUT)
+    assert got.tolist() == [[1, 7, 7], [2, 7, 7]]
+
+
+def test_a_tensor_of_one_element_is_for_all() -> None:
+    many, one = TensorDesc(INT32, (2, 3)), TensorDesc(INT32, (1, 1))
+    tensors = {"ATensor": many, "BTensor": one, OUTPUT: many}
+    operator = OperatorDesc("ELEMENT_WISE_SUBTRACT", tensors, {})
+    given = {"ATensor": np.arange(6).reshape(2, 3), "BTensor": np.array([[4]])}
+    assert dispatched(kernel_of(operator), operator, given, OUTPUT).tolist() == [[-4, -3, -2], [-1, 0, 1]]
+
+
+def test_layouts_are_flattened_together() -> None:
+    packed, padded = TensorDesc(INT32, (2, 3, 4)), TensorDesc(INT32, (2, 3, 4), (24, 4, 1))
+    assert coalesced([packed, packed], packed) == ((24,), [(1,), (1,), (1,)])
+    assert coalesced([packed, padded], packed) == ((2, 12), [(12, 1), (24, 1), (12, 1)])
+    assert coalesced([TensorDesc(INT32, (1, 1))], TensorDesc(INT32, (1, 1))) == ((1,), [(1,), (1,)])
+
+
+@pytest.mark.parametrize("regions, said", [
+    ({"ATensor": (0, 16), "BTensor": (32, 16)}, "the bindings are"),
+    ({"ATensor": (0, 16), "BTensor": (32, 16), "OutputTensor": (16, 32)}, "overlap"),
+    ({"ATensor": (0, 16), "BTensor": (32, 16), "OutputTensor": (32, 16)}, "in-place execution on BTensor"),
+    ({"ATensor": (0, 16), "BTensor": (24, 16), "OutputTensor": (64, 16)}, "BTensor.*multiple of 16"),
+    ({"ATensor": (0, 12), "BTensor": (32, 16), "OutputTensor": (64, 16)}, "ATensor.*needs 16"),
+    ({"ATensor": (0, 16), "BTensor": (128, 16), "OutputTensor": (64, 16)}, "BTensor.*only 128"),
+])  # fmt: skip
+def test_bindings_that_cannot_be_used_fail(regions: dict[str, tuple[int, int]], said: str) -> None:
+    kernel = kernel_of(subtraction((4,)), may_alias=("ATensor",))
+    memory = aligned(128)
+    with pytest.raises(ExecutionFailed, match=said):
+        kernel.dispatch(memory, {name: Region(*region) for name, region in regions.items()})
+    for shared in (0, 32):  # operands may share, and the output may take the first one's place
+        fine = {"ATensor": 0, "BTensor": shared, "OutputTensor": 0 if shared else 64}
+        kernel.dispatch(memory, {name: Region(offset, 16) for name, offset in fine.items()})

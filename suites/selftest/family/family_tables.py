@@ -1,0 +1,106 @@
+"""The tables of the family, those that wait in ``operators/pending`` among them, and values to try them on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import dmlcts.specs
+from dmlcts.specs import DataType, OperatorDesc, ScalarUnion
+from dmlcts.specs.checking.statement_checks import descriptions
+from dmlcts.specs.loading import tables_of_files
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.reading.table_files import builtin_files, extra_files
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.selftest.family.stated_tables import edges
+
+PENDING = Path(dmlcts.specs.__file__).parent / "operators" / "pending"
+FIRST = ("CLIP", "ROUND", "THRESHOLD")
+
+
+@cache
+def family() -> Tables:
+    """All tables, whether the suite can run them or not."""
+    return tables_of_files([*builtin_files(), *(extra_files([PENDING]) if PENDING.is_dir() else [])], runnable=False)
+
+
+def exact_tables() -> list[OperatorTable]:
+    """The tables of the operators whose result is exact, but the first three, which have proofs of their own."""
+    return [table for table in family().operators.values() if table.short_name not in FIRST]
+
+
+def every_description() -> Iterator[tuple[OperatorTable, OperatorDesc]]:
+    """A description of every signature and enumerator, with bounds of -2 and 3 (0 and 3) where it has some."""
+    for table in exact_tables():
+        for operator in descriptions(table):
+            yield table, with_bounds(table, operator, -2, 3)
+
+
+def with_bounds(table: OperatorTable, operator: OperatorDesc, low: float, high: float) -> OperatorDesc:
+    """The description with other numbers, by their role; the lower one is 0 on unsigned types."""
+    given = dict(operator.attributes)
+    data_type = operator.tensors[table.output].data_type
+    if not data_type.is_signed:
+        low = max(low, 0)
+    for item in table.attributes:
+        value = low if item.role == "low" else high
+        if item.type == "FLOAT":
+            given[item.name] = np.float32(value)
+        elif item.type == "DML_SCALAR_UNION":
+            given[item.name] = ScalarUnion.of(data_type, value)
+    return OperatorDesc(operator.name, operator.tensors, given)
+
+
+def label(operator: OperatorDesc) -> str:
+    """What a test calls a description."""
+    types = dict.fromkeys(tensor.data_type.name for tensor in operator.tensors.values())
+    words = [value for value in operator.attributes.values() if isinstance(value, str)]
+    chosen = [value for value in words if value not in DataType.__members__]
+    return "-".join([operator.name.removeprefix("ELEMENT_WISE_"), *types, *chosen])
+
+
+def values(table: OperatorTable, operator: OperatorDesc, most: int) -> dict[str, np.ndarray]:
+    """Elements of every input by the formula's names: combinations of edges, spread evenly, at most so many.
+
+    Besides there are pairs of equal operands and of neighbours, and every combination of limits and small numbers.
+    """
+    names = table.formula_names
+    columns = [_patterns(operator.tensors[member].data_type) for member in names.values()]
+    grids = np.meshgrid(*(np.arange(len(column)) for column in columns), indexing="ij")
+    places = [grid.ravel() for grid in grids]
+    chosen = np.unique(np.linspace(0, len(places[0]) - 1, min(most, len(places[0]))).astype(np.int64))
+    rows = [place[chosen] for place in places]
+    if len(columns) > 1:
+        along = np.arange(len(columns[-1]))
+        for last in (along, along + 1):  # equal operands, and neighbours
+            shifts = [*[along] * (len(columns) - 1), last]
+            rows = [np.concatenate([row, more % len(column)])
+                    for row, more, column in zip(rows, shifts, columns, strict=True)]  # fmt: skip
+        corners = np.meshgrid(*(_corners(column) for column in columns), indexing="ij")
+        rows = [np.concatenate([row, corner.ravel()]) for row, corner in zip(rows, corners, strict=True)]
+    return {name: column[row] for name, column, row in zip(names, columns, rows, strict=True)}
+
+
+def _corners(column: np.ndarray) -> np.ndarray:
+    """The places of the numbers whose combinations are never left out: -1, 0, 1 and the limits of the type."""
+    ordinary = np.flatnonzero(np.isin(column, np.array([-1, 0, 1]).astype(column.dtype)))
+    return np.concatenate([ordinary, [np.nanargmin(column), np.nanargmax(column)]])
+
+
+def _patterns(data_type: DataType) -> np.ndarray:
+    found = edges(data_type)
+    if not data_type.is_floating:
+        return found
+    bits = found.view(data_type.bits_dtype)
+    quiet = np.array(np.nan, data_type.numpy).view(data_type.bits_dtype)
+    payloads = quiet | np.array([1, 5], data_type.bits_dtype)
+    return np.concatenate([bits, payloads, bits[:4] + data_type.bits_dtype.type(1)]).view(data_type.numpy)
+
+
+def rows(given: dict[str, np.ndarray]) -> list[dict[str, int]]:
+    """The same as patterns, an element at a time."""
+    columns = [array.view(f"u{array.dtype.itemsize}").tolist() for array in given.values()]
+    return [dict(zip(given, row, strict=True)) for row in zip(*columns, strict=True)]

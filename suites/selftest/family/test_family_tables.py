@@ -1,0 +1,295 @@
+"""Every table of an exact operator: both oracles agree, mean what is written here apart, and states what is true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc, UsageError
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle.exact import ExactOracle
+from dmlcts.specs.oracle.exact_typed import TypedOracle
+from dmlcts.specs.oracle.outcome import Acceptable
+from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
+from dmlcts.specs.oracle.vectorised import VectorOracle
+from dmlcts.specs.statements.relations import Dispatched, Relation, relation_clauses
+from dmlcts.specs.statements.silent_points import exact_silent_points, silent_points
+from dmlcts.suites.selftest.family.family_tables import (
+    every_description,
+    exact_tables,
+    family,
+    label,
+    rows,
+    values,
+    with_bounds,
+)
+from dmlcts.suites.selftest.family.plain_meanings import BITS, DIVISIONS, ONE, TWO, clamped, gradient, infinite
+
+EXACT = {
+    "IDENTITY", "ABS", "NEGATE", "SIGN", "CEIL", "FLOOR", "CLIP1", "MAX", "MIN", "ADD", "SUBTRACT", "MULTIPLY",
+    "DIVIDE", "MODULUS_TRUNCATE", "MODULUS_FLOOR", "MEAN", "DIFFERENCE_SQUARE", "LOGICAL_EQUALS",
+    "LOGICAL_GREATER_THAN", "LOGICAL_LESS_THAN", "LOGICAL_GREATER_THAN_OR_EQUAL", "LOGICAL_LESS_THAN_OR_EQUAL",
+    "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_XOR", "LOGICAL_NOT", "IS_NAN", "IS_INFINITY", "BIT_AND", "BIT_OR",
+    "BIT_XOR", "BIT_NOT", "BIT_COUNT", "BIT_SHIFT_LEFT", "BIT_SHIFT_RIGHT", "IF", "CLIP_GRAD", "CLIP_GRAD1",
+}  # fmt: skip
+DESCRIBED = [pytest.param(table, operator, id=label(operator)) for table, operator in every_description()]
+MOST = 300
+STATED = 600
+
+
+def test_there_is_a_table_for_every_exact_operator() -> None:
+    assert {table.short_name for table in exact_tables()} >= EXACT
+
+
+# oracles ---------------------------------------------------------------------------------------------
+
+
+def exactly(
+    table: OperatorTable, operator: OperatorDesc, given: dict[str, np.ndarray], strict: bool
+) -> list[Acceptable]:
+    law = family().law(table)
+    if law.of_one_input:
+        oracle = ExactOracle(law, operator, strict)
+        return [oracle.acceptable(row["x"]) for row in rows(given)]
+    typed = TypedOracle(law, operator, strict)
+    return [typed.acceptable(row) for row in rows(given)]
+
+
+def vectorised(
+    table: OperatorTable, operator: OperatorDesc, given: dict[str, np.ndarray], strict: bool
+) -> list[Acceptable]:
+    law = family().law(table)
+    if law.of_one_input:
+        return list(VectorOracle(law, operator, strict=strict).acceptance(given["x"]).elements())
+    return list(TypedVectorOracle(law, operator, strict=strict).acceptance(given).elements())
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
+@pytest.mark.parametrize(("table", "operator"), DESCRIBED)
+def test_both_oracles_agree(table: OperatorTable, operator: OperatorDesc, strict: bool) -> None:
+    given = values(table, operator, MOST)
+    both = zip(
+        rows(given), exactly(table, operator, given, strict), vectorised(table, operator, given, strict), strict=True
+    )  # fmt: skip
+    for row, one, other in both:
+        assert one.any_value == other.any_value, row
+        if not one.any_value:
+            assert (one.patterns, one.any_nan, one.intervals) == (other.patterns, other.any_nan, other.intervals), row
+
+
+BOUNDS = [(1.5, 2.5), (-0.5, 0.5), (65519.0, 65520.0), (-1e30, 1e30), (float("nan"), 3.0), (-2.0, float("nan")),
+          (float("-inf"), float("inf")), (3.0, -2.0), (2049.0, 1e-7)]  # fmt: skip
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+def test_both_oracles_agree_on_bounds_that_the_type_does_not_hold(bounds: tuple[float, float], strict: bool) -> None:
+    for table, operator in every_description():
+        if not any(item.type == "FLOAT" for item in table.attributes):
+            continue
+        attributes = dict(zip(("Min", "Max"), map(np.float32, bounds), strict=True))
+        described = OperatorDesc(operator.name, operator.tensors, attributes)
+        given = values(table, described, 150)
+        both = zip(exactly(table, described, given, strict), vectorised(table, described, given, strict), strict=True)
+        for one, other in both:
+            assert one.any_value == other.any_value
+            assert one.any_value or (one.patterns, one.any_nan) == (other.patterns, other.any_nan)
+
+
+# meanings --------------------------------------------------------------------------------------------
+
+
+def meant(table: OperatorTable, operator: OperatorDesc, row: Mapping[str, np.ndarray]) -> Any:
+    """What the operator gives for one element by the meanings written apart: a number, or ``None``."""
+    name, first = table.short_name, operator.tensors[table.inputs[0]].data_type
+    if name in BITS:
+        return BITS[name](8 * first.itemsize, *(int(one.view(f"u{one.dtype.itemsize}")) for one in row.values()))
+    given = [one if one.dtype.kind == "f" else int(one) for one in row.values()]
+    numbers = [value.value if isinstance(value, ScalarUnion) else value for value in operator.attributes.values()
+               if isinstance(value, (ScalarUnion, np.float32))]  # fmt: skip
+    bounds = [first.numpy.type(one) if first.is_floating else int(one) for one in numbers]
+    match name:
+        case "IS_INFINITY":
+            return infinite(given[0], str(operator.attributes["InfinityMode"]))
+        case "CLIP1":
+            return clamped(given[0], *bounds)
+        case "CLIP_GRAD" | "CLIP_GRAD1":
+            return gradient(*given, *bounds)
+        case "IF":
+            return given[1] if given[0] else given[2]
+    if name in DIVISIONS:
+        return None if first.is_floating else DIVISIONS[name](*given, int(np.iinfo(first.numpy).min))
+    if first.is_floating and "any-value" in family().law(table).latitudes(first, strict=True):
+        return None
+    return (ONE.get(name) or TWO[name])(*given)
+
+
+def encoded(number: Any, data_type: DataType, bits: bool) -> int:
+    if bits:
+        return int(number)
+    if data_type.is_floating:
+        return int(np.asarray(number, data_type.numpy).view(data_type.bits_dtype))
+    return int(number) % (1 << 8 * data_type.itemsize)
+
+
+@pytest.mark.parametrize(("table", "operator"), DESCRIBED)
+def test_the_oracles_mean_what_is_written_apart(table: OperatorTable, operator: OperatorDesc) -> None:
+    given = values(table, operator, MOST)
+    output = operator.tensors[table.output].data_type
+    decided = 0
+    for place, accepted in enumerate(exactly(table, operator, given, strict=True)):
+        row = {name: array[place] for name, array in given.items()}
+        with np.errstate(all="ignore"):
+            number = meant(table, operator, row)
+        assert (number is None) == accepted.any_value, row
+        if number is None:
+            continue
+        bits = encoded(number, output, table.domain == "bits")
+        if len(accepted.patterns) == 1 and not accepted.any_nan:
+            assert accepted.patterns == {bits}, (row, number)
+            decided += 1
+        else:
+            assert accepted.admits(bits, output), (row, number)
+            assert len(accepted.patterns) <= 2, row
+    assert decided or "any-value" in family().law(table).latitudes(output, strict=True)
+
+
+# silent points ---------------------------------------------------------------------------------------
+
+SILENT = [pytest.param(*one.values, id=one.id) for one in DESCRIBED if silent_points(*one.values)]
+POINTS = {clause.id for table in exact_tables() for clause in table.checked_by("silent")}
+
+
+@pytest.mark.parametrize(("table", "operator"), SILENT)
+def test_both_meanings_of_silent_points_agree(table: OperatorTable, operator: OperatorDesc) -> None:
+    given = values(table, operator, STATED)
+    elements = rows(given)
+    kind = operator.tensors[table.output].data_type
+    for point, exact in zip(silent_points(table, operator), exact_silent_points(table, operator), strict=True):
+        there = point.where(given)
+        assert there.tolist() == [exact.holds(row) for row in elements], point.clause.id
+        for name in point.meanings:
+            array, _ = point.results(name, given)
+            patterns = array.view(f"u{kind.itemsize}").tolist()
+            for row, bits, said in zip(elements, patterns, point.explains(name, given, array).tolist(), strict=True):
+                assert said == exact.explains(name, row, bits), (point.clause.id, name, row)
+
+
+def test_every_silent_point_is_reached() -> None:
+    """Each holds somewhere, of bounds that are NaN and of ordinary ones, and not everywhere."""
+    held: set[str] = set()
+    for table, operator in every_description():
+        for low in (-2.0, float("nan")):
+            if np.isnan(low) and not (table.numbers and operator.tensors[table.output].data_type.is_floating):
+                continue
+            described = with_bounds(table, operator, low, 3.0)
+            given = values(table, described, STATED)
+            for point in silent_points(table, described):
+                there = point.where(given)
+                assert not there.all() or np.isnan(low), point.clause.id
+                held |= {point.clause.id} if there.any() else set()
+    assert held == POINTS
+
+
+@pytest.mark.parametrize(("table", "operator"), SILENT)
+def test_what_a_silent_point_names_is_acceptable_or_said_to_be_permitted(
+    table: OperatorTable, operator: OperatorDesc
+) -> None:
+    """The first behaviour that is the formula's own is acceptable wherever the point holds."""
+    given = values(table, operator, STATED)
+    law = family().law(table)
+    if law.of_one_input:
+        acceptance = VectorOracle(law, operator).acceptance(given["x"])
+    else:
+        acceptance = TypedVectorOracle(law, operator).acceptance(given)
+    for point in silent_points(table, operator):
+        there = point.where(given)
+        array, undefined = point.results(next(iter(point.meanings)), given)
+        wrong = there & ~undefined & ~acceptance.admits(array)
+        shown = {name: one[wrong][:3] for name, one in given.items()}
+        assert not wrong.any(), (point.clause.id, shown, array[wrong][:3])
+
+
+# relations -------------------------------------------------------------------------------------------
+
+RELATED = [pytest.param(*one.values, id=one.id) for one in DESCRIBED if relation_clauses(*one.values)]
+
+
+def reference(one: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    """What the meanings written apart give, element by element; 0 where they say nothing."""
+    operator = one.describe((1,))
+    names = {member: name for name, member in one.table.formula_names.items()}
+    found = []
+    for place in range(len(next(iter(inputs.values())))):
+        row = {names[member]: array[place] for member, array in inputs.items()}
+        with np.errstate(all="ignore"):
+            number = meant(one.table, operator, row)
+        found.append(encoded(0 if number is None else number, one.output, one.table.domain == "bits"))
+    return np.array(found, one.output.bits_dtype).view(one.output.numpy)
+
+
+@pytest.mark.parametrize(("table", "operator"), RELATED)
+def test_relations_hold_of_what_is_right_and_not_of_what_is_wrong(table: OperatorTable, operator: OperatorDesc) -> None:
+    given = values(table, operator, MOST)
+    for clause in relation_clauses(table, operator):
+        related = Relation(family().operators, table, clause, operator)
+        outputs: list[np.ndarray] = []
+
+        def right(one: Dispatched, inputs: Mapping[str, np.ndarray], seen: list[np.ndarray] = outputs) -> np.ndarray:
+            seen.append(reference(one, inputs))
+            return seen[-1]
+
+        broken = related.broken(given, right)
+        assert not broken.any(), (clause.id, {name: one[broken][:3] for name, one in given.items()})
+        patterns = [output.view(f"u{output.dtype.itemsize}").tolist() for output in outputs]
+        for row, *bits in list(zip(rows(given), *patterns, strict=True))[::7]:
+            assert not related.broken_by(row, bits), (clause.id, row)
+
+        def wrong(
+            one: Dispatched, inputs: Mapping[str, np.ndarray], changed: Dispatched = related.dispatched[-1]
+        ) -> np.ndarray:
+            output = reference(one, inputs)
+            bits = output.view(one.output.bits_dtype) ^ one.output.bits_dtype.type(0b101)
+            return bits.view(output.dtype) if one is changed else output
+
+        assert related.broken(given, wrong).any(), clause.id
+
+
+# examples --------------------------------------------------------------------------------------------
+
+EXAMPLES = [pytest.param(table, example, id=f"{table.short_name}-{place}")
+            for table in exact_tables() for place, example in enumerate(table.examples)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "example"), EXAMPLES)
+def test_published_vectors_are_right(table: OperatorTable, example: Any) -> None:
+    wanted = {variable: DataType[name] for variable, name in example.types.items()}
+    for described, operator in every_description():
+        types = {table.tensors[name].type: tensor.data_type for name, tensor in operator.tensors.items()
+                 if described is table}  # fmt: skip
+        if described is not table or any(types[variable] is not data_type for variable, data_type in wanted.items()):
+            continue
+        given = {
+            name: np.array(numbers, operator.tensors[table.formula_names[name]].data_type.numpy)
+            for name, numbers in table.example_inputs(example).items()
+        }
+        output = operator.tensors[table.output].data_type
+        for accepted, number in zip(exactly(table, operator, given, strict=True), example.outputs, strict=True):
+            assert accepted.patterns == {encoded(number, output, bits=False)}
+
+
+def test_a_scale_bias_is_not_for_the_oracles_of_several_inputs() -> None:
+    law = family().law(family().operator("CLIP1"))
+    assert law.of_one_input
+    tensors = dict.fromkeys(("InputTensor", "OutputTensor"), TensorDesc(DataType.INT8, (1,)))
+    bounds = {"Min": ScalarUnion.of(DataType.INT8, -2), "Max": ScalarUnion.of(DataType.INT8, 3)}
+    given = {"MinMaxDataType": "INT8", **bounds}
+    scaled = OperatorDesc("ELEMENT_WISE_CLIP1", tensors, {**given, "ScaleBias": ScaleBias(2, 1)})
+    for oracle in (TypedOracle, TypedVectorOracle):
+        with pytest.raises(UsageError, match="is given a ScaleBias"):
+            oracle(law, scaled)
+    assert ExactOracle(law, scaled).acceptable(0).patterns == {1}
+    assert ExactOracle(law, scaled).acceptable(5).patterns == {3}
