@@ -22,7 +22,7 @@ from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScalarUnion, Tens
 from dmlcts.specs.models import AttributeTable, OperatorTable
 from dmlcts.specs.tables import Tables
 
-LEVEL = "5.0"
+LEVEL = "6.4"
 CLIP, ROUND, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD"
 ALIGNMENT = 16
 # From here on FLOAT16 has no finite value to the nearest, and the pages do not say what a FLOAT becomes.

@@ -21,6 +21,7 @@ from dmlcts.backends.cpu.programs import PROGRAMS, Array, Program
 from dmlcts.backends.descriptions import checked_table
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
+from dmlcts.specs.tables import Tables
 
 BLOCK_ELEMENTS = 1 << 17
 
@@ -30,7 +31,7 @@ class CpuBackend:
 
     name = "cpu"
 
-    def open(self, *, feature_level: str | FeatureLevel = "5.0") -> CpuDevice:
+    def open(self, *, feature_level: str | FeatureLevel = "6.4") -> CpuDevice:
         """Open the processor.
 
         Args:
@@ -43,11 +44,16 @@ class CpuBackend:
 
 
 class CpuDevice:
-    """The processor, claiming ``level``; a context manager."""
+    """The processor; a context manager.
 
-    def __init__(self, level: FeatureLevel) -> None:
+    Args:
+        level: the feature level that is claimed.
+        tables: the spec tables; the built-in ones unless given.
+    """
+
+    def __init__(self, level: FeatureLevel, tables: Tables | None = None) -> None:
         self._level = level
-        self._tables = load_tables()
+        self._tables = tables or load_tables()
         self._closed = False
         lacking = {name: frozenset[DataType]() for name in self._tables.operators if name not in PROGRAMS}
         self.info = DeviceInfo(

@@ -41,6 +41,7 @@ from dmlcts.backends.runtimes import (
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables import Tables
 
 _PROVIDERS: Mapping[str, tuple[str, str]] = {
     "CPU": ("CPUExecutionProvider", "pip install onnxruntime"),
@@ -116,14 +117,15 @@ class OnnxRuntimeDevice:
         runtime: the package ``onnxruntime``.
         onnx: the package ``onnx``.
         options: those of :meth:`OnnxRuntimeBackend.open`, checked, the provider by its full name.
+        tables: the spec tables; the built-in ones unless given.
     """
 
-    def __init__(self, runtime: Any, onnx: Any, options: Mapping[str, str]) -> None:
+    def __init__(self, runtime: Any, onnx: Any, options: Mapping[str, str], tables: Tables | None = None) -> None:
         self.runtime = runtime
         self.onnx = onnx
         self.options = options
         self.opset = int(options["opset"])
-        self._tables = load_tables()
+        self._tables = tables or load_tables()
         self._closed = False
         self._complaint = ""
         self._taken_parts = {

@@ -21,6 +21,7 @@ class Field:
     name: str
     base: str
     count: int
+    meaning: str = ""
 
     @property
     def code(self) -> str:
@@ -122,7 +123,7 @@ class Definition:
 
 def _field(written: Mapping[str, Any]) -> Field:
     base, _, count = written["type"].partition("[")
-    return Field(written["name"], base, int(count[:-1]) if count else 1)
+    return Field(written["name"], base, int(count[:-1]) if count else 1, written["meaning"])
 
 
 @lru_cache(maxsize=1)

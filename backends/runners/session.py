@@ -1,12 +1,11 @@
-"""A conversation with one runner: every request gets exactly one answer, of a size that is known before it is read.
+"""A conversation with one runner: every request gets exactly one reply, of a size that is known before it is read.
 
-Nothing is allocated on a runner's word: an answer's length is compared with what can be right before a byte of it is
-read. What cannot be an answer ends the conversation with :class:`dmlcts.backends.contract.ProcessLost`.
+Nothing is allocated on a runner's word: a reply's length is compared with what can be right before a byte of it is
+read. What cannot be a reply ends the conversation with :class:`dmlcts.backends.contract.ProcessLost`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import struct
 import time
 from collections.abc import Mapping, Sequence
@@ -83,25 +82,25 @@ class Session:
         into: memoryview | None = None,
         deadline: float | None = None,
     ) -> bytes:
-        """Ask for something, and give the answer's payload.
+        """Ask for something, and give the reply's payload.
 
         Args:
             kind: the message's name in the definition.
             parts: its payload.
-            sizes: how long the answer's payload may be, without ``into``.
-            into: filled by the last bytes of the answer; as many as it has.
+            sizes: how long the reply's payload may be, without ``into``.
+            into: filled by the last bytes of the reply; as many as it has.
             deadline: when to give up, of :func:`time.monotonic`.
 
         Raises:
             Refused: the runner answered with another status than ok.
             ProcessLost: the runner is gone, or answered what cannot be.
-            SilentError: no answer came in time.
+            SilentError: no reply came in time.
         """
         try:
             return self._asked(kind, parts, sizes, into, deadline)
         except Refused:
             raise
-        except BaseException:  # Ctrl-C among them: an answer is still to come, so nothing more can be asked
+        except BaseException:  # Ctrl-C among them: a reply is still to come, so nothing more can be asked
             self.alive = False
             raise
 
@@ -118,31 +117,31 @@ class Session:
         self._transport.receive(answer, deadline)
         mark, reply, status, number, length = _HEADER.unpack(answer)
         if mark != self._mark:
-            raise self.garbled(f"an answer begins with {bytes(answer[:16])!r} where b'DMLR' is due")
-        if self._statuses.get(status) == "bad_message":  # to what it did not understand its answer may be of any kind
+            raise self.garbled(f"a reply begins with {bytes(answer[:16])!r} where b'DMLR' is due")
+        if self._statuses.get(status) == "bad_message":  # to what it did not understand its reply may be of any kind
             raise self._refused(kind, status, length, deadline)
         if reply != self._kinds[kind] | self._reply:
             raise self.garbled(f"message {reply:#06x} where {self._kinds[kind] | self._reply:#06x} answers {kind}")
         if number != self._number:
-            raise self.garbled(f"the answer to request {number} where request {self._number} was made")
+            raise self.garbled(f"the reply to request {number} where request {self._number} was made")
         if status:
             raise self._refused(kind, status, length, deadline)
         large = 0 if into is None else len(into)
         if length - large not in sizes:
             due = f"{sizes.start + large}" if len(sizes) == 1 else f"{sizes.start + large} to {sizes.stop - 1 + large}"
-            raise self.garbled(f"its answer to {kind} claims {length} bytes where {due} are due")
+            raise self.garbled(f"its reply to {kind} claims {length} bytes where {due} are due")
         payload = bytearray(length - large)
         self._transport.receive(memoryview(payload), deadline)
         if into is not None:
             self._transport.receive(into, deadline)
         if self._transport.pending():
-            raise self.garbled(f"more bytes follow its answer to {kind}")
+            raise self.garbled(f"more bytes follow its reply to {kind}")
         return bytes(payload)
 
     def _refused(self, kind: str, status: int, length: int, deadline: float | None) -> Exception:
         name = self._statuses.get(status, "")
         if name not in self._allowed[kind]:
-            return self.garbled(f"the status {status} {f'({name}) ' if name else ''}in its answer to {kind}")
+            return self.garbled(f"the status {status} {f'({name}) ' if name else ''}in its reply to {kind}")
         if length > self._most_text:
             return self.garbled(f"its error claims {length} bytes of text, at most {self._most_text} are allowed")
         text = bytearray(length)
@@ -153,7 +152,7 @@ class Session:
         return Refused(name, said)
 
     def garbled(self, said: str) -> ProcessLost:
-        """Stop a runner whose answer cannot be; gives what to raise."""
+        """Stop a runner whose reply cannot be; gives what to raise."""
         self.alive = False
         return self._transport.lost(_GARBAGE, f"{_GARBAGE}: {said}")
 
@@ -196,9 +195,8 @@ class Session:
             mend = "see that it speaks dmlcts-runner/1, and that nothing else prints to its standard output"
             raise BackendUnavailable(f"no hello from the runner: {lost}", mend) from None
         except SilentError:
-            words = self._transport.said()
-            cause = f"no hello from the runner within {patience:g} s{f', it said: {words}' if words else ''}"
-            raise BackendUnavailable(cause, "see that it answers, or give it time: -o patience=SECONDS") from None
+            said = self._transport.lost("", f"no hello from the runner within {patience:g} s")
+            raise BackendUnavailable(str(said), "see that it answers, or give it time: -o patience=SECONDS") from None
 
     def _prove(self, secret: bytes, deadline: float) -> None:
         layouts = definition().layouts
@@ -214,8 +212,12 @@ class Session:
     def close(self) -> None:
         """Say bye where that is possible, and let the runner go."""
         if self.alive:
-            with contextlib.suppress(Refused, ProcessLost, SilentError):  # it is going away anyway
+            try:
                 self.ask("bye", deadline=time.monotonic() + _GRACE_SECONDS)
+            except SilentError:
+                self._transport.lost("", "")
+            except (Refused, ProcessLost):
+                pass  # it is going away anyway
         self.alive = False
         self._transport.close()
 

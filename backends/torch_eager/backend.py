@@ -39,6 +39,7 @@ from dmlcts.backends.torch_eager.kernel import Program, Tensor, TorchKernel, sai
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScalarUnion, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables import Tables
 
 _INSTALL = "pip install torch"
 _DEVICES: Mapping[str, str] = {
@@ -104,13 +105,14 @@ class TorchDevice:
         torch: the package.
         device: what tensors are made on.
         options: those of :meth:`TorchBackend.open`, checked.
+        tables: the spec tables; the built-in ones unless given.
     """
 
-    def __init__(self, torch: Any, device: Any, options: Mapping[str, str]) -> None:
+    def __init__(self, torch: Any, device: Any, options: Mapping[str, str], tables: Tables | None = None) -> None:
         self.torch = torch
         self.device = device
         self.options = options
-        self._tables = load_tables()
+        self._tables = tables or load_tables()
         self._closed = False
         self._compiled: dict[str, Any] = {}
         self._compiles = options["compile"] == "yes"

@@ -83,6 +83,8 @@ def _element(pattern: str, data_type: DataType) -> int:
 
 def _stored(tensor: Mapping[str, Any], patterns: Sequence[str], length: int) -> list[int]:
     """The elements of the input's memory: the stream in row-major order, dimensions of stride 0 written once."""
+    if not patterns:
+        raise ValueError("there is no value to fill the tensor with")
     strides = _element_strides(tensor)
     memory = [0] * length
     counts = [size if stride else 1 for size, stride in zip(tensor["sizes"], strides, strict=True)]

@@ -283,13 +283,15 @@ def _example_faults(loaded: Loaded[OperatorTable], path: KeyPath, example: Examp
         cause = f"the table has no clause {example.clause!r}"
         yield document.fault((*path, "clause"), cause, closest(example.clause, clauses))
     given = table.example_inputs(example)
-    for name in table.formula_names:
+    names = [row.name for row in table.tensors.values() if row.kind == "input" and row.name is not None]
+    complete = any(row.kind == "output" for row in table.tensors.values())
+    for name in names if complete else ():
         if name not in given:
             cause = f"the example gives no elements of {name}"
             yield document.fault((*path, "inputs"), cause, f"add `{name}: [...]`")
     for name, values in given.items():
-        if name not in table.formula_names:
-            mend = closest(name, table.formula_names)
+        if name not in names:
+            mend = closest(name, names)
             yield document.fault((*path, "inputs", name), f"the formula has no input {name!r}", mend, at_key=True)
         elif len(values) != len(example.outputs):
             cause = f"{len(example.outputs)} outputs for {len(values)} inputs"

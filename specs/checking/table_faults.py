@@ -126,7 +126,7 @@ def _explained(kind: str, value: Any, context: Mapping[str, Any], message: str) 
 def _fields(model: type[BaseModel], path: KeyPath) -> tuple[str, ...]:
     """The keys that the mapping at ``path`` may have."""
     for step in path:
-        if isinstance(step, str):
+        if step in model.model_fields:  # other steps are places in a list and keys of a mapping, of that model's rows
             inner = _models_in(model.model_fields[step].annotation)
             model = next(inner, model)
     return tuple(model.model_fields)

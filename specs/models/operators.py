@@ -25,7 +25,6 @@ from dmlcts.specs.models.base import (
 )
 from dmlcts.specs.models.clauses import Clause
 
-
 MAIN = "T"
 """The type variable that a table's records, and the `data_types` of its clauses, are about, where it has one."""
 

@@ -26,7 +26,7 @@ from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.oracle.exact import ExactOracle
-from dmlcts.specs.oracle.outcome import Acceptable
+from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.specs.oracle.tolerance import interval
 from dmlcts.specs.statements.exactly import Undefined
 from dmlcts.specs.statements.silent_points import ExactSilentPoint, exact_silent_points
@@ -86,9 +86,14 @@ class TypedOracle:
         self.settled = [point for point in points if point.accepted(strict=strict)]
 
     @cached_property
-    def attributes(self) -> Mapping[str, frozenset[Any]]:
-        """What each number among the attributes may be in the type of the first type variable."""
-        return ExactOracle(self.law, self.operator, self.strict).attributes
+    def attributes(self) -> Mapping[str, frozenset[Any]] | None:
+        """What each number among the attributes may be in the main type; ``None`` where a clause leaves one open."""
+        if not self.table.numbers:
+            return {}
+        try:
+            return ExactOracle(self.law, self.operator, self.strict).attributes
+        except Unconstrained:
+            return None
 
     def acceptable(self, elements: Mapping[str, int]) -> Acceptable:
         """The acceptable outcomes for one element of each input.
@@ -99,7 +104,7 @@ class TypedOracle:
         Raises:
             UsageError: an input's element is not given.
         """
-        if "any-value" in self.latitudes:
+        if "any-value" in self.latitudes or self.attributes is None:
             return Acceptable(frozenset(), any_value=True)
         values = {name: self._input(name, member, elements) for name, member in self.table.formula_names.items()}
         result = self._as(self._evaluate(self.expression, values), self.output)
@@ -153,7 +158,7 @@ class TypedOracle:
             case Name(name) if name in inputs:
                 return inputs[name]
             case Name(name):
-                return _Value(self.types[self.table.type_variables[0]], self.attributes[name])
+                return _Value(self.types[self.table.type_variables[0]], (self.attributes or {})[name])
             case Number(value):
                 return _Value("constant", frozenset({value}))
             case Limit(name, target):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import DmlctsError
 
-_INFINITY = {
+INFINITIES = {
     DataType.FLOAT16: 0x7C00,
     DataType.FLOAT32: 0x7F80_0000,
     DataType.FLOAT64: 0x7FF0_0000_0000_0000,
@@ -16,14 +16,14 @@ _INFINITY = {
 
 def payload_bits(data_type: DataType) -> int:
     """The bits of a NaN that are its payload: the significand without the quiet bit."""
-    infinite = _INFINITY[data_type]
+    infinite = INFINITIES[data_type]
     quiet = (infinite & -infinite) >> 1
     return quiet - 1
 
 
 def is_nan(bits: int, data_type: DataType) -> bool:
     """Whether a pattern is a NaN of the type."""
-    return data_type.is_floating and bits & (1 << 8 * data_type.itemsize - 1) - 1 > _INFINITY[data_type]
+    return data_type.is_floating and bits & (1 << 8 * data_type.itemsize - 1) - 1 > INFINITIES[data_type]
 
 
 def order_of(bits: int, data_type: DataType) -> int:
@@ -75,7 +75,7 @@ class Acceptable:
                 return True
         if not (self.any_nan and data_type.is_floating):
             return False
-        sign, infinite = 1 << (8 * data_type.itemsize - 1), _INFINITY[data_type]
+        sign, infinite = 1 << (8 * data_type.itemsize - 1), INFINITIES[data_type]
         if bits & (sign - 1) <= infinite:
             return False
         return self.payload is None or (bits ^ self.payload) & payload_bits(data_type) == 0

@@ -25,6 +25,7 @@ from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.functions.in_arrays import divisors
 from dmlcts.specs.models import Tolerance
+from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
 from dmlcts.specs.tables.formula_types import Typed, read_as
@@ -80,9 +81,14 @@ class TypedVectorOracle:
         self._open: NDArray[np.bool_] = np.zeros(0, bool)
 
     @cached_property
-    def attributes(self) -> dict[str, Alternatives]:
-        """What each number among the attributes may be in the type of the first type variable."""
-        return VectorOracle(self.law, self.operator, strict=self.strict).attributes
+    def attributes(self) -> dict[str, Alternatives] | None:
+        """What each number among the attributes may be in the main type; ``None`` where a clause leaves one open."""
+        if not self.table.numbers:
+            return {}
+        try:
+            return VectorOracle(self.law, self.operator, strict=self.strict).attributes
+        except Unconstrained:
+            return None
 
     def acceptance(self, inputs: Mapping[str, Array]) -> Acceptance:
         """All that is acceptable for each element.
@@ -95,7 +101,7 @@ class TypedVectorOracle:
         """
         (length,) = {array.size for array in inputs.values()}
         self._open = np.zeros(length, bool)
-        if "any-value" in self.latitudes:
+        if "any-value" in self.latitudes or self.attributes is None:
             return Acceptance(self.output, (np.zeros(length, self.output.numpy),), np.ones(length, bool), strict=False)
         with np.errstate(all="ignore"):
             values = {name: self._input(name, member, inputs) for name, member in self.table.formula_names.items()}
@@ -151,7 +157,7 @@ class TypedVectorOracle:
             case Name(name) if name in inputs:
                 return inputs[name]
             case Name(name):
-                return _Value(self.types[self.table.type_variables[0]], self.attributes[name])
+                return _Value(self.types[self.table.type_variables[0]], (self.attributes or {})[name])
             case Number(value):
                 return _Value("constant", [value])
             case Limit(name, target):

@@ -24,18 +24,13 @@ from dmlcts.specs.formula import Call, Expression, MultiplyAdd, Name, Number
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.oracle import vector_integer_scale_bias, vector_scale_bias
-from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained, is_nan, payload_bits
+from dmlcts.specs.oracle.outcome import INFINITIES, Acceptable, Unconstrained, is_nan, payload_bits
 from dmlcts.specs.tables.law import Law
 
 _FLOAT16_OVERFLOW = 65520.0
 _PIECE = 1 << 15  # elements judged at once: what they may become can take fifty arrays
 _BLOCK = 1 << 16  # elements computed at once, so that what a step leaves is still in the cache when the next reads it
 _FEW = 1 << 10  # below, pairs are not worth being looked for
-_INFINITY_BITS = {
-    DataType.FLOAT16: 0x7C00,
-    DataType.FLOAT32: 0x7F80_0000,
-    DataType.FLOAT64: 0x7FF0_0000_0000_0000,
-}
 
 
 @dataclass(frozen=True)
@@ -86,7 +81,7 @@ class Acceptance:
     def elements(self) -> Iterator[Acceptable]:
         """The acceptable patterns of every element in turn."""
         sign = 1 << (8 * self.data_type.itemsize - 1)
-        nan_above = _INFINITY_BITS.get(self.data_type, sign)
+        nan_above = INFINITIES.get(self.data_type, sign)
         columns = [array.view(self.data_type.bits_dtype).tolist() for array in self.alternatives]
         open_ones = [False] * len(columns[0]) if self.any_value is None else self.any_value.tolist()
         either_zero = self.data_type.is_floating and not self.strict
@@ -223,11 +218,10 @@ class VectorOracle:
         with np.errstate(over="ignore"):
             nearest = np.asarray(np.float16(value))
             found = [to_float16_toward_zero(np.asarray(value)) if toward_zero else nearest]
-        if np.isfinite(value):
-            if abs(float(value)) >= _FLOAT16_OVERFLOW:
+            if np.isfinite(value) and abs(float(value)) >= _FLOAT16_OVERFLOW:
                 if loose or "float16-overflow" in self.latitudes:
                     found = [nearest, np.asarray(np.copysign(np.finfo(np.float16).max, nearest))]
-            elif loose and float(nearest) != float(value):
+            elif np.isfinite(value) and loose and float(nearest) != float(value):
                 away = np.float16(np.inf if float(nearest) < float(value) else -np.inf)
                 found = [nearest, np.asarray(np.nextafter(nearest, away))]
         return self.rounding.closed(found)

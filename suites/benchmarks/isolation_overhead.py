@@ -31,13 +31,14 @@ MOST_BULK_SHARE = 0.20
 _SMALL = 64
 
 
-def _timed(work: Callable[[], Any]) -> float:
+def timed(work: Callable[[], Any]) -> float:
+    """Seconds that it takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
-def _in_turn(one: Callable[[], Any], other: Callable[[], Any], rounds: int) -> tuple[list[float], list[float]]:
+def in_turn(one: Callable[[], Any], other: Callable[[], Any], rounds: int) -> tuple[list[float], list[float]]:
     """Seconds of each round of both, after one round that does not count; who begins changes with every round."""
     one()
     other()
@@ -45,18 +46,20 @@ def _in_turn(one: Callable[[], Any], other: Callable[[], Any], rounds: int) -> t
     for number in range(rounds):
         order = ((one, seconds[0]), (other, seconds[1]))
         for work, kept in order if number % 2 else order[::-1]:
-            kept.append(_timed(work))
+            kept.append(timed(work))
     return seconds
 
 
-def _case(bench: Bench, count: int) -> Case:
+def clip_case(bench: Bench, count: int) -> Case:
+    """A CLIP of so many FLOAT32 elements."""
     subject = Subject(bench.tables.operator("CLIP"), DataType.FLOAT32, bench.level, 0, thorough=False)
     attributes = subject.revealing()
     operator = subject.describe(subject.flat(count), attributes)
     return Case(operator, Values.bulk(DataType.FLOAT32, count), subject.values_clause(attributes))
 
 
-def _dispatcher(bench: Bench, case: Case) -> Callable[[], Any]:
+def dispatcher(bench: Bench, case: Case) -> Callable[[], Any]:
+    """Dispatches the case again and again, on one kernel and memory."""
     kernel = bench.create(case.operator)
     arena = bench.prepare(case)
 
@@ -72,10 +75,10 @@ def measure(backend: str, rounds: int, bulk_rounds: int, elements: int) -> dict[
     """Seconds a small dispatch and a bulk judgement take with and without isolation: medians, and what is added."""
     benches = [Settings.read(backend=backend, isolation=isolation).open() for isolation in ("none", "process")]
     try:
-        one, other = (_dispatcher(bench, _case(bench, _SMALL)) for bench in benches)
-        small = _in_turn(one, other, rounds)
-        large = [_case(bench, elements) for bench in benches]
-        bulk = _in_turn(lambda: judge_case(benches[0], large[0]), lambda: judge_case(benches[1], large[1]), bulk_rounds)
+        one, other = (dispatcher(bench, clip_case(bench, _SMALL)) for bench in benches)
+        small = in_turn(one, other, rounds)
+        large = [clip_case(bench, elements) for bench in benches]
+        bulk = in_turn(lambda: judge_case(benches[0], large[0]), lambda: judge_case(benches[1], large[1]), bulk_rounds)
     finally:
         for bench in benches:
             bench.close()

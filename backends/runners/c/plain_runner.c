@@ -42,7 +42,7 @@ typedef union value {
 typedef struct kernel {
     uint32_t operator_type, mode, rank, data_type;
     uint32_t sizes[8], input_strides[8], output_strides[8];
-    int scaled;
+    int packed, scaled;
     float scale, bias;
     value min, max;
 } kernel;
@@ -54,7 +54,7 @@ static float from_half(uint16_t bits) {
     uint32_t wide;
     float result;
     if (exponent == 0) {
-        result = (float)fraction * 0x1p-24f;
+        result = (float)fraction * 5.9604644775390625e-08f; /* 2 to the -24 */
         return sign != 0 ? -result : result;
     }
     wide = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
@@ -221,6 +221,7 @@ static int create(dmlcts_runner *runner, const dmlcts_operator *operation, void 
     memcpy(result->sizes, input->sizes, result->rank * sizeof *result->sizes);
     copy_layout(input, result->input_strides);
     copy_layout(output, result->output_strides);
+    result->packed = !input->has_strides && !output->has_strides;
     if (type == ROUND) {
         const dmlcts_attribute *mode = dmlcts_attribute_of(operation, MODE);
         if (mode != NULL) memcpy(&result->mode, mode->value, sizeof result->mode);
@@ -261,8 +262,10 @@ static int dispatch(dmlcts_runner *runner, void *kept, void *memory, uint64_t me
         (place(made, made->output_strides, last) + 1) * item > output->size)
         return dmlcts_fail(error, DMLCTS_STATUS_EXECUTION_FAILED, "a tensor does not fit what is bound to it");
     for (uint64_t i = 0; i < count; i++) {
-        const uint8_t *from = (const uint8_t *)memory + input->offset + place(made, made->input_strides, i) * item;
-        uint8_t *to = (uint8_t *)memory + output->offset + place(made, made->output_strides, i) * item;
+        const uint64_t read = made->packed ? i : place(made, made->input_strides, i);
+        const uint64_t written = made->packed ? i : place(made, made->output_strides, i);
+        const uint8_t *from = (const uint8_t *)memory + input->offset + read * item;
+        uint8_t *to = (uint8_t *)memory + output->offset + written * item;
         store(made->data_type, to, computed(made, load(made->data_type, from)));
     }
     return DMLCTS_STATUS_OK;

@@ -123,3 +123,11 @@ def test_a_pattern_beyond_the_type_is_malformed(pattern: str, there: bool) -> No
     case = Case(clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
     written, because = told_model(case | {"values": {"bits": [pattern]}})
     assert (written is not None, "the case is malformed" in because) == (there, not there)
+
+
+@pytest.mark.parametrize("patterns, there", [(["0x1"], True), ([], False)])
+def test_values_without_one_are_malformed(patterns: list[str], there: bool) -> None:
+    tensor = TensorDesc(DataType.UINT8, (1,))
+    case = Case(clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
+    written, because = told_model(case | {"values": {"bits": patterns}})
+    assert (written is not None, "the case is malformed" in because) == (there, not there)

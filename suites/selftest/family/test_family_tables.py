@@ -80,6 +80,25 @@ def test_both_oracles_agree(table: OperatorTable, operator: OperatorDesc, strict
             assert (one.patterns, one.any_nan, one.intervals) == (other.patterns, other.any_nan, other.intervals), row
 
 
+BOUNDS = [(1.5, 2.5), (-0.5, 0.5), (65519.0, 65520.0), (-1e30, 1e30), (float("nan"), 3.0), (-2.0, float("nan")),
+          (float("-inf"), float("inf")), (3.0, -2.0), (2049.0, 1e-7)]  # fmt: skip
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+def test_both_oracles_agree_on_bounds_that_the_type_does_not_hold(bounds: tuple[float, float], strict: bool) -> None:
+    for table, operator in every_description():
+        if not any(item.type == "FLOAT" for item in table.attributes):
+            continue
+        attributes = dict(zip(("Min", "Max"), map(np.float32, bounds), strict=True))
+        described = OperatorDesc(operator.name, operator.tensors, attributes)
+        given = values(table, described, 150)
+        both = zip(exactly(table, described, given, strict), vectorised(table, described, given, strict), strict=True)
+        for one, other in both:
+            assert one.any_value == other.any_value
+            assert one.any_value or (one.patterns, one.any_nan) == (other.patterns, other.any_nan)
+
+
 # meanings --------------------------------------------------------------------------------------------
 
 

@@ -125,11 +125,12 @@ def _first_line(text: str | None) -> str:
 
 
 def _ordered(everything: Sequence[Probe], clause: str) -> list[Probe]:
-    """The tests that are about the clause, those that check it too, then all others; heavy ones last."""
+    """The tests that are about the clause, those that check it too, combinations, all others; heavy ones last."""
 
-    def rank(probe: Probe) -> tuple[bool, bool, bool]:
+    def rank(probe: Probe) -> tuple[int, bool, bool]:
         heavy = any(name in probe.test for name in _HEAVY)
-        return (clause not in probe.clauses, heavy, probe.clauses[0] != clause)
+        elsewhere = 1 if probe.module == "test_combinations" else 2
+        return (0 if clause in probe.clauses else elsewhere, heavy, probe.clauses[0] != clause)
 
     return sorted(everything, key=rank)
 

@@ -40,6 +40,11 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         {"obligation: required": 'obligation: required\n    §"a\\nb": 1'},
         r"unknown key 'a\nb'",
     ),
+    "unknown key of a tensor": (
+        "operator",
+        {"InputTensor: {name: x,": "InputTensor: {§nam: q, name: x,"},
+        "did you mean name?",
+    ),
     "more dimensions than there are": (
         "operator",
         {RANKS_3: "dimension_counts: §[1, 800000000000]"},
@@ -531,7 +536,8 @@ def faults_of(text: str) -> list[Fault]:
 UNRUNNABLE: dict[str, tuple[dict[str, str], str]] = {
     "several inputs": (
         {"  OutputTensor: {kind": "  §BTensor: {name: b, kind: input, type: T}\n  OutputTensor: {kind",
-         "struct:\n": "struct:\n  - {name: BTensor, type: const DML_TENSOR_DESC*}\n"},
+         "struct:\n": "struct:\n  - {name: BTensor, type: const DML_TENSOR_DESC*}\n",
+         "inputs: [1.5, 2.5]": "inputs: {x: [1.5, 2.5], b: [0, 0]}"},
         "operators of several inputs",
     ),
     "an output of another type": (

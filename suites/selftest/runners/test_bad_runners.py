@@ -1,0 +1,209 @@
+"""What bad runners do is told rightly, on the call that they did it in, and never hangs or fills the memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.backends.contract import ProcessLost
+from dmlcts.backends.registry import open_device, resolve
+from dmlcts.backends.runners.backend import RunnerDevice
+from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.isolation.proxy import IsolatedBackend
+from dmlcts.suites.judging.losses import judge_surviving
+from dmlcts.suites.selftest.runners.bad_runner import BAD, HANGING
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes as POSIX has them")
+SCRIPT = Path(__file__).with_name("bad_runner.py")
+TABLES = load_tables()
+OUTPUT = 256
+
+
+def spec(name: str) -> str:
+    return f"exec:'{sys.executable}' -I -S '{SCRIPT}' {name}"
+
+
+def clip(count: int = 5) -> OperatorDesc:
+    tensor = TensorDesc(DataType.FLOAT32, (count,))
+    attributes = {"ScaleBias": None, "Min": np.float32(-1), "Max": np.float32(2)}
+    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+
+
+def opened(name: str, **options: str) -> RunnerDevice:
+    device = open_device(resolve(spec(name))[1], {"patience": "1" if "hello" in name else "20", **options})
+    assert isinstance(device, RunnerDevice)
+    return device
+
+
+def stages(name: str) -> tuple[str, BaseException | None]:
+    """Where it went wrong and how, on a conversation of five calls."""
+    place = "open"
+    memory = np.zeros(512, np.uint8)
+    values = memory[:20].view(np.float32)
+    values[:] = [-5.0, 0.5, 3.0, 1.0, -0.5]
+    try:
+        with opened(name) as device:
+            place = "create"
+            kernel = device.create(clip())
+            place = "dispatch"
+            kernel.dispatch(memory, {"InputTensor": Region(0, 20), "OutputTensor": Region(OUTPUT, 20)})
+            if list(memory[OUTPUT : OUTPUT + 20].view(np.float32)) != [-1.0, 0.5, 2.0, 1.0, -0.5]:
+                return place, AssertionError("wrong")
+            place = "close"
+            kernel.close()
+    except Exception as error:
+        return place, error
+    return "none", None
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_it_did_is_told_where_it_did_it(name: str) -> None:
+    due, kind, words = BAD[name]
+    begun = time.monotonic()
+    place, error = stages(name)
+    assert time.monotonic() - begun < 15
+    assert place == due, error
+    if kind == "wrong":
+        assert isinstance(error, AssertionError)
+    elif due != "none":
+        assert type(error).__name__ == kind, repr(error)
+        assert words.strip() in str(error), error
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(BAD) + len(HANGING) >= 50
+
+
+def test_what_it_said_last_is_told() -> None:
+    _, error = stages("crashes")
+    assert "about to fall" in str(error)
+    assert isinstance(error, ProcessLost)
+    assert (error.outcome, error.title) == ("crash", "the runner crashed (SIGSEGV)")
+
+
+def test_a_killed_runner_is_told_as_a_killed_process() -> None:
+    _, error = stages("killed")
+    assert isinstance(error, ProcessLost)
+    assert error.outcome == "resource_error"
+
+
+def test_the_next_call_after_a_loss_finds_a_fresh_runner() -> None:
+    memory = np.zeros(512, np.uint8)
+    regions = {"InputTensor": Region(0, 20), "OutputTensor": Region(OUTPUT, 20)}
+    with opened("crashes") as device:
+        kernel = device.create(clip())
+        for _ in range(2):
+            with pytest.raises(ProcessLost, match="SIGSEGV"):
+                kernel.dispatch(memory, regions)
+    with opened("right") as device:
+        kernel = device.create(clip())
+        assert device._session is not None
+        device._session._transport.lost("", "")
+        with pytest.raises(ProcessLost):
+            kernel.dispatch(memory, regions)
+        kernel.dispatch(memory, regions)
+        kernel.close()
+
+
+# In a process of its own, judged.
+
+
+def judged(name: str, seconds: float, elements: int = 5) -> tuple[Any, str]:
+    """What the judge finds, and the pid of nobody left behind."""
+    bench = Bench(name, IsolatedBackend(spec(name), seconds), {}, TABLES)
+    try:
+        case = Case(clip(elements), Values.of([-5.0, 0.5, 3.0, 1.0, -0.5], DataType.FLOAT32), "clip.formula")
+        judgement = judge_surviving(bench, case)
+    finally:
+        bench.close()
+    return judgement, name
+
+
+def left_behind() -> list[str]:
+    said = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout  # noqa: S607
+    return [line for line in said.splitlines() if str(SCRIPT) in line and "leaves_a_child" not in line]
+
+
+@pytest.mark.parametrize("name, outcome, words", [
+    ("right", "", ""),
+    ("off_by_one", "fail", ""),
+    ("crashes", "crash", "about to fall"),
+    ("killed", "resource_error", "the runner was killed"),
+    ("other_number", "crash", "the reply to request 1000"),
+    ("four_gib", "crash", "4294967296"),
+    ("lost_device", "device_lost", "gone"),
+    ("fails", "fail", "no queue"),
+    ("out_of_memory", "resource_error", "full"),
+    ("refuses", "fail", "not today"),
+    ("hangs_in_create", "timeout", "no answer within"),
+    ("hangs_in_dispatch", "timeout", "no answer within"),
+    ("stalls_in_the_memory", "timeout", "no answer within"),
+])  # fmt: skip
+def test_the_judge_says_it_of_the_case(name: str, outcome: str, words: str) -> None:
+    judgement, _ = judged(name, 1.0 if name in HANGING else 20.0)
+    outcomes = {finding.outcome for finding in judgement.findings}
+    assert outcomes == ({outcome} if outcome else set())
+    if words:
+        assert words in "\n".join(repr(finding) for finding in judgement.findings)
+    assert left_behind() == []
+
+
+def test_one_that_reads_no_more_is_ended() -> None:
+    """The memory is larger than a pipe holds, and not shared."""
+    judgement, _ = judged("reads_no_more", 1.0, 1 << 16)
+    assert {finding.outcome for finding in judgement.findings} == {"timeout"}
+    assert left_behind() == []
+
+
+# Shared memory.
+
+LARGE = 1 << 15
+
+
+def dispatched(name: str, **options: str) -> tuple[RunnerDevice, list[float]]:
+    memory = np.zeros(2 * 4 * LARGE, np.uint8)
+    memory[: 4 * LARGE].view(np.float32)[:] = 3.0
+    memory[4 * LARGE :] = 0xAA
+    regions = {"InputTensor": Region(0, 4 * LARGE), "OutputTensor": Region(4 * LARGE, 4 * LARGE)}
+    with opened(name, **options) as device:
+        kernel = device.create(clip(LARGE))
+        kernel.dispatch(memory, regions)
+        kernel.close()
+    return device, sorted({float(value) for value in memory[4 * LARGE :].view(np.float32)})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is shared here")
+class TestSharing:
+    def test_a_large_memory_is_shared(self) -> None:
+        device, values = dispatched("shares")
+        assert values == [2.0]
+        assert device.info.details["shared_memory"] is True
+        assert device._segment is None, "it is given back"
+
+    def test_it_need_not_be(self) -> None:
+        device, values = dispatched("shares", shared_memory="no")
+        assert values == [2.0]
+        assert device.info.details["shared_memory"] is False
+
+    def test_a_runner_that_cannot_look_into_it_gets_it_through_the_pipe(self) -> None:
+        assert dispatched("takes_no_share")[1] == [2.0]
+
+    def test_a_runner_that_shares_something_else_is_told(self) -> None:
+        with pytest.raises(ProcessLost, match="another memory than the one that was named"):
+            dispatched("shares_nothing")
+
+    def test_what_it_leaves_in_it_is_what_counts(self) -> None:
+        assert dispatched("shares_and_does_nothing")[1] != [2.0]
+
+    def test_nobody_can_cut_it_off(self) -> None:
+        assert dispatched("truncates")[1] == [2.0]
