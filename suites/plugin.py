@@ -26,6 +26,7 @@ from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.allocation import keep_freed_memory
 from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.console.saying import complain
+from dmlcts.suites.generation.covering_subjects import leading
 from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
 from dmlcts.suites.generation.subject import Subject, named
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
@@ -176,7 +177,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     settings = metafunc.config.stash[_SETTINGS]
     chosen = [
         (table, signature)
-        for table, signature in checked.subjects(settings.tables)
+        for table, signature in checked.subjects(settings.tables, settings.covering)
         if settings.selects_operator(table) and settings.selects_data_type(signature.data_type)
         and any(settings.selects_clause(clause) for clause in checked.clauses(table, settings.tables))
     ]  # fmt: skip
@@ -234,7 +235,8 @@ def subject(request: pytest.FixtureRequest, bench: Bench) -> Subject:
     table, signature = request.param
     assert isinstance(signature, Signature)  # noqa: S101  # what pytest_generate_tests put there
     settings = request.config.stash[_SETTINGS]
-    return Subject(table, signature, bench.level, settings.seed, settings.thorough)
+    stands = settings.thorough or leading(settings.tables, table, signature, settings.seed)
+    return Subject(table, signature, bench.level, settings.seed, settings.thorough, stands)
 
 
 @pytest.fixture

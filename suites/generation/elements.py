@@ -42,7 +42,7 @@ class Elements:
     def spread(self) -> dict[str, Array]:
         """Arrays of one length for all inputs: of a tensor of one element its only one, repeated."""
         repeated = {name: np.repeat(one, self.count) for name, one in self.single.items()}
-        return {name: array for name, array in (self.arrays | repeated).items()}
+        return self.arrays | repeated
 
     @property
     def first(self) -> Array:

@@ -36,6 +36,7 @@ class Subject:
         level: the feature level that is judged.
         seed: the run's seed, for bulk values.
         thorough: whether the profile asks for more than the quick one's cases.
+        leading: whether tests that take seconds are run on it, or on another operator of its form in its place.
     """
 
     table: OperatorTable
@@ -43,6 +44,7 @@ class Subject:
     level: FeatureLevel
     seed: int
     thorough: bool
+    leading: bool = True
 
     @classmethod
     def on(

@@ -175,10 +175,10 @@ class _Judged(Exception):  # noqa: N818  # the relation's dispatches end here
 def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
     """What the case's clause states holds between the case's inputs and what is dispatched on them."""
     table = bench.tables.operator(case.operator.name)
-    stated = Relation(bench.tables.operators, table, bench.tables.clause(case.clause), case.operator)
     first = executed(bench, case)
     if isinstance(first, Judgement):
         return first
+    stated = Relation(bench.tables.operators, table, bench.tables.clause(case.clause), case.operator)
     executions, seen = [first], []
 
     def dispatch(one: Dispatched, inputs: Mapping[str, Array]) -> Array:

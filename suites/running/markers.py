@@ -7,7 +7,7 @@ first clause is about; so an operator that is added as a YAML file gets the test
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -16,6 +16,7 @@ from dmlcts.specs.checks import OwnCheck, SharedCheck
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature, signatures_on
+from dmlcts.suites.generation.covering_subjects import is_shared_out
 
 
 def checks(
@@ -61,8 +62,16 @@ class Checked:
         """The ids of the clauses that the test checks for this operator."""
         return tuple(clause.id for clauses in self._clauses(table, tables) for clause in clauses)
 
-    def subjects(self, tables: Tables) -> Iterator[tuple[OperatorTable, Signature]]:
-        """Every operator and signature that the test is about; its first type variable is what clauses speak of."""
+    def subjects(
+        self, tables: Tables, chosen: Mapping[str, Container[Signature]] | None = None
+    ) -> Iterator[tuple[OperatorTable, Signature]]:
+        """Every operator and signature that the test is about; its first type variable is what clauses speak of.
+
+        Args:
+            tables: the spec tables.
+            chosen: the signatures by operator on which tests are run that are about places, where not all are.
+        """
+        places = chosen is not None and is_shared_out(self.names[0])
         for table in tables.operators.values():
             found = self._clauses(table, tables)
             if not all(found) or not set(self.attributes) <= set(table.float_attributes):
@@ -70,4 +79,5 @@ class Checked:
             for data_type in tables.data_types(found[0][0], table):
                 if not self.data_types or data_type.name in self.data_types:
                     for signature in signatures_on(table, data_type):
-                        yield table, signature
+                        if not places or chosen is None or signature in chosen[table.operator]:
+                            yield table, signature

@@ -68,7 +68,7 @@ def test_the_data_shown_belong_to_the_kernel_that_is_wrong(
     found = smallest(on, findings[0])
     value = found.case.values.first.array(1)
     told = evidence(found)
-    acceptance = on.oracle(found.case.operator).acceptance(value)
+    acceptance = on.vector_oracle(found.case.operator).acceptance(value)
     got = value.dtype.type(told["got"].split()[0]) if value.dtype.kind == "f" else int(told["got"].split()[0])
     assert not acceptance.admits(np.array([got], value.dtype)).any()
     assert float(told["input"].split()[0]) == float(value[0])
