@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,16 +17,18 @@ from dmlcts.reports.certification.drafts import sweep_fault, waived_verdict
 from dmlcts.reports.certification.verdict import Status
 from dmlcts.reports.documents.outcomes import Verdict
 from dmlcts.reports.documents.results import describe_device, environment
-from dmlcts.reports.documents.validation import parse_document
+from dmlcts.reports.documents.validation import load_results, parse_document
 from dmlcts.reports.documents.waivers import Waivers
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.certification.sweep import check_sweep, owed_plan
 from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.pytest_run import execute
 from dmlcts.suites.selftest.departures.test_waivers import waivers
 from dmlcts.suites.sweeping.blocks.totals import Totals
 from dmlcts.suites.sweeping.conducting import Sweep
-from dmlcts.suites.sweeping.crews.workers import Description
+from dmlcts.suites.sweeping.crews.processes import Processes
+from dmlcts.suites.sweeping.crews.workers import Description, Orders
 from dmlcts.suites.sweeping.record import document
 
 TABLES = load_tables()
@@ -63,6 +66,22 @@ def test_a_whole_sweep_passes() -> None:
     lines = list(check_sweep(context(swept())))
     assert lines == [(Status.PASS, "3 modes of FLOAT32 ROUND, 12,884,901,888 outputs")]
     assert len(owed_plan(TABLES, LEVEL).targets) == 3
+
+
+@pytest.mark.parametrize("backend", ["cpu", "dmlcts.suites.selftest.mutants.reference:Reference"])
+def test_a_run_and_a_sweep_name_the_same_device(backend: str, tmp_path: Path) -> None:
+    """Also where the device's own words are not all: who refuses is found out by asking it."""
+    settings = Settings.read(
+        backend=backend, results=str(tmp_path), operators=["ROUND"], data_types=["FLOAT16"],
+        clauses=["round.toward-zero"], feature_level="5.0", isolation="process",
+    )  # fmt: skip
+    execute(settings, quiet=True)
+    told = load_results(tmp_path)
+    crew = Processes(Orders(backend, (), str(tmp_path), "5.0"))
+    try:
+        assert crew.describe().device == told["device"]
+    finally:
+        crew.close()
 
 
 def test_a_missing_sweep_is_a_fault_but_of_a_draft() -> None:

@@ -15,6 +15,7 @@ from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.results import describe_device, environment
 from dmlcts.specs import FeatureLevel
 from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.disclosure import disclose
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.explaining import explain
 from dmlcts.suites.sweeping.blocks.station import Station
@@ -124,7 +125,8 @@ class Worker:
         return self._station
 
     def describe(self) -> Description:
-        """What there is to know before planning."""
+        """What there is to know before planning; the device as a run names it, since a certification holds both."""
+        disclose(self.bench)
         info = self.bench.info
         claimed = {
             name: tuple(data_type.name for data_type in types) for name, types in (info.data_types or {}).items()
