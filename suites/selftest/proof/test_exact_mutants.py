@@ -22,6 +22,8 @@ from dmlcts.suites.selftest.mutants.exact import (
     signs,
     truth,
 )
+from dmlcts.suites.selftest.mutants.permitted.exact import PERMITTED_EXACT
+from dmlcts.suites.selftest.mutants.permitted.steps import Permitted
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 MODULES: tuple[ModuleType, ...] = (arithmetic, bit_patterns, choices, comparisons, division, signs, truth)
@@ -103,3 +105,20 @@ def test_a_mutant_names_a_clause_of_its_operator(mutant: type[Reference]) -> Non
 def test_no_two_mutants_have_one_name() -> None:
     names = [name for module in MODULES for name in module.ROWS]
     assert len(names) == len(set(names)) >= 200
+
+
+# Permitted implementations.
+
+
+@pytest.mark.parametrize("permitted", PERMITTED_EXACT, ids=lambda made: made.__name__)
+def test_the_oracle_accepts_what_is_permitted(permitted: type[Permitted]) -> None:
+    changed = False
+    for table, operator in every_description():
+        if table.short_name in permitted.among:
+            given = with_signalling(values(table, operator, MOST))
+            output = given_by(permitted(), table, operator, given)
+            changed |= output.tobytes() != given_by(Reference(), table, operator, given).tobytes()
+            right = accepted(table, operator, given, output, False)
+            refused = {name: array[~right][:3] for name, array in given.items()}
+            assert right.all(), (label(operator), refused, output[~right][:3])
+    assert changed, "it does what the reference does"

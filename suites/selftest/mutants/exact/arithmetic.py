@@ -6,7 +6,8 @@ import operator
 
 import numpy as np
 
-from dmlcts.suites.selftest.mutants.exact.making import (
+from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import (
     Row,
     as_other_sign,
     exact_of,
@@ -17,7 +18,6 @@ from dmlcts.suites.selftest.mutants.exact.making import (
     outside,
     through,
 )
-from dmlcts.suites.selftest.mutants.formulas import Array
 
 WIDE, LONG = "int32 uint32 int64 uint64", "int64 uint64"
 NUMBERS = {"ADD": operator.add, "SUBTRACT": operator.sub, "MULTIPLY": operator.mul}

@@ -15,8 +15,8 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable, SupportTable
 from dmlcts.specs.models.clauses import Clause
 from dmlcts.specs.rules import violations
-from dmlcts.suites.selftest.mutants.exact.making import LEVEL
 from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 OVERLOOKED = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmlcts.suites.selftest.mutants.exact.making import Row, as_other_sign, made, through
 from dmlcts.suites.selftest.mutants.formulas import (
     Array,
     floored_remainder,
     truncated_quotient,
     truncated_remainder,
 )
+from dmlcts.suites.selftest.mutants.making import Row, as_other_sign, made, through
 
 WIDE, LONG = "int32 uint32 int64 uint64", "int64 uint64"
 

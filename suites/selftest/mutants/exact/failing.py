@@ -9,8 +9,8 @@ import numpy as np
 
 from dmlcts.backends import ExecutionFailed
 from dmlcts.specs import OperatorDesc
-from dmlcts.suites.selftest.mutants.exact.making import LEVEL
 from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 Strikes = Callable[..., Any]

@@ -6,8 +6,8 @@ Which half depends on the first operand's bits, so that what exchanges, repeats 
 from __future__ import annotations
 
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.selftest.mutants.exact.making import Row, made
 from dmlcts.suites.selftest.mutants.formulas import Array, bit_count, unsigned
+from dmlcts.suites.selftest.mutants.making import Row, made
 
 CHECKS = ("relation", "idempotent", "monotone")
 

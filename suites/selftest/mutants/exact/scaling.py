@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dmlcts.specs import OperatorDesc, ScaleBias
-from dmlcts.suites.selftest.mutants.exact.making import LEVEL
 from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 OPERATORS = ("IDENTITY", "ABS", "CEIL", "FLOOR", "CLIP1")

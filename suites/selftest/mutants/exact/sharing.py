@@ -11,8 +11,8 @@ from dmlcts.specs import OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.selftest.mutants.bases import packed
-from dmlcts.suites.selftest.mutants.exact.making import LEVEL
 from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 Bindings = Mapping[str, Region]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmlcts.suites.selftest.mutants.exact.making import Row, low_words, made
 from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import Row, low_words, made
 
 WIDE, LONG = "int32 uint32 int64 uint64", "int64 uint64"
 

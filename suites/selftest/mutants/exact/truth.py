@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmlcts.suites.selftest.mutants.exact.making import Row, made
 from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import Row, made
 
 
 def quiet_only(y: Array, x: Array) -> Array:
