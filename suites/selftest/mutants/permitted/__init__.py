@@ -104,7 +104,8 @@ PERMITTED: tuple[type[Permitted], ...] = (
     Float16OverflowSaturates, ThresholdMinRoundedUp, ThresholdMinRoundedDown, ThresholdMinRoundedToNearest,
     PaddingCleared, ZeroOutputStrideRefused, UnlistedTypesAccepted, LaterLevelsAccepted, LaterLevelsAcceptedAtLevel1,
     Level10, Level21, Level30, Level50, Level62,
-    *(made for made in PERMITTED_EXACT if {f"ELEMENT_WISE_{name}" for name in made.among} & set(load_tables().operators)),
+    *(made for made in PERMITTED_EXACT if not load_tables().operators.keys().isdisjoint(
+        f"ELEMENT_WISE_{name}" for name in made.among)),
 )  # fmt: skip
 
 
