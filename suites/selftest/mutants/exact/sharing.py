@@ -22,6 +22,7 @@ class _SecondOperand(Reference):
     """The last input of operators with several is read with other strides; what lies beyond its region reads as 0."""
 
     level = LEVEL
+    operator = "ELEMENT_WISE_SUBTRACT"  # it strikes on all that have several inputs; the proof is by this one
 
     def strides(self, first: TensorDesc, last: TensorDesc) -> tuple[int, ...]:
         """The strides that are used for the last one."""
