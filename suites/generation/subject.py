@@ -198,11 +198,11 @@ class Subject:
         return OperatorDesc(self.table.operator, tensors, self._typed(attributes))
 
     def _typed(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The attributes, with FLOATs that stand for a union brought into the type that it has to be of."""
+        """The attributes, with numbers that stand for a union brought into the type that it has to be of."""
         unions = {
             item.name: attributes.number(self.table, self.signature, item, given[item.name])
             for item in self.table.attributes
-            if item.type == "DML_SCALAR_UNION" and isinstance(given.get(item.name), np.float32)
+            if item.type == "DML_SCALAR_UNION" and isinstance(given.get(item.name), float | np.floating)
         }
         return {**given, **unions}
 
