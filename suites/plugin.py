@@ -22,11 +22,9 @@ from dmlcts.reports.documents.selecting import within
 from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.once import Fault, fault_of
 from dmlcts.specs import DmlctsError
-from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.allocation import keep_freed_memory
 from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.console.saying import complain
-from dmlcts.suites.generation.covering_subjects import leading
 from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
 from dmlcts.suites.generation.subject import Subject, named
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
@@ -232,11 +230,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
 @pytest.fixture
 def subject(request: pytest.FixtureRequest, bench: Bench) -> Subject:
     """One operator on one signature, as the test's clauses call for."""
-    table, signature = request.param
-    assert isinstance(signature, Signature)  # noqa: S101  # what pytest_generate_tests put there
-    settings = request.config.stash[_SETTINGS]
-    stands = settings.thorough or leading(settings.tables, table, signature, settings.seed)
-    return Subject(table, signature, bench.level, settings.seed, settings.thorough, stands)
+    return request.config.stash[_SETTINGS].subject(*request.param, bench.level)
 
 
 @pytest.fixture

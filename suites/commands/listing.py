@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from dmlcts.specs import DataType
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.pages import compare, identify, load_page, notes
 from dmlcts.specs.tables import Tables
+from dmlcts.suites.trial.trial import Trial
 
 
 def print_backends(console: Console, *, verbose: bool = False) -> None:
@@ -33,6 +35,37 @@ def print_backends(console: Console, *, verbose: bool = False) -> None:
     console.print(table)
     console.print("Others: --backend package.module:attribute or --backend path/to/file.py:attribute")
     console.print("Runners in any language: --backend exec:COMMAND or --backend tcp:HOST:PORT", highlight=False)
+
+
+def print_trial(name: str, trial: Trial, say: Callable[[str], object]) -> None:
+    """What trying a backend came to, and for each fault what to mend."""
+    info = trial.info
+    parts = [info.adapter, info.driver, " ".join(part for part in (info.library, info.version) if part)]
+    say(f"{name}: reached in {trial.opening:.1f} s")
+    say(f"  device     {info.name}, feature level {info.feature_level}{''.join(f', {part}' for part in parts if part)}")
+    for key, value in info.details.items():
+        if key in ("protocol", "runner", "shared_memory", "refusals"):
+            say(f"  {key.replace('_', ' '):<10} {value}")
+    for operator, types in trial.unclaimed.items():
+        say(f"  unclaimed  {operator} on {', '.join(data_type.name for data_type in types)}")
+    if trial.dispatch is not None:
+        say(f"  dispatch   {1000 * trial.dispatch:.3f} ms for a few elements, the process boundary included")
+    for operator in dict.fromkeys(one.operator for one in trial.tried):
+        shown = [one.data_type.name for one in trial.tried if one.operator == operator and one.right]
+        if shown:
+            say(f"  works      {operator} on {', '.join(shown)}")
+    for one in (one for one in trial.tried if not one.right):
+        say(f"  {one.outcome.replace('_', ' '):<10} {one.operator} on {one.data_type.name}")
+        for line in one.said.splitlines():
+            say(f"             {line}")
+        if one.mend:
+            say(f"             mend: {one.mend}")
+    right = sum(one.right for one in trial.tried)
+    if not trial.tried:
+        say("nothing was tried: the device claims none of what its level obliges")
+    say(f"{right} of {many(len(trial.tried), 'operator and type', 'operators and types')} work; this is no verdict")
+    if trial.works:
+        say(f"next: dmlcts run --backend {shlex.quote(name)}")
 
 
 def print_operator(console: Console, tables: Tables, operator: OperatorTable) -> None:

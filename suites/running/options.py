@@ -21,7 +21,8 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.generation.covering_subjects import covering_subjects, is_shared_out
+from dmlcts.suites.generation.covering_subjects import covering_subjects, is_shared_out, leading
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT, IsolatedBackend
 
 PROFILES = ("quick", "full", "certification")
@@ -293,6 +294,11 @@ class Settings:
     def selects_clause(self, clause: str) -> bool:
         """Whether the selection holds this clause."""
         return not self.clauses or any(fnmatch.fnmatchcase(clause, pattern) for pattern in self.clauses)
+
+    def subject(self, table: OperatorTable, signature: Signature, level: FeatureLevel) -> Subject:
+        """What a test is given: the operator on the signature, at the level that is judged."""
+        leads = self.thorough or leading(self.tables, table, signature, self.seed)
+        return Subject(table, signature, level, self.seed, self.thorough, leads)
 
     @property
     def covering(self) -> Mapping[str, frozenset[Signature]] | None:
