@@ -1,30 +1,26 @@
-"""The tables of the family, those that wait in ``operators/pending`` among them, and values to try them on."""
+"""The tables of the family, and values to try them on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
-import dmlcts.specs
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion
-from dmlcts.specs.loading import tables_of_files
+from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.reading.table_files import builtin_files, extra_files
 from dmlcts.specs.statements.statement import descriptions
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.selftest.family.stated_tables import edges
 
-PENDING = Path(dmlcts.specs.__file__).parent / "operators" / "pending"
 FIRST = ("CLIP", "ROUND", "THRESHOLD")
 
 
 @cache
 def family() -> Tables:
-    """All tables, whether the suite can run them or not."""
-    return tables_of_files([*builtin_files(), *(extra_files([PENDING]) if PENDING.is_dir() else [])], runnable=False)
+    """All tables."""
+    return load_tables()
 
 
 def exact_tables() -> list[OperatorTable]:
