@@ -8,6 +8,7 @@ because the suite has to say those things to the implementation under test.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -233,6 +234,12 @@ class OperatorDesc:
     def input(self) -> TensorDesc:
         """The description of the first input tensor."""
         return self.tensors[self.input_name]
+
+    @property
+    def data_type(self) -> DataType:
+        """The data type that records name: that of most inputs (IF has a condition besides), else the first input's."""
+        counts = Counter(tensor.data_type for tensor in self.inputs.values())
+        return max(counts, key=counts.__getitem__, default=self.input.data_type)
 
     @property
     def output(self) -> TensorDesc:

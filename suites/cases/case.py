@@ -84,7 +84,7 @@ class Case:
     @property
     def data_type(self) -> DataType:
         """The first input's element type."""
-        return self.operator.input.data_type
+        return self.operator.data_type
 
     def with_operator(self, operator: OperatorDesc) -> Case:
         """The same case of another description; the kernels beside it take its tensors."""

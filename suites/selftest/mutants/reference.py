@@ -189,12 +189,11 @@ class Kernel:
     def __init__(self, device: Reference, operator: OperatorDesc) -> None:
         self.device = device
         self.operator = operator
-        self.table = load_tables().operator(operator.name)
 
     def dispatch(self, memory: Array, bindings: Mapping[str, Region]) -> None:
         """Run once."""
         if self.operator.name.removeprefix("ELEMENT_WISE_") in FORMULAS:
-            self.device.dispatch_exact(self.operator, self.table, memory, bindings)
+            self.device.dispatch_exact(self.operator, load_tables().operator(self.operator.name), memory, bindings)
         else:
             self.device.dispatch(self.operator, memory, bindings)
 
