@@ -63,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--option", action="append", default=[], metavar="KEY=VALUE",
                     help="an option of the backend; repeatable (`dmlcts run` calls it -o)")  # fmt: skip
     group.addoption("--results", default=DEFAULT_RESULTS, metavar="DIR", help="where the records go (default: results)")
-    group.addoption("--operator", action="append", default=[], help="only these operators, e.g. CLIP; repeatable")
+    group.addoption("--operator", action="append", default=[], help="only these operators or groups; repeatable")
     group.addoption("--data-type", action="append", default=[], help="only these element types; repeatable")
     group.addoption("--clause", action="append", default=[], metavar="GLOB", help="only these clauses; repeatable")
     group.addoption("--feature-level", metavar="LEVEL", help="judge at this level (default: the one the device claims)")

@@ -42,7 +42,7 @@ def _hex(data: bytes, item: int) -> str:
     """Bytes in hexadecimal; of a long run of zeros at the end, whole items of a size, only how long it is."""
     kept = data[: -(-len(data.rstrip(b"\0")) // item) * item]
     zeros = len(data) - len(kept)
-    return f"{kept.hex(' ')} 00 × {zeros}".strip() if zeros > _MOST_ZEROS else data.hex(" ")
+    return f"{kept.hex(' ')} 00 x {zeros}".strip() if zeros > _MOST_ZEROS else data.hex(" ")
 
 
 def _named(layout: str, field: str, value: int) -> str:
@@ -134,8 +134,8 @@ def _memory(*, computed: bool) -> bytes:
 
 def _proofs() -> tuple[bytes, bytes, bytes, bytes]:
     suite, runner = bytes(range(32)), bytes(range(32, 64))
-    proofs = (authentication.proof(SECRET, role, suite, runner) for role in ("runner", "suite"))
-    return (suite, runner, *proofs)
+    theirs, ours = (authentication.proof(SECRET, role, suite, runner) for role in ("runner", "suite"))
+    return suite, runner, theirs, ours
 
 
 def blocks() -> dict[str, str]:
@@ -214,7 +214,8 @@ def _tables() -> dict[str, str]:
     shown["data types"] = ", ".join(f"{number} {name}" for name, number in known.data_types.items()) + "."
     rows = ["| number | operator | members, counted from 0 |", "|---|---|---|"]
     for name, operator in known.operators.items():
-        said = " · ".join(f"{member}{f' ({kind})' if kind != 'tensor' else ''}" for member, kind in operator.members.items())
+        members = [f"{member} ({kind})".removesuffix(" (tensor)") for member, kind in operator.members.items()]
+        said = " · ".join(members)
         rows.append(f"| {operator.code} | {name.removeprefix('ELEMENT_WISE_')} | {said.replace('_', ' ')} |")
     shown["operators"] = "\n".join(rows)
     return shown

@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlcts.backends.contract import BackendUnavailable, InvalidArgument, NotSupported
 from dmlcts.backends.runners.definition import OperatorMembers, definition
-from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScalarUnion, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.descriptions import Attribute
 
 VERSION = 1
@@ -177,6 +177,9 @@ def _attribute(name: str, kind: str, value: Attribute) -> dict[str, Any] | None:
     if kind == "scale_bias" and isinstance(value, ScaleBias):
         scale, bias = (bits.to_bytes(4, "little") for bits in value.bits)
         return {"kind": kinds["scale_bias"], "value": scale + bias}
+    if kind == "scalar" and isinstance(value, ScalarUnion):
+        bits = value.bits.to_bytes(8, "little")
+        return {"kind": kinds["scalar_union"], "data_type": value.data_type.dml_value, "value": bits}
     number: int | None = None
     if isinstance(value, np.uint32):  # a number without a name: the implementation says what it makes of it
         number = int(value)

@@ -50,6 +50,30 @@ class Tables:
         raise UsageError(f"no table describes the operator {name!r}", f"choose one of {known}")
 
     @cached_property
+    def groups(self) -> dict[str, tuple[OperatorTable, ...]]:
+        """The operators of each group, by its name, in the order of their names."""
+        found: dict[str, tuple[OperatorTable, ...]] = {}
+        for table in self.operators.values():
+            for group in table.groups:
+                found[group] = (*found.get(group, ()), table)
+        return dict(sorted(found.items()))
+
+    def selected(self, name: str) -> tuple[OperatorTable, ...]:
+        """The operators that a user means: one by its name, or a group's, in any case.
+
+        Raises:
+            UsageError: there is neither such an operator nor such a group.
+        """
+        group = self.groups.get(name.lower())
+        if group is not None:
+            return group
+        try:
+            return (self.operator(name),)
+        except UsageError as error:
+            groups = f", or a group: {', '.join(self.groups)}" if self.groups else ""
+            raise UsageError(error.cause, f"{error.mend}{groups}") from None
+
+    @cached_property
     def limits(self) -> dict[str, int]:
         """Every numeric limit of the shared rules, by name."""
         return {name: value for rules in self.rules for name, value in rules.limits.items()}

@@ -11,6 +11,7 @@ from dmlcts.suites.commands import certify, compare, departures, reports, run, s
 from dmlcts.suites.commands.group import Group
 from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options, proof_of_the_suite
 from dmlcts.suites.console.saying import Commands, complain, say
+from dmlcts.suites.offline.command import offline
 
 
 @click.group(
@@ -25,12 +26,51 @@ def main() -> None:
 
 @main.command()
 @click.option("-v", "--verbose", is_flag=True, help="Also say where each is installed from and what its device is.")
-def backends(verbose: bool) -> None:
-    """List the backends: which are available here, and why the others are not."""
-    from dmlcts.suites.commands.listing import print_backends
+@click.option("--check", metavar="BACKEND", help="Try this one, named as for `dmlcts run`: the first thing to do with "
+              "a new backend.")  # fmt: skip
+@click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
+              help="With --check: an option of the backend; repeatable.")  # fmt: skip
+@click.option("--operator", "operators", multiple=True, metavar="NAME", help="With --check: only these (CLIP,ROUND).")
+@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="With --check: only these.")
+@click.option("--feature-level", metavar="LEVEL", help="With --check: at this level (default: the one claimed).")
+@click.option("--timeout", default="10", show_default=True, metavar="SECONDS",
+              help="With --check: how long one call may take.")  # fmt: skip
+def backends(
+    verbose: bool,
+    check: str | None,
+    options: tuple[str, ...],
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    feature_level: str | None,
+    timeout: str,
+) -> None:
+    r"""List the backends: which are available here, and why the others are not; or try one.
+
+    --check opens it in a process of its own, says what it claims and how long a dispatch takes, and runs one trivial
+    case for each operator and type: in seconds, without a verdict. Exit code 0 where all of it works, 1 where something
+    does not, with what to mend; 3 where it cannot be reached.
+
+    \b
+    dmlcts backends
+    dmlcts backends --check path/to/mine.py:Backend
+    dmlcts backends --check exec:./my_runner -o adapter=1
+    """
+    from dmlcts.suites.commands import listing
     from dmlcts.suites.console.plain import PlainConsole
 
-    print_backends(PlainConsole(), verbose=verbose)
+    if check is None:
+        listing.print_backends(PlainConsole(), verbose=verbose)
+        return
+    from dmlcts.suites.running.options import Settings
+    from dmlcts.suites.trial.trial import try_backend
+
+    settings = Settings.read(
+        backend=check, options=options, operators=operators, data_types=data_types, feature_level=feature_level,
+        timeout=timeout, isolation="process",
+    )  # fmt: skip
+    found = try_backend(settings)
+    listing.print_trial(check, found, say)
+    sys.exit(0 if found.works else NOT_CONFORMANT)
 
 
 @main.command()
@@ -112,6 +152,7 @@ def fetch() -> None:
 for _command in (
     run.run, run.merge, run.replay, run.probe, compare.compare, reports.report, reports.diff, departures.baseline,
     departures.findings, certify.certify, certify.verify, certify.keygen, certify.challenge, spec.spec, directml,
+    offline,
 ):  # fmt: skip
     main.add_command(_command)
 sweep.register(main, backend_options, EXIT_CODES)

@@ -181,7 +181,7 @@ class Settings:
             backend,
             tuple(parse_options(options).items()),
             Path(results),
-            tuple(tables.operator(name).operator for name in split(operators)),
+            tuple(dict.fromkeys(table.operator for name in split(operators) for table in tables.selected(name))),
             tuple(names),
             patterns,
             None if feature_level is None else FeatureLevel.parse(feature_level),

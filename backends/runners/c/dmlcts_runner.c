@@ -1,7 +1,9 @@
 /* The kit's source: conversations, their transports, and the proof of a shared secret. See dmlcts_runner.h. */
 
-#if !defined(_WIN32) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE 1 /* POLLRDHUP, which tells that the other side has gone */
+#ifdef _WIN32
+#define _CRT_RAND_S 1 /* rand_s, before any header */
+#elif !defined(_GNU_SOURCE)
+#define _GNU_SOURCE 1 /* what POSIX and Linux have more than C */
 #endif
 
 #include "dmlcts_runner.h"
@@ -12,12 +14,12 @@
 #include <string.h>
 
 #ifdef _WIN32
-#define _CRT_RAND_S 1
 #include <winsock2.h>
 #include <ws2tcpip.h>
 #include <fcntl.h>
 #include <io.h>
 #include <process.h>
+#include <sys/stat.h>
 #include <windows.h>
 #else
 #include <arpa/inet.h>
@@ -891,6 +893,67 @@ static int serve_connections(dmlcts_runner *runner, const char *address, const c
 
 #endif
 
+/* Conversations that were recorded beforehand: of each file in CASES/cases.txt, what the suite says is in CASES, and
+   what the runner says goes to OUTPUTS. A file that is there already is left: where the program fell, it goes on
+   behind the case that it fell in when it is started again. */
+
+static int is_file_name(const char *name) {
+    const size_t size = strlen(name);
+    return size > 0 && size < 64 && name[0] != '.' && strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz-_.") == size;
+}
+
+static int open_file(const char *folder, const char *name, int writing) {
+    char path[1024];
+    const int size = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (size < 0 || (size_t)size >= sizeof path) return -1;
+#ifdef _WIN32
+    return writing ? _open(path, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE)
+                   : _open(path, _O_RDONLY | _O_BINARY);
+#else
+    return writing ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : open(path, O_RDONLY | O_CLOEXEC);
+#endif
+}
+
+static void close_file(int file) {
+#ifdef _WIN32
+    if (file >= 0) _close(file);
+#else
+    if (file >= 0) close(file);
+#endif
+}
+
+static int execute_folder(dmlcts_runner *runner, const char *cases, const char *outputs) {
+    char path[1024], name[128];
+    secret none;
+    unsigned long ran = 0, there = 0, failed = 0;
+    const int size = snprintf(path, sizeof path, "%s/cases.txt", cases);
+    FILE *list = size > 0 && (size_t)size < sizeof path ? fopen(path, "r") : NULL;
+    memset(&none, 0, sizeof none);
+    if (list == NULL) return complain("there is no cases.txt", cases);
+    while (fgets(name, sizeof name, list) != NULL) {
+        channel way;
+        name[strcspn(name, "\r\n")] = 0;
+        if (!is_file_name(name)) {
+            fclose(list);
+            return complain("cases.txt names what is no file of a case", name);
+        }
+        memset(&way, 0, sizeof way);
+        way.in = open_file(cases, name, 0);
+        way.out = way.in < 0 ? -1 : open_file(outputs, name, 1);
+        if (way.in < 0) failed++;
+        else if (way.out < 0) there++;
+        else {
+            failed += converse(runner, &way, &none, 0) != 0;
+            ran++;
+        }
+        close_file(way.in);
+        close_file(way.out);
+    }
+    fclose(list);
+    fprintf(stderr, "dmlcts_runner: %lu cases executed, %lu left as they were, %lu failed\n", ran, there, failed);
+    return failed > 0 ? 1 : 0;
+}
+
 static int is_own_address(const char *address) {
     return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
@@ -907,13 +970,14 @@ int dmlcts_run(dmlcts_runner *runner, int argc, char **argv) {
 #ifndef _WIN32
     signal(SIGPIPE, SIG_IGN); /* a suite that has gone is seen by what write gives */
 #endif
+    if (argc == 4 && strcmp(argv[1], "--offline") == 0) return execute_folder(runner, argv[2], argv[3]);
     for (int i = 1; i < argc; i++) {
         const char **target = strcmp(argv[i], "--listen") == 0    ? &port
                               : strcmp(argv[i], "--address") == 0 ? &address
                               : strcmp(argv[i], "--secret") == 0  ? &file
                                                                   : NULL;
         if (target == NULL || i + 1 == argc)
-            return complain("write RUNNER [--listen PORT [--address ADDRESS] [--secret FILE]]", argv[i]);
+            return complain("write RUNNER, RUNNER --listen PORT [--address A] [--secret FILE], or RUNNER --offline CASES OUTPUTS", argv[i]);
         *target = argv[++i];
     }
     if (port == NULL) return serve_pipes(runner);

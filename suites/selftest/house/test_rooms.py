@@ -24,8 +24,8 @@ DECLARATIONS = {  # tables of names, structures and numbers, one a line
 FLOORS = {
     "suites": (
         "isolation", "cases", "generation", "combinations", "judging", "attribution", "console", "running",
-        "conformance", "sweeping.blocks", "sweeping.crews", "sweeping", "certification", "benchmarks", "selftest",
-        "commands", "",
+        "trial", "conformance", "sweeping.blocks", "sweeping.crews", "sweeping", "certification", "offline",
+        "benchmarks", "selftest", "commands", "",
     ),
     "reports": ("documents", "summaries", "views", "comparing", "certification", ""),
 }  # fmt: skip

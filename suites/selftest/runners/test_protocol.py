@@ -17,7 +17,7 @@ from dmlcts.backends.directml.elementwise import LAYOUTS
 from dmlcts.backends.runners import messages
 from dmlcts.backends.runners.definition import Field, Layout, definition
 from dmlcts.backends.runners.session import _HEADER
-from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
+from dmlcts.specs import DataType, OperatorDesc, Region, ScalarUnion, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.selftest.runners import kit
 
@@ -144,6 +144,15 @@ def test_a_description_is_written_as_the_layouts_say() -> None:
     assert len(data) == at + 3 * attribute.size
 
 
+def test_a_union_has_its_type_and_eight_bytes() -> None:
+    given = {"ScaleBias": None, "MinMaxDataType": "FLOAT16", "Min": ScalarUnion.of(DataType.FLOAT16, -2.0),
+             "Max": ScalarUnion.of(DataType.INT64, -1)}  # fmt: skip
+    data = messages.encode_create(1, OperatorDesc("ELEMENT_WISE_CLIP1", {}, given))
+    read = [KNOWN.layouts["attribute"].unpack(data, 24 + 24 * index) for index in range(3)]
+    assert [(one["member"], one["kind"], one["data_type"]) for one in read] == [(3, 2, 0), (4, 4, 2), (5, 4, 11)]
+    assert [one["value"] for one in read] == [b"\2" + bytes(7), b"\0\xc0" + bytes(6), b"\xff" * 8]
+
+
 def test_what_is_null_is_not_sent() -> None:
     plain = OperatorDesc(CLIP.name, CLIP.tensors, {**CLIP.attributes, "ScaleBias": None})
     assert len(messages.encode_create(1, CLIP)) - len(messages.encode_create(1, plain)) == 24
@@ -161,10 +170,7 @@ def test_every_operator_of_the_family_can_be_said(name: str) -> None:
     given = {member: values[kind] for member, kind in known.members.items() if kind not in ("tensor", "scalar")}
     scalars = [member for member, kind in known.members.items() if kind == "scalar"]
     if scalars:
-        unions = pytest.importorskip("dmlcts.specs.descriptions")
-        if not hasattr(unions, "ScalarUnion"):
-            pytest.skip("descriptions hold no DML_SCALAR_UNION yet")
-        given |= {member: unions.ScalarUnion.of(DataType.INT64, -5) for member in scalars}
+        given |= {member: ScalarUnion.of(DataType.INT64, -5) for member in scalars}
     data = messages.encode_create(1, OperatorDesc(name, tensors, given))
     head = KNOWN.layouts["create"].unpack(data)
     assert head["operator_type"] == known.code

@@ -354,3 +354,19 @@ def test_no_warning_escapes() -> None:
     for name in ("DIVIDE", "MODULUS_FLOOR", "MODULUS_TRUNCATE", "DIFFERENCE_SQUARE"):
         for kind in FLOATS:
             run(name, kind, [INF, 0, NAN, 60000], [INF, 0, 1, 2.0**-24])
+
+
+@pytest.mark.parametrize("step", [1, 2, 7])
+@pytest.mark.parametrize("kind", FLOATS)
+def test_every_strided_truth_is_written(kind: DataType, step: int) -> None:
+    # numpy 2.4.6 leaves elements unwritten where isnan and isinf have strided results
+    types = {"InputTensor": kind, "OutputTensor": DataType.UINT8}
+    values = np.resize(np.array([1, NAN, INF, 0], kind.numpy), 66)
+    for name, attributes, wanted in (
+        ("IS_NAN", {}, [0, 1, 0, 0]),
+        ("IS_INFINITY", {"InfinityMode": "EITHER"}, [0, 0, 1, 0]),
+    ):
+        operator = described(name, types, (66,), {"OutputTensor": (step,)}, **attributes)
+        kernel = CpuKernel(operator, PROGRAMS[operator.name](operator), ONE, "OutputTensor", (), 16)
+        found = dispatched(kernel, operator, {"InputTensor": values}, "OutputTensor")
+        assert found.tolist() == [*wanted * 16, *wanted[:2]]

@@ -540,6 +540,6 @@ def test_the_device_says_what_it_is(device: CpuDevice) -> None:
     assert device.info.name == "cpu"
     assert device.info.library == "numpy"
     assert device.info.version == np.__version__
-    assert device.info.feature_level is FeatureLevel("5.0")
+    assert device.info.feature_level is FeatureLevel("6.4")
     # It claims all that the level obliges for the operators that it has.
     assert not set(device.info.data_types or ()) & {CLIP, ROUND, THRESHOLD}

@@ -1,44 +1,45 @@
-"""The ``torch`` backend: clamp, minimum and maximum, round and trunc of PyTorch, eager or compiled, on any device.
+"""The ``torch`` backend: each operator as one function of PyTorch, eager or compiled, on any device.
 
-Tensors are views with the description's own strides over the suite's memory (over a copy of all of it on a
-device with memory of its own), and results are written through ``out=`` or in place, so a stray write shows.
+Results are written through ``out=`` or in place.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, InvalidArgument, NotSupported
+from dmlcts.backends.descriptions import repeats_elements
 from dmlcts.backends.runtimes import (
-    ALIGNMENT,
     CLIP,
     DESCRIPTIONS,
     LEVEL,
-    NAMES,
     NO_SCALE_BIAS,
     ROUND,
     THRESHOLD,
+    Counterpart,
     Mapped,
     bound,
     cast_bound,
     check_description,
     choice,
-    element_count,
     load,
     mapping_rows,
-    repeats_elements,
+    part_of,
+    parts,
     sample,
     types_text,
 )
-from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, TensorDesc, UsageError
+from dmlcts.backends.torch_eager.functions import COUNTERPARTS, function_of
+from dmlcts.backends.torch_eager.kernel import Program, Tensor, TorchKernel, said
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScalarUnion, UsageError
 from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables import Tables
 
 _INSTALL = "pip install torch"
 _DEVICES: Mapping[str, str] = {
@@ -49,10 +50,8 @@ _DEVICES: Mapping[str, str] = {
 }
 # Distinct bounds are distinct programs to the compiler, and it must not fall back to eager execution unseen.
 _MOST_COMPILED = 1 << 16
-_ROUNDINGS = {"HALVES_TO_NEAREST_EVEN": "round", "TOWARD_ZERO": "trunc"}
+_OF_THEIR_OWN = (CLIP, ROUND, THRESHOLD)  # the rows of the mapping that say more than which function it is
 
-Tensor = Any
-Program = Callable[[Tensor, Tensor], None]
 
 
 class TorchBackend:
@@ -106,27 +105,33 @@ class TorchDevice:
         torch: the package.
         device: what tensors are made on.
         options: those of :meth:`TorchBackend.open`, checked.
+        tables: the spec tables; the built-in ones unless given.
     """
 
-    def __init__(self, torch: Any, device: Any, options: Mapping[str, str]) -> None:
+    def __init__(self, torch: Any, device: Any, options: Mapping[str, str], tables: Tables | None = None) -> None:
         self.torch = torch
         self.device = device
         self.options = options
-        self._tables = load_tables()
+        self._tables = tables or load_tables()
         self._closed = False
         self._compiled: dict[str, Any] = {}
         self._compiles = options["compile"] == "yes"
         if self._compiles:
             self._try_compiler()
-        self._claimed = {name: self._taken(name) for name in (CLIP, ROUND, THRESHOLD)}
-        nothing = {name: frozenset[DataType]() for name in self._tables.operators if name not in self._claimed}
+        self._taken_parts = {
+            part: self._taken(table, part) for table in self._tables.operators.values() for part in parts(table)
+        }
+        self._claimed = {
+            name: frozenset[DataType]().union(*(self._taken_parts[part] for part in parts(table)))
+            for name, table in self._tables.operators.items()
+        }
         self.info = DeviceInfo(
             name="torch",
             feature_level=LEVEL,
             adapter=self._adapter(),
             library="torch",
             version=str(torch.__version__),
-            data_types={**self._claimed, **nothing},
+            data_types=self._claimed,
             details={"options": dict(options), "mapping": mapping_rows(self._mapping())},
         )
 
@@ -142,19 +147,19 @@ class TorchDevice:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the compiler's own making, while it is looked at
                 x = self.torch.ones(4, device=self.device)
-                self._run(self.torch.trunc, x, x)
+                self._run(self.torch.trunc, [x], x)
         except Exception as error:  # whatever stands in its way, it cannot be used
             said = " ".join(str(error).split())[:300]
             mend = "install a C++ compiler (g++ or clang; MSVC on Windows), or leave compile=yes away"
             raise BackendUnavailable(f"torch.compile does not work here: {said}", mend) from error
 
-    def _taken(self, operator: str) -> frozenset[DataType]:
-        """The element types on which PyTorch runs ``operator`` here, found by trying each."""
+    def _taken(self, table: OperatorTable, part: str) -> frozenset[DataType]:
+        """The element types on which PyTorch runs a part of an operator here, found by trying each."""
         taken = set()
-        for data_type in self._tables.operator(operator).data_types:
-            one = sample(operator, data_type)
+        for data_type in table.data_types:
+            one = sample(table, part, data_type)
             try:
-                self.trial(one, self.program(one))
+                self.trial(one, table, self.program(one, table))
             except (NotSupported, InvalidArgument):
                 continue
             taken.add(data_type)
@@ -175,6 +180,7 @@ class TorchDevice:
             Mapped("ROUND TOWARD_ZERO", f"torch.trunc, {way}", "runtime", f"takes {types[ROUND]}"),
             Mapped("ROUND TOWARD_INFINITY", "", "nobody", "torch does not round halves away from zero"),
             NO_SCALE_BIAS,
+            *(row for part in self._taken_parts for row in self._mapped_part(part, way)),
             Mapped("the cast of Min and Max on integer tensors", "truncation as CLIP's page says", "backend",
                    "a fraction would make torch compute in FLOAT32: clauses on integer casts say nothing of torch; "
                    "what the pages leave open is not supported"),
@@ -190,72 +196,105 @@ class TorchDevice:
         rows += [
             Mapped("strides", "torch.as_strided", "runtime", own),
             Mapped("output strides of zero", "", "nobody", "torch writes no tensor whose elements share a place"),
-            Mapped("in place", f"{in_place}, round_, trunc_", "runtime"),
+            Mapped("in place", f"{in_place}, round_, trunc_, add_ and the like, or out= an input", "runtime"),
             DESCRIPTIONS,
         ]
         return rows
 
-    def dtype(self, data_type: DataType) -> Any:
-        """PyTorch's name of the element type."""
-        return getattr(self.torch, data_type.name.lower())
+    def _mapped_part(self, part: str, way: str) -> list[Mapped]:
+        found = COUNTERPARTS.get(part)
+        if f"ELEMENT_WISE_{part.split(' ')[0]}" in _OF_THEIR_OWN:
+            return []
+        if found is None or not found.name:
+            return [Mapped(part, "", "nobody", found.lacking if found else "mapped to nothing")]
+        rows = []
+        for kinds, one in ((" of integers", COUNTERPARTS.get(f"{part} of integers")), ("", found)):
+            if one is not None:
+                given = "".join(f", {key}={value!r}" for key, value in one.attributes.items())
+                notes = [f"takes {types_text(self._taken_parts[part])}", *filter(None, [one.note])]
+                rows.append(Mapped(part + kinds, f"torch.{one.name}{given}, {way}", "runtime", "; ".join(notes)))
+        return rows
+
+    def counterpart(self, operator: OperatorDesc, table: OperatorTable) -> Counterpart:
+        """What PyTorch has for ``operator``.
+
+        Raises:
+            NotSupported: nothing.
+        """
+        part = part_of(operator, table)
+        found = COUNTERPARTS.get(part)
+        if not operator.tensors[table.inputs[0]].data_type.is_floating:
+            found = COUNTERPARTS.get(f"{part} of integers", found)
+        if found is None or not found.name:
+            raise NotSupported(f"{part}: {found.lacking if found else 'mapped to nothing'}")
+        if found.truth and operator.tensors[table.output].data_type is not DataType.UINT8:
+            raise NotSupported(f"{part}: the result of torch.{found.name} is of one byte")
+        return found
+
+    def dtype(self, data_type: DataType, found: Counterpart, *, result: bool = False) -> Any:
+        """PyTorch's name of the type that a tensor is viewed as."""
+        if result and found.truth:
+            return self.torch.bool
+        name = f"int{8 * data_type.itemsize}" if found.patterns else data_type.name.lower()
+        return getattr(self.torch, name)
 
     def _operand(self, operator: OperatorDesc, name: str) -> Any:
         """A bound as torch is given it: a Python number, or a tensor of no dimension."""
         kind = operator.input.data_type
         if self.options["bounds"] == "scalar" and kind.is_floating:
-            return float(bound(operator, name))
-        value = cast_bound(operator, name, operator.name == CLIP)
+            given = operator.attributes[name]
+            return float(given.value if isinstance(given, ScalarUnion) else bound(operator, name))
+        value = cast_bound(operator, name, operator.name != THRESHOLD)
         if self.options["bounds"] == "scalar":
             return int(value)
         return self.torch.from_numpy(np.array(value)).to(self.device)
 
-    def program(self, operator: OperatorDesc) -> Program:
-        """What ``operator`` is mapped to: writes the output tensor, which may be the input tensor itself.
+    def program(self, operator: OperatorDesc, table: OperatorTable) -> Program:
+        """What ``operator`` is mapped to: writes the output tensor, which may be one of the input tensors itself.
 
         Raises:
             NotSupported: nothing.
         """
-        torch = self.torch
-        if operator.name == ROUND:
-            mode = str(operator.attributes["RoundingMode"])
-            if mode not in _ROUNDINGS:
-                raise NotSupported(f"torch has no function for RoundingMode {mode}")
-            rounding = getattr(torch, _ROUNDINGS[mode])
-            return lambda x, y: self._run(rounding, x, y)
-        operands = {"min": self._operand(operator, "Min")}
-        if operator.name == CLIP:
+        torch, found = self.torch, self.counterpart(operator, table)
+        operands = dict(found.attributes)
+        if "Min" in operator.attributes:
+            operands["min"] = self._operand(operator, "Min")
+        if "Max" in operator.attributes:
             operands["max"] = self._operand(operator, "Max")
-        if self.options["clamp"] == "clamp":
-            return lambda x, y: self._run(torch.clamp, x, y, operands)
-        if operator.name == THRESHOLD:
-            return lambda x, y: self._run(torch.maximum, x, y, {"other": operands["min"]})
-        return lambda x, y: self._run(_minmax(torch), x, y, operands)
+        function = function_of(torch, found)
+        if found.name == "clamp" and self.options["clamp"] == "minmax":
+            if "max" not in operands:
+                return lambda inputs, y: self._run(torch.maximum, inputs, y, {"other": operands["min"]})
+            function = _minmax(torch)
+        return lambda inputs, y: self._run(function, inputs, y, operands)
 
-    def _run(self, function: Any, x: Tensor, y: Tensor, operands: Mapping[str, Any] | None = None) -> None:
-        """Write function(x, operands) to ``y``, by the in-place variant where that is ``x`` and there is one."""
+    def _run(
+        self, function: Any, inputs: Sequence[Tensor], y: Tensor, operands: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write function(*inputs, operands) to ``y``, by the in-place variant where the first is ``y``."""
         operands = operands or {}
+        first, *others = inputs
         if self._compiles:
-            self._compiled_run(function, x, y, operands)
-        elif x is y and hasattr(x, f"{function.__name__}_"):
-            getattr(x, f"{function.__name__}_")(**operands)
+            self._compiled_run(function, inputs, y, operands)
+        elif first is y and hasattr(first, f"{function.__name__}_"):
+            getattr(first, f"{function.__name__}_")(*others, **operands)
         else:
-            function(x, **operands, out=y)
+            function(*inputs, **operands, out=y)
 
-    def _compiled_run(self, function: Any, x: Tensor, y: Tensor, operands: Mapping[str, Any]) -> None:
-        name = f"{function.__name__} {sorted(operands)} {x is y}"
+    def _compiled_run(
+        self, function: Any, inputs: Sequence[Tensor], y: Tensor, operands: Mapping[str, Any]
+    ) -> None:
+        place = next((index for index, one in enumerate(inputs) if one is y), None)
+        name = f"{function.__name__} {sorted(operands)} {place}"
         if name not in self._compiled:
-            if x is y:
 
-                def program(x: Tensor, y: Tensor, operands: Mapping[str, Any]) -> None:
-                    x.copy_(function(x, **operands))
-            else:
-
-                def program(x: Tensor, y: Tensor, operands: Mapping[str, Any]) -> None:
-                    y.copy_(function(x, **operands))
+            def program(inputs: Sequence[Tensor], y: Tensor, operands: Mapping[str, Any]) -> None:
+                target = y if place is None else inputs[place]
+                target.copy_(function(*inputs, **operands))
 
             self._compiled[name] = self.torch.compile(program, dynamic=True, fullgraph=True)
         with self._compiling():
-            self._compiled[name](x, None if x is y else y, dict(operands))
+            self._compiled[name](list(inputs), y if place is None else None, dict(operands))
 
     def _compiling(self) -> Any:
         """Settings under which what cannot be compiled is an error and never runs eagerly."""
@@ -264,23 +303,26 @@ class TorchDevice:
                                    "accumulated_cache_size_limit") if hasattr(config, name)]  # fmt: skip
         return config.patch(dict.fromkeys(names, _MOST_COMPILED))
 
-    def trial(self, operator: OperatorDesc, program: Program) -> None:
-        """Run ``program`` on one element of the type, eagerly, as PyTorch says only then what it does not do.
+    def trial(self, operator: OperatorDesc, table: OperatorTable, program: Program) -> None:
+        """Run ``program`` on one element of each type, eagerly, as PyTorch says only then what it does not do.
 
         Raises:
             NotSupported: it has no such function on the type.
             InvalidArgument: it refuses the operands.
         """
-        x = self.torch.zeros(1, dtype=self.dtype(operator.input.data_type), device=self.device)
+        found = self.counterpart(operator, table)
         compiles, self._compiles = self._compiles, False
         try:
-            program(x, self.torch.empty_like(x))
+            kinds = [self.dtype(operator.tensors[name].data_type, found) for name in table.inputs]
+            inputs = [self.torch.ones(1, dtype=kind, device=self.device) for kind in kinds]
+            kind = self.dtype(operator.tensors[table.output].data_type, found, result=True)
+            program(inputs, self.torch.ones(1, dtype=kind, device=self.device))
         except NotImplementedError as error:
-            raise NotSupported(f"torch: {_said(error)}") from error
+            raise NotSupported(f"torch: {said(error)}") from error
         except Exception as error:  # RuntimeError for nearly everything, told apart by its text
             if "not implemented for" in str(error):
-                raise NotSupported(f"torch: {_said(error)}") from error
-            raise InvalidArgument(f"torch: {_said(error)}") from error
+                raise NotSupported(f"torch: {said(error)}") from error
+            raise InvalidArgument(f"torch: {said(error)}") from error
         finally:
             self._compiles = compiles
 
@@ -294,14 +336,17 @@ class TorchDevice:
         """
         if self._closed:
             raise ExecutionFailed("the device is closed")
-        check_description(operator, FeatureLevel(LEVEL), self._tables)
-        if repeats_elements(operator.output):
+        table = check_description(operator, FeatureLevel(LEVEL), self._tables)
+        if repeats_elements(operator.tensors[table.output]):
             raise NotSupported("torch writes no tensor whose elements share a place")
-        if operator.input.data_type not in self._claimed[operator.name]:
-            raise NotSupported(f"torch does not take {operator.input.data_type.name} here")
-        program = self.program(operator)
-        self.trial(operator, program)
-        return TorchKernel(self, operator, program)
+        program, found = self.program(operator, table), self.counterpart(operator, table)
+        self.trial(operator, table, program)
+        dtypes = {
+            name: self.dtype(tensor.data_type, found, result=name == table.output)
+            for name, tensor in operator.tensors.items()
+        }
+        own = None if self.options["device"] == "cpu" else self.device
+        return TorchKernel(self.torch, own, operator, table, dtypes, program)
 
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""
@@ -317,60 +362,8 @@ class TorchDevice:
         self.close()
 
 
-def _said(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-
-
 def _minmax(torch: Any) -> Any:
     def minmax(x: Tensor, min: Tensor, max: Tensor, **out: Tensor) -> Tensor:
         return torch.maximum(torch.minimum(x, max), min, **out)
 
     return minmax
-
-
-class TorchKernel:
-    """A function of PyTorch with its operands; ``create`` of :class:`TorchDevice` makes it."""
-
-    def __init__(self, device: TorchDevice, operator: OperatorDesc, program: Program) -> None:
-        self._device = device
-        self._operator = operator
-        self._program = program
-        self._closed = False
-
-    def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
-        """Run once, on the memory itself or on a copy of all of it.
-
-        Raises:
-            ExecutionFailed: the kernel is closed, memory or bindings cannot be used, or PyTorch failed.
-        """
-        if self._closed:
-            raise ExecutionFailed("the kernel is closed")
-        check_memory(memory)
-        check_bindings(memory, bindings, self._operator.tensors, ALIGNMENT, output=NAMES[1], may_alias=NAMES[:1])
-        read, written = (bindings[name] for name in NAMES)
-        torch, on = self._device.torch, self._device.device
-        host = self._device.options["device"] == "cpu"
-        try:
-            whole = torch.from_numpy(memory)
-            if not host:
-                whole = whole.to(on)
-            x = self._view(whole, read, self._operator.tensors[NAMES[0]])
-            y = self._view(whole, written, self._operator.tensors[NAMES[1]])
-            if read == written:
-                # In place where both are one tensor; other strides over the same bytes need the input elsewhere.
-                same = self._operator.input.element_strides == self._operator.output.element_strides
-                x = y if same else x.clone()
-            self._program(x, y)
-            if not host:
-                np.copyto(memory, whole.cpu().numpy())
-        except Exception as error:  # RuntimeError for nearly everything
-            raise ExecutionFailed(f"torch: {_said(error)}") from error
-
-    def _view(self, whole: Tensor, region: Region, tensor: TensorDesc) -> Tensor:
-        count = element_count(tensor) * tensor.data_type.itemsize
-        flat = whole[region.offset : region.offset + count].view(self._device.dtype(tensor.data_type))
-        return flat.as_strided(tensor.sizes, tensor.element_strides)
-
-    def close(self) -> None:
-        """Refuse further work; calling it again does nothing."""
-        self._closed = True

@@ -1,0 +1,168 @@
+"""One trivial case for each operator and type, and what to mend where it goes wrong: ``dmlcts backends --check``."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dmlcts.backends import DeviceInfo
+from dmlcts.specs import DataType, FeatureLevel
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.cases.bench import Bench, DeviceGone, Mishap, Refusal
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.running.options import Settings
+
+_ELEMENTS = 16
+_MOST_LOSSES = 3
+_MOST_DISPATCHES = 100
+_MOST_SECONDS = 0.25
+_ALL = "it was lost so often that the rest was left out"
+_MENDS: Mapping[str, str] = {
+    "fail": "compute what `dmlcts spec show` says; `dmlcts run` with --operator and --data-type tells more",
+    "refused": "accept it, or claim fewer types: data_types in the device's info, claims in a runner's hello",
+    "not_supported": "nothing, where the runtime has no such operator; else express it in create()",
+    "crash": "see its last words above, or run it under your debugger with --isolation none",
+    "timeout": "wait for the device no longer than a call may take, or give it longer with --timeout",
+    "device_lost": "see why the device is lost on so small a tensor; the next call gets a fresh one",
+    "resource_error": "free what a kernel holds in its close(), and take no more than the memory that is given",
+}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of the trivial case of one operator and type.
+
+    Attributes:
+        operator: its short name.
+        data_type: the type.
+        outcome: "pass", "refused", "not_supported" or the outcome of the case.
+        said: what is wrong, in one line or several; "" where nothing is.
+    """
+
+    operator: str
+    data_type: DataType
+    outcome: str
+    said: str = ""
+
+    @property
+    def right(self) -> bool:
+        """Whether it computed what it should."""
+        return self.outcome == "pass"
+
+    @property
+    def mend(self) -> str:
+        """What would help."""
+        return _MENDS.get(self.outcome, "")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What trying a backend came to.
+
+    Attributes:
+        info: what the device says of itself.
+        opening: seconds until the device was open, its process included.
+        tried: each operator and type that the device claims.
+        unclaimed: the operators, by short name, with the types that its level obliges and it does not claim.
+        dispatch: seconds that a dispatch of a few elements takes, in the middle; ``None`` where none came back.
+    """
+
+    info: DeviceInfo
+    opening: float
+    tried: tuple[Tried, ...]
+    unclaimed: Mapping[str, tuple[DataType, ...]]
+    dispatch: float | None
+
+    @property
+    def works(self) -> bool:
+        """Whether there was something to try, and all of it was right."""
+        return bool(self.tried) and all(one.right for one in self.tried)
+
+
+def try_backend(settings: Settings) -> Trial:
+    """Open the backend in a process of its own and try every operator and type that is selected.
+
+    Raises:
+        UsageError: no such backend, or an option it does not take.
+        BackendUnavailable: it cannot run here.
+        ContractError: it breaks the backend contract.
+    """
+    begun = time.monotonic()
+    bench = settings.open()
+    opening = time.monotonic() - begun
+    try:
+        unclaimed: dict[str, tuple[DataType, ...]] = {}
+        wanted = []
+        for table, data_type in _owed(settings, bench.level):
+            claimed = (bench.info.data_types or {}).get(table.operator)
+            if claimed is None or data_type in claimed:
+                wanted.append((table, data_type))
+            else:
+                unclaimed[table.short_name] = (*unclaimed.get(table.short_name, ()), data_type)
+        tried = tuple(_tried(bench, wanted))
+        right = [pair for pair, one in zip(wanted, tried, strict=False) if one.right]
+        return Trial(bench.info, opening, tried, unclaimed, _dispatch_seconds(bench, right[0]) if right else None)
+    finally:
+        bench.close()
+
+
+def _owed(settings: Settings, level: FeatureLevel) -> Iterator[tuple[OperatorTable, DataType]]:
+    """What the level obliges an implementation to take, of what is selected."""
+    for table in settings.tables.operators.values():
+        listed = {data_type for support in table.support_at(level) for data_type in support.data_types}
+        for data_type in DataType:
+            if data_type in listed and settings.selects_operator(table) and settings.selects_data_type(data_type):
+                yield table, data_type
+
+
+def _case(bench: Bench, table: OperatorTable, data_type: DataType) -> Case:
+    subject = Subject(table, data_type, bench.level, 0, thorough=False)
+    attributes = subject.revealing()
+    return subject.case(subject.values_clause(attributes), subject.distinct(_ELEMENTS), attributes)
+
+
+def _tried(bench: Bench, wanted: list[tuple[OperatorTable, DataType]]) -> Iterator[Tried]:
+    """What became of each; where the device was lost too often, the rest is not tried."""
+    for table, data_type in wanted:
+        if bench.losses >= _MOST_LOSSES:
+            yield Tried(table.short_name, data_type, "crash", _ALL)
+            return
+        try:
+            with np.errstate(all="ignore"):
+                judgement = judge_case(bench, _case(bench, table, data_type))
+        except DeviceGone as gone:
+            yield Tried(table.short_name, data_type, "device_lost", str(gone))
+            return
+        if judgement.unsupported is not None:
+            yield Tried(table.short_name, data_type, "not_supported", judgement.unsupported)
+        elif judgement.findings:
+            finding = judgement.findings[0]
+            refused = finding.outcome == "fail" and not judgement.executions
+            details = [text for label, text in finding.details if label == "said"]
+            said = "\n".join([finding.title, *details])
+            yield Tried(table.short_name, data_type, "refused" if refused else finding.outcome, said)
+        else:
+            yield Tried(table.short_name, data_type, "refused" if judgement.refused else "pass")
+
+
+def _dispatch_seconds(bench: Bench, pair: tuple[OperatorTable, DataType]) -> float | None:
+    """Seconds of a dispatch, the median of some; ``None`` where it does not come back any more."""
+    case = _case(bench, *pair)
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return None
+    arena = bench.prepare(case)
+    taken: list[float] = []
+    while len(taken) < _MOST_DISPATCHES and sum(taken) < _MOST_SECONDS:
+        begun = time.perf_counter()
+        if bench.dispatch(kernel, arena) is not None:
+            return None
+        taken.append(time.perf_counter() - begun)
+    bench.closed(kernel)
+    return statistics.median(taken)
