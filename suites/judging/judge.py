@@ -206,7 +206,7 @@ class Judge:
 
     def characterise(self, clause: str, operator: OperatorDesc, behaviour: str, example: str = "") -> None:
         """Record what the implementation does where the pages leave it open."""
-        row = (clause, operator.name, operator.input.data_type.name)
+        row = (clause, operator.name, operator.data_type.name)
         known, first = self.ledger.behaviours.get(row, ("", example))
         seen = [*known.split("; "), behaviour] if known else [behaviour]
         self.ledger.behaviours[row] = ("; ".join(dict.fromkeys(seen)), first)
