@@ -8,7 +8,6 @@ because the suite has to say those things to the implementation under test.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -237,9 +236,12 @@ class OperatorDesc:
 
     @property
     def data_type(self) -> DataType:
-        """The data type that records name: that of most inputs (IF has a condition besides), else the first input's."""
-        counts = Counter(tensor.data_type for tensor in self.inputs.values())
-        return max(counts, key=counts.__getitem__, default=self.input.data_type)
+        """The data type that records call the operator's: the first input's, but for a condition, which only chooses.
+
+        It is that of the first type variable of the operator's table.
+        """
+        inputs = [tensor for name, tensor in self.inputs.items() if name != "ConditionTensor"]
+        return inputs[0].data_type if inputs else self.input.data_type
 
     @property
     def output(self) -> TensorDesc:

@@ -83,7 +83,7 @@ class Case:
 
     @property
     def data_type(self) -> DataType:
-        """The first input's element type."""
+        """The data type that records call the case's."""
         return self.operator.data_type
 
     def with_operator(self, operator: OperatorDesc) -> Case:
