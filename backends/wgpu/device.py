@@ -37,7 +37,7 @@ class WgpuBackend:
         int64: str = "auto",
         builtin: str = "no",
         dump: str = "",
-        feature_level: str | FeatureLevel = "5.0",
+        feature_level: str | FeatureLevel = "6.4",
     ) -> WgpuDevice:
         """Open an adapter.
 
