@@ -38,4 +38,6 @@ def test_places_are_shared_out_among_signatures_and_every_type_is_taken() -> Non
             listed = {one.types for table in alike for one in signatures(table) if len(table.type_variables) == 1}
             taken = {one.types for table in alike for one in chosen[table.operator]}
             assert listed <= taken, form
-    assert covering_subjects(tables, 0) != covering_subjects(tables, 1)
+    once = covering_subjects(tables, 0)
+    if any(len(chosen) < len(signatures(tables.operators[name])) for name, chosen in once.items()):
+        assert once != covering_subjects(tables, 1), "the seed turns what is chosen"
