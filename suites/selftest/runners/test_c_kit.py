@@ -213,3 +213,22 @@ def test_corrupted_conversations_do_it_no_harm(careful_runner: Path) -> None:
         assert b"runtime error" not in done.stderr, f"conversation {number}: {done.stderr.decode()}"
         codes[done.returncode] = codes.get(done.returncode, 0) + 1
     assert set(codes) == {0, 1}, "some are right and some are wrong"
+
+
+def test_its_evidence_verifies(plain_runner: Path) -> None:
+    """What a certification of the plain runner carries is judged again from inputs that are made anew."""
+    from dmlcts.specs import FeatureLevel
+    from dmlcts.suites.certification import evidence
+    from dmlcts.suites.running.options import Settings
+
+    settings = Settings.read(backend=f"exec:{plain_runner}", isolation="process")
+    planned = [item for item in evidence.plan(settings.tables, FeatureLevel("5.0"), 0)
+               if item.case.operator.name == "ELEMENT_WISE_ROUND"]  # fmt: skip
+    bench = settings.open()
+    try:
+        outputs, absent = evidence.gather(bench, planned)
+    finally:
+        bench.close()
+    assert absent == []
+    assert evidence.judge(planned, outputs, frozenset(), settings.tables) == []
+    assert evidence.judge(planned, bytes(len(outputs)), frozenset(), settings.tables), "zeros are no evidence"
