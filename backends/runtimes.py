@@ -10,19 +10,19 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from dmlcts.backends.contract import BackendUnavailable, InvalidArgument, NotSupported
-from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc, UsageError
-from dmlcts.specs.rules import violations
+from dmlcts.backends.descriptions import checked_table
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScalarUnion, TensorDesc, UsageError
+from dmlcts.specs.models import AttributeTable, OperatorTable
 from dmlcts.specs.tables import Tables
 
-LEVEL = "5.0"
-NAMES = ("InputTensor", "OutputTensor")
+LEVEL = "6.4"
 CLIP, ROUND, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD"
 ALIGNMENT = 16
 # From here on FLOAT16 has no finite value to the nearest, and the pages do not say what a FLOAT becomes.
@@ -44,6 +44,46 @@ class Mapped:
     to: str
     by: Literal["runtime", "backend", "nobody"]
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """The one operator of a runtime that is meant to do what one of DirectML's does.
+
+    Attributes:
+        name: what the runtime calls it ("Mod"); "" where it has none.
+        lacking: where it has none: why not.
+        attributes: what it is given beside the tensors.
+        patterns: whether tensors are bound as integers of their width, because the operator knows bits alone.
+        truth: whether its result is of the runtime's own truth type, one byte of 0 or 1, which is bound over UINT8.
+        only: the element types on which it is meant to do this; ``None``: on all that the runtime takes.
+        note: what else a reader of the results must know.
+    """
+
+    name: str
+    lacking: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    patterns: bool = False
+    truth: bool = False
+    only: frozenset[DataType] | None = None
+    note: str = ""
+
+
+def none(why: str) -> Counterpart:
+    """That a runtime has no operator."""
+    return Counterpart("", why)
+
+
+def part_of(operator: OperatorDesc, table: OperatorTable) -> str:
+    """The part of the mapping that a description is about: "ADD", "IS_INFINITY POSITIVE"."""
+    chosen = (str(operator.attributes[item.name]) for item in table.attributes if item.type == "ENUM")
+    return " ".join((table.short_name, *chosen))
+
+
+def parts(table: OperatorTable) -> list[str]:
+    """All parts that an operator has, one for each enumerator."""
+    enumerators = next((item.enumerators for item in table.attributes if item.type == "ENUM"), ())
+    return [f"{table.short_name} {enumerator}" for enumerator in enumerators] or [table.short_name]
 
 
 DESCRIPTIONS = Mapped(
@@ -89,31 +129,23 @@ def choice(option: str, value: str, known: Iterable[str]) -> str:
     return value
 
 
-def check_description(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> None:
-    """Refuse what DirectML refuses.
+def check_description(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> OperatorTable:
+    """Refuse what DirectML refuses, and what no runtime has.
+
+    Returns:
+        The operator's table.
 
     Raises:
         InvalidArgument: the description breaks rules of the spec tables; the message gives each clause.
+        NotSupported: it has a ScaleBias.
     """
-    if sorted(operator.tensors) != sorted(NAMES):
-        raise InvalidArgument(f"the tensors are {sorted(operator.tensors)}, not {sorted(NAMES)}")
-    try:
-        table = tables.operator(operator.name)
-    except UsageError as error:
-        raise InvalidArgument(error.cause) from None
-    found = violations(operator, level, tables)
-    if found:
-        raise InvalidArgument("; ".join(f"{violation.clause}: {violation.text}" for violation in found))
-    for name, tensor in operator.tensors.items():
-        if any(stride < 0 for stride in tensor.element_strides):
-            raise InvalidArgument(f"{name} has strides {list(tensor.element_strides)}, which are unsigned in DirectML")
+    table = checked_table(operator, level, tables)
     known = [attribute.name for attribute in table.attributes]
     if sorted(operator.attributes) != sorted(known):
         raise InvalidArgument(f"the attributes are {sorted(operator.attributes)}, not {sorted(known)}")
-    if operator.name not in (CLIP, ROUND, THRESHOLD):
-        raise NotSupported(f"{operator.name} is mapped to nothing")
     if operator.attributes.get("ScaleBias") is not None:
         raise NotSupported(f"ScaleBias: {NO_SCALE_BIAS.note}")
+    return table
 
 
 def is_packed(tensor: TensorDesc) -> bool:
@@ -121,11 +153,6 @@ def is_packed(tensor: TensorDesc) -> bool:
     packed = TensorDesc(tensor.data_type, tensor.sizes).element_strides
     strides = zip(tensor.sizes, tensor.element_strides, packed, strict=True)
     return all(size == 1 or stride == wanted for size, stride, wanted in strides)
-
-
-def repeats_elements(tensor: TensorDesc) -> bool:
-    """Whether a stride of zero puts several elements into one place."""
-    return any(size > 1 and stride == 0 for size, stride in zip(tensor.sizes, tensor.element_strides, strict=True))
 
 
 def bound(operator: OperatorDesc, name: str) -> np.float32:
@@ -141,7 +168,7 @@ def bound(operator: OperatorDesc, name: str) -> np.float32:
 
 
 def cast_bound(operator: OperatorDesc, name: str, documented: bool = True) -> Any:
-    """A FLOAT attribute in the tensor's type, for a runtime that wants it so: a numpy scalar.
+    """A bound in the tensor's type, for a runtime that wants it so: a numpy scalar. A DML_SCALAR_UNION has it already.
 
     Args:
         operator: the description.
@@ -152,7 +179,10 @@ def cast_bound(operator: OperatorDesc, name: str, documented: bool = True) -> An
     Raises:
         NotSupported: the pages give no value of the type for it.
     """
-    value, data_type = bound(operator, name), operator.input.data_type
+    data_type = operator.input.data_type
+    if isinstance(union := operator.attributes[name], ScalarUnion):
+        return union.value
+    value = bound(operator, name)
     if data_type is DataType.FLOAT32:
         return value
     if data_type is DataType.FLOAT16:
@@ -177,14 +207,40 @@ def types_text(types: Iterable[DataType]) -> str:
     return ", ".join(data_type.name for data_type in DataType if data_type in set(types)) or "no type"
 
 
-def sample(operator: str, data_type: DataType) -> OperatorDesc:
-    """The simplest description of ``operator`` on ``data_type``: asked of a runtime to see which types it takes."""
-    tensor = TensorDesc(data_type, (1,))
-    attributes: dict[str, Any] = {"RoundingMode": "HALVES_TO_NEAREST_EVEN"}
-    if operator != ROUND:
-        attributes = {"ScaleBias": None, "Min": np.float32(0), "Max": np.float32(1)}
-        attributes = {key: value for key, value in attributes.items() if key != "Max" or operator == CLIP}
-    return OperatorDesc(operator, dict.fromkeys(NAMES, tensor), attributes)
+def sample(table: OperatorTable, part: str, data_type: DataType) -> OperatorDesc:
+    """The simplest description of a part on ``data_type``: asked of a runtime to see which types it takes.
+
+    Args:
+        table: the operator's.
+        part: the part, as :func:`parts` has it.
+        data_type: what the first type variable stands for; results of another type are UINT8 where they may be.
+    """
+    variables = {variable: _sampled(table, variable) for variable in table.type_variables}
+    variables[table.type_variables[0]] = data_type
+    tensors = {
+        name: TensorDesc(variables[row.type], (1,)) for name, row in table.tensors.items() if not row.optional
+    }
+    attributes = {item.name: _sampled_attribute(item, part, data_type) for item in table.attributes}
+    return OperatorDesc(table.operator, tensors, attributes)
+
+
+def _sampled(table: OperatorTable, variable: str) -> DataType:
+    listed = {name for support in table.support for name in support.types.get(variable, ())}
+    return DataType.UINT8 if "UINT8" in listed else DataType[min(listed)]
+
+
+def _sampled_attribute(item: AttributeTable, part: str, data_type: DataType) -> Any:
+    number = 1 if item.role == "high" else 0
+    match item.type:
+        case "ENUM":
+            return part.split(" ")[1]
+        case "DML_TENSOR_DATA_TYPE":
+            return data_type.name
+        case "DML_SCALAR_UNION":
+            return ScalarUnion.of(data_type, number)
+        case "FLOAT":
+            return np.float32(number)
+    return None
 
 
 def element_count(tensor: TensorDesc) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -178,6 +178,13 @@ def _identity(value: Attribute) -> Any:
     return ("enumerator", int(value)) if isinstance(value, np.uint32) else value
 
 
+def _output_of(tensors: Mapping[str, TensorDesc]) -> str:
+    """The name of the output tensor: all structs call theirs Output…, and no input so."""
+    if "OutputTensor" in tensors:
+        return "OutputTensor"
+    return next((name for name in tensors if name.startswith("Output")), "OutputTensor")
+
+
 @dataclass(frozen=True, init=False, eq=False)
 class OperatorDesc:
     """An operator with its tensors and attributes (``DML_OPERATOR_DESC``).
@@ -195,6 +202,7 @@ class OperatorDesc:
     name: str
     tensors: Mapping[str, TensorDesc]
     attributes: Mapping[str, Attribute]
+    output_name: str = field(init=False, repr=False)
 
     def __init__(
         self,
@@ -208,17 +216,28 @@ class OperatorDesc:
         }
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "tensors", MappingProxyType(dict(tensors)))
+        object.__setattr__(self, "output_name", _output_of(tensors))
         object.__setattr__(self, "attributes", MappingProxyType(exact))
 
     @property
+    def inputs(self) -> dict[str, TensorDesc]:
+        """The descriptions of the input tensors, by name, in the struct's order."""
+        return {name: tensor for name, tensor in self.tensors.items() if name != self.output_name}
+
+    @property
+    def input_name(self) -> str:
+        """The name of the first input tensor; the output's where there is none."""
+        return next((name for name in self.tensors if name != self.output_name), self.output_name)
+
+    @property
     def input(self) -> TensorDesc:
-        """The description of InputTensor."""
-        return self.tensors["InputTensor"]
+        """The description of the first input tensor."""
+        return self.tensors[self.input_name]
 
     @property
     def output(self) -> TensorDesc:
-        """The description of OutputTensor."""
-        return self.tensors["OutputTensor"]
+        """The description of the output tensor."""
+        return self.tensors[self.output_name]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OperatorDesc) and self._key() == other._key()

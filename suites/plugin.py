@@ -21,12 +21,12 @@ from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.selecting import within
 from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.once import Fault, fault_of
-from dmlcts.specs import DataType, DmlctsError
+from dmlcts.specs import DmlctsError
 from dmlcts.suites.cases.allocation import keep_freed_memory
 from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.console.saying import complain
 from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
-from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.generation.subject import Subject, named
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 from dmlcts.suites.running.item_record import item_record, publish
@@ -63,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--option", action="append", default=[], metavar="KEY=VALUE",
                     help="an option of the backend; repeatable (`dmlcts run` calls it -o)")  # fmt: skip
     group.addoption("--results", default=DEFAULT_RESULTS, metavar="DIR", help="where the records go (default: results)")
-    group.addoption("--operator", action="append", default=[], help="only these operators, e.g. CLIP; repeatable")
+    group.addoption("--operator", action="append", default=[], help="only these operators or groups; repeatable")
     group.addoption("--data-type", action="append", default=[], help="only these element types; repeatable")
     group.addoption("--clause", action="append", default=[], metavar="GLOB", help="only these clauses; repeatable")
     group.addoption("--feature-level", metavar="LEVEL", help="judge at this level (default: the one the device claims)")
@@ -166,7 +166,7 @@ def _checked(item: pytest.Function | pytest.Metafunc) -> Checked | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrise ``subject`` over the operators and element types that the test's clauses are about."""
+    """Parametrise ``subject`` over the operators and signatures that the test's clauses are about."""
     if "subject" not in metafunc.fixturenames:
         return
     checked = _checked(metafunc)
@@ -174,12 +174,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(f"{metafunc.definition.nodeid} has a subject and no `checks` marker")
     settings = metafunc.config.stash[_SETTINGS]
     chosen = [
-        (table, data_type)
-        for table, data_type in checked.subjects(settings.tables)
-        if settings.selects_operator(table) and settings.selects_data_type(data_type)
+        (table, signature)
+        for table, signature in checked.subjects(settings.tables, settings.covering)
+        if settings.selects_operator(table) and settings.selects_data_type(signature.data_type)
         and any(settings.selects_clause(clause) for clause in checked.clauses(table, settings.tables))
     ]  # fmt: skip
-    ids = [f"{table.short_name}-{data_type.name}" for table, data_type in chosen]
+    ids = [f"{table.short_name}-{named(signature)}" for table, signature in chosen]
     metafunc.parametrize("subject", chosen, ids=ids, indirect=True)
 
 
@@ -229,11 +229,8 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
 
 @pytest.fixture
 def subject(request: pytest.FixtureRequest, bench: Bench) -> Subject:
-    """One operator on one element type, as the test's clauses call for."""
-    table, data_type = request.param
-    assert isinstance(data_type, DataType)  # noqa: S101  # what pytest_generate_tests put there
-    settings = request.config.stash[_SETTINGS]
-    return Subject(table, data_type, bench.level, settings.seed, settings.thorough)
+    """One operator on one signature, as the test's clauses call for."""
+    return request.config.stash[_SETTINGS].subject(*request.param, bench.level)
 
 
 @pytest.fixture

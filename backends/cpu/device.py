@@ -18,10 +18,10 @@ from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import DeviceInfo, ExecutionFailed, InvalidArgument
 from dmlcts.backends.cpu.layouts import blocks, coalesced, is_disjoint
 from dmlcts.backends.cpu.programs import PROGRAMS, Array, Program
-from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, TensorDesc, UsageError
+from dmlcts.backends.descriptions import checked_table
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
-from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.rules import Violation, violations
+from dmlcts.specs.tables import Tables
 
 BLOCK_ELEMENTS = 1 << 17
 
@@ -31,7 +31,7 @@ class CpuBackend:
 
     name = "cpu"
 
-    def open(self, *, feature_level: str | FeatureLevel = "5.0") -> CpuDevice:
+    def open(self, *, feature_level: str | FeatureLevel = "6.4") -> CpuDevice:
         """Open the processor.
 
         Args:
@@ -44,11 +44,16 @@ class CpuBackend:
 
 
 class CpuDevice:
-    """The processor, claiming ``level``; a context manager."""
+    """The processor; a context manager.
 
-    def __init__(self, level: FeatureLevel) -> None:
+    Args:
+        level: the feature level that is claimed.
+        tables: the spec tables; the built-in ones unless given.
+    """
+
+    def __init__(self, level: FeatureLevel, tables: Tables | None = None) -> None:
         self._level = level
-        self._tables = load_tables()
+        self._tables = tables or load_tables()
         self._closed = False
         lacking = {name: frozenset[DataType]() for name in self._tables.operators if name not in PROGRAMS}
         self.info = DeviceInfo(
@@ -70,19 +75,10 @@ class CpuDevice:
         """
         if self._closed:
             raise ExecutionFailed("the device is closed")
-        try:
-            table = self._tables.operator(operator.name)
-        except UsageError as error:
-            raise InvalidArgument(error.cause) from None
-        _check_tensor_names(operator, table)
+        table = checked_table(operator, self._level, self._tables, zero_output_strides=False)
         if table.operator not in PROGRAMS:
             raise InvalidArgument(f"the cpu backend has no {table.operator}")
-        _check_strides(operator)
         output = table.output
-        found = (*violations(operator, self._level, self._tables), *_zero_output_strides(operator, output))
-        if found:
-            raise InvalidArgument("; ".join(f"{violation.clause}: {violation.text}" for violation in found))
-        _check_attribute_names(operator, table)
         inputs = [name for name in table.inputs if name in operator.tensors]
         program, alignment = PROGRAMS[table.operator](operator), self._tables.limits["offset_alignment"]
         return CpuKernel(operator, program, inputs, output, table.tensors[output].may_alias, alignment)
@@ -181,38 +177,3 @@ class CpuKernel:
 def _steps(tensor: TensorDesc, strides: tuple[int, ...]) -> tuple[int, ...]:
     """Strides in bytes."""
     return tuple(stride * tensor.data_type.itemsize for stride in strides)
-
-
-# Descriptions.
-
-
-def _check_tensor_names(operator: OperatorDesc, table: OperatorTable) -> None:
-    """Refuse tensors that the operator does not have, and the lack of those that it must have."""
-    known, given = list(table.tensors), set(operator.tensors)
-    needed = {name for name, row in table.tensors.items() if not row.optional}
-    if not needed <= given <= set(known):
-        raise InvalidArgument(f"the tensors are {sorted(given)}; those of {table.operator} are {', '.join(known)}")
-
-
-def _check_strides(operator: OperatorDesc) -> None:
-    """Refuse what DirectML's own description cannot even say: no clause is about it."""
-    for name, tensor in operator.tensors.items():
-        if any(stride < 0 for stride in tensor.element_strides):
-            strides = list(tensor.element_strides)
-            raise InvalidArgument(f"{name} has strides {strides}, which are unsigned in DirectML")
-
-
-def _zero_output_strides(operator: OperatorDesc, output: str) -> list[Violation]:
-    """What this backend refuses beyond the shared rules, because it has no meaning to execute."""
-    tensor = operator.tensors[output]
-    if not any(size > 1 and stride == 0 for size, stride in zip(tensor.sizes, tensor.element_strides, strict=True)):
-        return []
-    text = f"{output} has a stride of zero, so several elements would be written to one place"
-    return [Violation("tensor.strides.zero-output", text)]
-
-
-def _check_attribute_names(operator: OperatorDesc, table: OperatorTable) -> None:
-    known = [attribute.name for attribute in table.attributes]
-    for name in operator.attributes:
-        if name not in known:
-            raise InvalidArgument(f"{table.operator} has no attribute {name}; it has {', '.join(known)}")

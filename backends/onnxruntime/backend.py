@@ -1,7 +1,7 @@
 """The ``onnxruntime`` backend: each operator as a model of one ONNX operator, on any execution provider.
 
-Clip, Max and Round are what an exporter writes; TOWARD_ZERO, TOWARD_INFINITY, ScaleBias and strides are not
-supported, because ONNX has no operator for them and a composition would be judged as if it were the runtime's.
+What ONNX has no operator for is not supported, ScaleBias and strides among it, because a composition would be judged as
+if it were the runtime's.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.onnxruntime.models import Node, build, version_at
+from dmlcts.backends.onnxruntime.operators import COUNTERPARTS
 from dmlcts.backends.runtimes import (
     ALIGNMENT,
     CLIP,
     DESCRIPTIONS,
     LEVEL,
-    NAMES,
     NO_SCALE_BIAS,
     ROUND,
     THRESHOLD,
@@ -33,11 +33,15 @@ from dmlcts.backends.runtimes import (
     is_packed,
     load,
     mapping_rows,
+    part_of,
+    parts,
     sample,
     types_text,
 )
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, UsageError
 from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables import Tables
 
 _PROVIDERS: Mapping[str, tuple[str, str]] = {
     "CPU": ("CPUExecutionProvider", "pip install onnxruntime"),
@@ -60,7 +64,7 @@ class OnnxRuntimeBackend:
         self,
         *,
         provider: str = "CPU",
-        opset: str = "13",
+        opset: str = "20",
         bounds: str = "constant",
         optimize: str = "all",
         threshold: str = "max",
@@ -113,38 +117,45 @@ class OnnxRuntimeDevice:
         runtime: the package ``onnxruntime``.
         onnx: the package ``onnx``.
         options: those of :meth:`OnnxRuntimeBackend.open`, checked, the provider by its full name.
+        tables: the spec tables; the built-in ones unless given.
     """
 
-    def __init__(self, runtime: Any, onnx: Any, options: Mapping[str, str]) -> None:
+    def __init__(self, runtime: Any, onnx: Any, options: Mapping[str, str], tables: Tables | None = None) -> None:
         self.runtime = runtime
         self.onnx = onnx
         self.options = options
         self.opset = int(options["opset"])
-        self._tables = load_tables()
+        self._tables = tables or load_tables()
         self._closed = False
-        self._claimed = {name: self._taken(name) for name in (CLIP, ROUND, THRESHOLD)}
+        self._complaint = ""
+        self._taken_parts = {
+            part: self._taken(table, part) for table in self._tables.operators.values() for part in parts(table)
+        }
+        self._claimed = {
+            name: frozenset[DataType]().union(*(self._taken_parts[part] for part in parts(table)))
+            for name, table in self._tables.operators.items()
+        }
         if not any(self._claimed.values()):
             raise BackendUnavailable(
                 f"{options['provider']} runs none of the operators: {self._complaint}", "try another opset or provider"
             )
-        nothing = {name: frozenset[DataType]() for name in self._tables.operators if name not in self._claimed}
         self.info = DeviceInfo(
             name="onnxruntime",
             feature_level=LEVEL,
             adapter=options["provider"],
             library="onnxruntime",
             version=runtime.__version__,
-            data_types={**self._claimed, **nothing},
+            data_types=self._claimed,
             details={"options": dict(options), "onnx": onnx.__version__, "mapping": mapping_rows(self._mapping())},
         )
 
-    def _taken(self, operator: str) -> frozenset[DataType]:
-        """The element types on which the provider runs ``operator``, found by loading a model of each."""
+    def _taken(self, table: OperatorTable, part: str) -> frozenset[DataType]:
+        """The element types on which the provider runs a part of an operator, found by loading a model of each."""
         taken = set()
-        for data_type in self._tables.operator(operator).data_types:
-            one = sample(operator, data_type)
+        for data_type in table.data_types:
+            one = sample(table, part, data_type)
             try:
-                self.session(self.model(one, self.node(one)))
+                self.session(self.model(one, table, self.node(one, table)))
             except (NotSupported, InvalidArgument, ExecutionFailed) as error:
                 self._complaint = str(error)
             else:
@@ -170,6 +181,7 @@ class OnnxRuntimeDevice:
             Mapped("ROUND TOWARD_INFINITY", "", "nobody", "ONNX does not round halves away from zero"),
             NO_SCALE_BIAS,
         ]  # fmt: skip
+        rows += [row for part in self._taken_parts for row in self._mapped_part(part)]
         if self.opset >= _ATTRIBUTES_UNTIL or self.options["threshold"] == "max":
             rows.append(Mapped(
                 "the cast of Min and Max to the tensor's type", "truncation or rounding as CLIP's page says", "backend",
@@ -193,33 +205,67 @@ class OnnxRuntimeDevice:
         return Mapped("bindings", "buffers of the host, which the runtime copies to its device and back", "runtime",
                       "writes outside the tensors are not seen")  # fmt: skip
 
-    def node(self, operator: OperatorDesc) -> Node:
+    def _mapped_part(self, part: str) -> list[Mapped]:
+        """The row of a part that has none of its own above."""
+        found = COUNTERPARTS.get(part)
+        if f"ELEMENT_WISE_{part.split(' ')[0]}" in (CLIP, ROUND, THRESHOLD):
+            return []
+        if found is None or not found.name:
+            return [Mapped(part, "", "nobody", found.lacking if found else "mapped to nothing")]
+        version = version_at(self.onnx, found.name, self.opset)
+        if version is None:
+            return [Mapped(part, "", "nobody", f"opset {self.opset} has no {found.name}")]
+        given = "".join(f", {key}={value}" for key, value in found.attributes.items())
+        notes = [f"takes {types_text(self._taken_parts[part])}"]
+        notes += ["patterns bound as unsigned integers"] * found.patterns
+        notes += ["its bool bound over UINT8"] * found.truth
+        notes += [found.note] if found.note else []
+        return [Mapped(part, f"{found.name}-{version}{given}", "runtime", "; ".join(notes))]
+
+    def node(self, operator: OperatorDesc, table: OperatorTable) -> Node:
         """What ``operator`` is mapped to.
 
         Raises:
             NotSupported: nothing.
         """
-        if operator.name == ROUND:
-            mode = operator.attributes["RoundingMode"]
-            if mode != "HALVES_TO_NEAREST_EVEN":
-                raise NotSupported(f"ONNX has no operator for RoundingMode {mode}")
-            if version_at(self.onnx, "Round", self.opset) is None:
-                raise NotSupported(f"opset {self.opset} has no Round")
-            return Node("Round")
-        clips = operator.name == CLIP or self.options["threshold"] == "clip"
-        names = {"min": "Min", "max": "Max"} if operator.name == CLIP else {"min": "Min"}
+        part = part_of(operator, table)
+        found = COUNTERPARTS.get(part)
+        if found is None or not found.name:
+            raise NotSupported(f"{part}: {found.lacking if found else 'mapped to nothing'}")
+        if version_at(self.onnx, found.name, self.opset) is None:
+            raise NotSupported(f"opset {self.opset} has no {found.name}")
+        if "Min" in operator.attributes:
+            return self._bounded(operator, found.name)
+        data_type = operator.tensors[table.inputs[0]].data_type
+        if found.only is not None and data_type not in found.only:
+            raise NotSupported(f"{part} on {data_type.name}: {found.note}")
+        if found.truth and operator.tensors[table.output].data_type is not DataType.UINT8:
+            raise NotSupported(f"{part}: the result of {found.name} is bool, of one byte")
+        return Node(found.name, attributes=found.attributes, patterns=found.patterns, truth=found.truth)
+
+    def _bounded(self, operator: OperatorDesc, named: str) -> Node:
+        """The node of an operator with Min."""
+        clips = named == "Clip" or self.options["threshold"] == "clip"
+        names = {"min": "Min", "max": "Max"} if "Max" in operator.attributes else {"min": "Min"}
         if clips and self.opset < _ATTRIBUTES_UNTIL:
             return Node("Clip", attributes={key: float(bound(operator, name)) for key, name in names.items()})
         if not clips and self.opset < _BROADCAST_FROM:
             raise NotSupported(f"Max of opset {self.opset} takes no scalar beside a tensor")
-        values = {key: cast_bound(operator, name, operator.name == CLIP) for key, name in names.items()}
+        values = {key: cast_bound(operator, name, operator.name != THRESHOLD) for key, name in names.items()}
         return Node("Clip" if clips else "Max", tuple(values), values)
 
-    def model(self, operator: OperatorDesc, node: Node, x: NDArray[Any] | None = None) -> bytes:
-        """The model of ``node`` with the tensors of ``operator``; ``x`` makes the input a constant."""
+    def model(
+        self,
+        operator: OperatorDesc,
+        table: OperatorTable,
+        node: Node,
+        elements: Mapping[str, NDArray[Any]] | None = None,
+    ) -> bytes:
+        """The model of ``node`` with the tensors of ``operator``; ``elements`` makes the inputs constants."""
         constants = self.options["bounds"] == "constant"
-        kind, sizes = operator.input.data_type, operator.input.sizes
-        return build(self.onnx, node, self.opset, kind, sizes, constants=constants, x=x)
+        inputs = {name: operator.tensors[name] for name in table.inputs if name in operator.tensors}
+        output = operator.tensors[table.output]
+        return build(self.onnx, node, self.opset, inputs, output, constants=constants, elements=elements)
 
     def session(self, model: bytes) -> Any:
         """The loaded model.
@@ -259,14 +305,12 @@ class OnnxRuntimeDevice:
         """
         if self._closed:
             raise ExecutionFailed("the device is closed")
-        check_description(operator, FeatureLevel(LEVEL), self._tables)
-        node = self.node(operator)
-        if operator.input.data_type not in self._claimed[operator.name]:
-            raise NotSupported(f"onnxruntime has no {node.operator} on {operator.input.data_type.name} here")
+        table = check_description(operator, FeatureLevel(LEVEL), self._tables)
+        node = self.node(operator, table)
         for name, tensor in operator.tensors.items():
             if not is_packed(tensor):
                 raise NotSupported(f"{name} has strides {list(tensor.element_strides)}; onnxruntime's are packed")
-        return OnnxRuntimeKernel(self, operator, node)
+        return OnnxRuntimeKernel(self, operator, table, node)
 
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""
@@ -284,12 +328,13 @@ class OnnxRuntimeDevice:
 class OnnxRuntimeKernel:
     """A loaded model; ``create`` of :class:`OnnxRuntimeDevice` makes it."""
 
-    def __init__(self, device: OnnxRuntimeDevice, operator: OperatorDesc, node: Node) -> None:
+    def __init__(self, device: OnnxRuntimeDevice, operator: OperatorDesc, table: OperatorTable, node: Node) -> None:
         self._device = device
         self._operator = operator
+        self._table = table
         self._node = node
         self._folds = device.options["fold"] == "yes"
-        self._session = None if self._folds else device.session(device.model(operator, node))
+        self._session = None if self._folds else device.session(device.model(operator, table, node))
         self._closed = False
 
     def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
@@ -301,18 +346,24 @@ class OnnxRuntimeKernel:
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
         check_memory(memory)
-        check_bindings(memory, bindings, self._operator.tensors, ALIGNMENT, output=NAMES[1], may_alias=NAMES[:1])
-        read, written = (bindings[name] for name in NAMES)
-        source, target = self._view(memory, read), self._view(memory, written)
+        operator, node, output = self._operator, self._node, self._table.output
+        may_alias = self._table.tensors[output].may_alias
+        check_bindings(memory, bindings, operator.tensors, ALIGNMENT, output=output, may_alias=may_alias)
+        sources = {
+            name: self._view(memory, bindings, name, node.bound_as(tensor))
+            for name, tensor in operator.tensors.items() if name != output
+        }  # fmt: skip
+        target = self._view(memory, bindings, output, node.result_as(operator.tensors[output]))
         try:
             session = self._session
             if session is None:
-                session = self._device.session(self._device.model(self._operator, self._node, source))
+                session = self._device.session(self._device.model(operator, self._table, node, sources))
             binding = session.io_binding()
             if not self._folds:
-                self._bind(binding.bind_input, "x", source)
+                for name, source in sources.items():
+                    self._bind(binding.bind_input, name, source)
             if self._device.options["bounds"] == "input":
-                for name, value in self._node.values.items():
+                for name, value in node.values.items():
                     binding.bind_cpu_input(name, np.asarray(value))
             self._bind(binding.bind_output, "y", target)
             session.run_with_iobinding(binding)
@@ -321,9 +372,10 @@ class OnnxRuntimeKernel:
         except Exception as error:  # as in OnnxRuntimeDevice.session
             raise ExecutionFailed(f"onnxruntime: {' '.join(str(error).split())}") from error
 
-    def _view(self, memory: NDArray[np.uint8], region: Region) -> NDArray[Any]:
-        tensor = self._operator.input
-        return np.ndarray(tensor.sizes, tensor.data_type.numpy, memory, region.offset)
+    def _view(
+        self, memory: NDArray[np.uint8], bindings: Mapping[str, Region], name: str, dtype: np.dtype[Any]
+    ) -> NDArray[Any]:
+        return np.ndarray(self._operator.tensors[name].sizes, dtype, memory, bindings[name].offset)
 
     @staticmethod
     def _bind(bind: Any, name: str, array: NDArray[Any]) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs import DataType
+from dmlcts.specs import DataType, TensorDesc
 
 _LEAST_IR = 8  # initializers that are no inputs, so that the optimiser may fold them, whatever the opset
-_TYPES: Mapping[DataType, str] = {
-    DataType.FLOAT32: "FLOAT", DataType.FLOAT16: "FLOAT16",
-    **{kind: kind.name for kind in DataType if kind.name.startswith(("INT", "UINT"))},
+_TYPES: Mapping[str, str] = {
+    "float64": "DOUBLE", "float32": "FLOAT", "float16": "FLOAT16", "bool": "BOOL",
+    **{kind.numpy.name: kind.name for kind in DataType if not kind.is_floating},
 }  # fmt: skip
 
 
@@ -24,53 +24,73 @@ class Node:
 
     Attributes:
         operator: "Clip", "Max" or "Round".
-        operands: names of its inputs behind "x": "min", "max"; "" for one that is left out.
-        values: the operands' values, scalars of the tensor's type.
-        attributes: FLOAT attributes by name (Clip up to opset 10).
+        operands: names of its inputs behind the tensors: "min", "max"; "" for one that is left out.
+        values: the operands' values, scalars of the tensors' type.
+        attributes: attributes by name (Clip's bounds up to opset 10, Mod's fmod).
+        patterns: whether tensors are bound as unsigned integers of their width.
+        truth: whether the result is of ONNX's bool.
     """
 
     operator: str
     operands: Sequence[str] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
-    attributes: Mapping[str, float] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    patterns: bool = False
+    truth: bool = False
+
+    def bound_as(self, tensor: TensorDesc) -> np.dtype[Any]:
+        """The numpy type as which an input is bound."""
+        return tensor.data_type.bits_dtype if self.patterns else tensor.data_type.numpy
+
+    def result_as(self, tensor: TensorDesc) -> np.dtype[Any]:
+        """The numpy type as which the output is bound."""
+        return np.dtype(np.bool_) if self.truth else self.bound_as(tensor)
 
 
 def build(
     onnx: Any,
     node: Node,
     opset: int,
-    data_type: DataType,
-    sizes: Sequence[int],
+    inputs: Mapping[str, TensorDesc],
+    output: TensorDesc,
     *,
     constants: bool = True,
-    x: NDArray[Any] | None = None,
+    elements: Mapping[str, NDArray[Any]] | None = None,
 ) -> bytes:
-    """The serialised model y = node(x).
+    """The serialised model y = node(*inputs).
 
     Args:
         onnx: the package.
         node: the operator.
         opset: the version of the ONNX operator set.
-        data_type: the element type of x and y.
-        sizes: their sizes.
+        inputs: the input tensors, in the operator's order.
+        output: the output tensor.
         constants: whether the operands are initializers; otherwise they are inputs of the model.
-        x: the input's elements, where the input itself is an initializer; otherwise it is the model's input.
+        elements: the inputs' elements, where the inputs themselves are initializers; otherwise they are the model's.
     """
-    helper, kind = onnx.helper, getattr(onnx.TensorProto, _TYPES[data_type])
+    helper = onnx.helper
 
     def constant(name: str, value: NDArray[Any], shape: Sequence[int]) -> Any:
-        return helper.make_tensor(name, kind, shape, value.tobytes(), raw=True)
+        return helper.make_tensor(name, kind_of(value.dtype), shape, value.tobytes(), raw=True)
 
-    values = {name: np.asarray(value, data_type.numpy) for name, value in node.values.items()}
-    inputs = [] if x is not None else [helper.make_tensor_value_info("x", kind, list(sizes))]
-    initializers = [] if x is None else [constant("x", x, list(sizes))]
+    def kind_of(dtype: np.dtype[Any]) -> int:
+        return int(getattr(onnx.TensorProto, _TYPES[dtype.name]))
+
+    first = next(iter(inputs.values()))
+    values = {name: np.asarray(value, node.bound_as(first)) for name, value in node.values.items()}
+    given, initializers = [], []
+    for name, tensor in inputs.items():
+        if elements is not None:
+            initializers.append(constant(name, elements[name], list(tensor.sizes)))
+        else:
+            given.append(helper.make_tensor_value_info(name, kind_of(node.bound_as(tensor)), list(tensor.sizes)))
     if constants:
         initializers += [constant(name, value, []) for name, value in values.items()]
     else:
-        inputs += [helper.make_tensor_value_info(name, kind, []) for name in values]
-    made = helper.make_node(node.operator, ["x", *node.operands], ["y"], **node.attributes)
-    outputs = [helper.make_tensor_value_info("y", kind, list(sizes))]
-    graph = helper.make_graph([made], "dmlcts", inputs, outputs, initializers)
+        given += [helper.make_tensor_value_info(name, kind_of(value.dtype), []) for name, value in values.items()]
+    made = helper.make_node(node.operator, [*inputs, *node.operands], ["y"], **node.attributes)
+    results = [helper.make_tensor_value_info("y", kind_of(node.result_as(output)), list(output.sizes))]
+    graph = helper.make_graph([made], "dmlcts", given, results, initializers)
     imports = [helper.make_opsetid("", opset)]
     model = helper.make_model(graph, opset_imports=imports)
     model.ir_version = max(_LEAST_IR, helper.find_min_ir_version_for(imports))

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, DeviceLost, ExecutionFailed, InvalidArgument
+from dmlcts.backends.descriptions import checked_table
 from dmlcts.backends.wgpu.adapters import Adapter, choose, find_adapters, load_wgpu
 from dmlcts.backends.wgpu.elements import Element, elements
 from dmlcts.backends.wgpu.faults import faults_translated
@@ -20,7 +21,6 @@ from dmlcts.backends.wgpu.resources import Resources
 from dmlcts.backends.wgpu.shaders import GROUP, Shader, prepared_folder
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, UsageError
 from dmlcts.specs.loading import load_tables
-from dmlcts.specs.rules import violations
 
 
 class WgpuBackend:
@@ -37,7 +37,7 @@ class WgpuBackend:
         int64: str = "auto",
         builtin: str = "no",
         dump: str = "",
-        feature_level: str | FeatureLevel = "5.0",
+        feature_level: str | FeatureLevel = "6.4",
     ) -> WgpuDevice:
         """Open an adapter.
 
@@ -136,24 +136,14 @@ class WgpuDevice:
             MemoryError: a tensor is beyond what a buffer of the adapter can hold.
         """
         self.check_open()
-        try:
-            table = self._tables.operator(operator.name)
-        except UsageError as error:
-            raise InvalidArgument(error.cause) from None
+        table = checked_table(operator, self._level, self._tables, zero_output_strides=False)
         if table.operator not in OPERATORS:
             raise InvalidArgument(f"the wgpu backend has no {table.operator}")
-        if sorted(operator.tensors) != sorted(table.tensors):
-            raise InvalidArgument(f"the tensors are {sorted(operator.tensors)}, not {sorted(table.tensors)}")
-        found = [f"{one.clause}: {one.text}" for one in violations(operator, self._level, self._tables)]
-        found += _layout_violations(operator, table.output)
-        known = [attribute.name for attribute in table.attributes]
-        found += [f"{table.operator} has no attribute {name}" for name in operator.attributes if name not in known]
-        if found:
-            raise InvalidArgument("; ".join(found))
         for tensor in operator.tensors.values():
             self.resources.check(tensor.total_size_in_bytes)
         named = OperatorDesc(table.operator, operator.tensors, operator.attributes)
-        program = program_of(named, table.inputs, table.output, self._elements)
+        inputs = [name for name in table.inputs if name in operator.tensors]
+        program = program_of(named, inputs, table.output, self._elements)
         may_alias, alignment = table.tensors[table.output].may_alias, self._tables.limits["offset_alignment"]
         return WgpuKernel(self, operator, program, table.output, may_alias, alignment)
 
@@ -226,19 +216,6 @@ class WgpuDevice:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _layout_violations(operator: OperatorDesc, written: str) -> list[str]:
-    """What this backend refuses beyond the shared rules, because it has no meaning to execute."""
-    found = []
-    for name, tensor in operator.tensors.items():
-        if any(stride < 0 for stride in tensor.element_strides):
-            strides = list(tensor.element_strides)
-            found.append(f"{name} has strides {strides}, which are unsigned in DirectML")
-    output = operator.tensors[written]
-    if any(size > 1 and not stride for size, stride in zip(output.sizes, output.element_strides, strict=True)):
-        found.append(f"tensor.strides.zero-output: several elements of {written} would be written to one place")
-    return found
 
 
 def _described(

@@ -18,7 +18,28 @@ _SCALED = {
     "FLOOR": "floored(input)",
     "CLIP1": "larger(low, smaller(input, high))",
 }
+_REAL = {
+    "SQRT": "root(input)",
+    "RECIP": "reciprocal(input)",
+    "EXP": "exponential(input)",
+    "LOG": "logarithm(input)",
+    "SIN": "sine(input)",
+    "COS": "cosine(input)",
+    "TAN": "tangent(input)",
+    "ASIN": "arc_sine(input)",
+    "ACOS": "arc_cosine(input)",
+    "ATAN": "arc_tangent(input)",
+    "SINH": "hyperbolic_sine(input)",
+    "COSH": "hyperbolic_cosine(input)",
+    "TANH": "hyperbolic_tangent(input)",
+    "ASINH": "inverse_hyperbolic_sine(input)",
+    "ACOSH": "inverse_hyperbolic_cosine(input)",
+    "ATANH": "inverse_hyperbolic_tangent(input)",
+    "ERF": "error_function(input)",
+    "CONSTANT_POW": "power(input, low)",
+}
 _COMPUTED = {
+    "ATAN_YX": "arc_tangent_of(a, b)",
     "ADD": "sum(a, b)",
     "ADD1": "sum(a, b)",
     "SUBTRACT": "difference(a, b)",
@@ -65,11 +86,16 @@ _WORDS = {
     "BIT_SHIFT_RIGHT": "shifted_right(a, b)",
 }
 
-SCALED = frozenset(f"ELEMENT_WISE_{name}" for name in _SCALED)
-COMPUTED = frozenset(f"ELEMENT_WISE_{name}" for name in _COMPUTED)
+POW = "ELEMENT_WISE_POW"
+QUANTIZE, DEQUANTIZE = "ELEMENT_WISE_QUANTIZE_LINEAR", "ELEMENT_WISE_DEQUANTIZE_LINEAR"
+QUANTIZED_ADD = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
+OF_MIXED_TYPES = frozenset({POW, QUANTIZE, DEQUANTIZE, QUANTIZED_ADD})
+REAL_FUNCTIONS = frozenset(f"ELEMENT_WISE_{name}" for name in _REAL)
+SCALED = frozenset(f"ELEMENT_WISE_{name}" for name in _SCALED) | REAL_FUNCTIONS | {POW}
+COMPUTED = frozenset(f"ELEMENT_WISE_{name}" for name in _COMPUTED | _REAL)
 ON_WORDS = frozenset(f"ELEMENT_WISE_{name}" for name in _WORDS)
 FORMULAS: Mapping[str, str] = MappingProxyType(
-    {f"ELEMENT_WISE_{name}": text for name, text in (_SCALED | _COMPUTED | _CHOSEN | _WORDS).items()}
+    {f"ELEMENT_WISE_{name}": text for name, text in (_SCALED | _REAL | _COMPUTED | _CHOSEN | _WORDS).items()}
     | {f"ELEMENT_WISE_{name}": f"select(0u, 1u, {text})" for name, text in _TRUTHS.items()}
 )
 """The operators that are nothing but one expression."""
@@ -92,8 +118,8 @@ def expression(operator: str, mode: str) -> str:
 
 
 def identifier(tensor: str) -> str:
-    """A tensor's name in WGSL: "ATensor" is ``a``, "InputGradientTensor" is ``input_gradient``."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tensor.removesuffix("Tensor")).lower()
+    """A tensor's name in WGSL: "ATensor" is ``a``, "AZeroPointTensor" is ``a_zero_point``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", tensor.removesuffix("Tensor")).lower()
 
 
 def called(library: str, text: str) -> str:

@@ -142,7 +142,7 @@ class WgpuKernel:
         columns, rows = self._device.groups(invocations)
         # In the order of the shader's struct, whose members begin at multiples of their sizes.
         bases = [chunk.target.base, *(window.base for window in chunk.sources)]
-        words = [count, columns * GROUP, len(chunk.axes), lead, *bases, *[0] * (8 - len(bases))]
+        words = [count, columns * GROUP, len(chunk.axes), lead, *bases, *[0] * (12 - len(bases))]
         words += [word for pair in self._program.constants for word in pair]
         padding = [0] * (4 * rows_of_axis(len(chunk.sources)) - 2 - len(chunk.sources))
         for axis in chunk.axes:

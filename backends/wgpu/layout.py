@@ -28,10 +28,14 @@ Axes = tuple[Axis, ...]
 def coalesced(sources: Sequence[TensorDesc], target: TensorDesc) -> Axes:
     """The fewest dimensions, the target's strides descending, that visit the same elements together.
 
+    A source may have size 1 where the target has more: then its element is taken for all of them.
     Sizes of one are dropped, and dimensions that run on in every tensor become one; so the last dimension of
     plain tensors is the only one. Tensors of one element have none.
     """
-    strides = [tensor.element_strides for tensor in sources]
+    strides = [
+        [stride if size > 1 else 0 for size, stride in zip(tensor.sizes, tensor.element_strides, strict=True)]
+        for tensor in sources
+    ]
     axes = sorted(
         (
             Axis(size, tuple(of[dimension] for of in strides), target.element_strides[dimension])

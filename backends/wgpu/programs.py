@@ -15,7 +15,7 @@ import numpy as np
 
 from dmlcts.backends.contract import InvalidArgument
 from dmlcts.backends.wgpu.elements import Element
-from dmlcts.backends.wgpu.formulas import COMPUTED, FORMULAS, INFINITY, INFINITY_MODES, ON_WORDS, SCALED
+from dmlcts.backends.wgpu.formulas import COMPUTED, FORMULAS, INFINITY, INFINITY_MODES, OF_MIXED_TYPES, ON_WORDS, SCALED
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias
 
 Word = int
@@ -23,7 +23,7 @@ Words = tuple[Word, Word]
 Scaling = Literal["", "value", "integer", "float"]
 
 CLIP, ROUND, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD"
-OPERATORS = frozenset({CLIP, ROUND, THRESHOLD, INFINITY, *FORMULAS})
+OPERATORS = frozenset({CLIP, ROUND, THRESHOLD, INFINITY, *FORMULAS, *OF_MIXED_TYPES})
 
 _MODES = {
     ROUND: ("RoundingMode", ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")),
@@ -35,6 +35,7 @@ _BOUNDS = {
     THRESHOLD: ("Min",),
     "ELEMENT_WISE_CLIP1": ("Min", "Max"),
     **dict.fromkeys(_GRADIENTS, ("Min", "Max")),
+    "ELEMENT_WISE_CONSTANT_POW": ("Exponent",),
 }
 
 

@@ -14,7 +14,7 @@ from dmlcts.specs import Region
 _SMALLEST = 1 << 16
 _KEPT = 1 << 26  # buffers up to this many bytes are kept whatever is asked for
 _BIND_GROUPS = 64
-PARAMETER_WORDS = 120  # 20 before the axes, of which each of eight takes up to 12
+PARAMETER_WORDS = 120  # 24 before the axes, of which each of eight takes up to 12
 _SLICE = 1 << 26  # wgpu holds a copy of what is written to a buffer until it is submitted
 
 

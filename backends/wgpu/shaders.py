@@ -17,7 +17,7 @@ from pathlib import Path
 import jinja2
 
 from dmlcts.backends.wgpu.elements import Element
-from dmlcts.backends.wgpu.formulas import ON_WORDS, called, expression, identifier
+from dmlcts.backends.wgpu.formulas import OF_MIXED_TYPES, ON_WORDS, called, expression, identifier
 from dmlcts.backends.wgpu.layout import Axes, source_is_flat, target_is_flat
 from dmlcts.backends.wgpu.programs import CLIP, ROUND, THRESHOLD, Program, Scaling
 from dmlcts.specs import UsageError
@@ -29,7 +29,8 @@ _SCALINGS: dict[Scaling, str] = {
     "integer": "with ScaleBias in integers",
     "float": "with ScaleBias in FLOAT32",
 }
-_BODIES = {CLIP: "clamp", THRESHOLD: "clamp", ROUND: "round"}
+_BUILTIN = (CLIP, THRESHOLD, ROUND)
+_BODIES = {CLIP: "clamp", THRESHOLD: "clamp", ROUND: "round", **dict.fromkeys(OF_MIXED_TYPES, "mixed")}
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,13 @@ class Shader:
             program.scaling,
             flat,
             target_is_flat(axes),
-            builtin and program.operator in _BODIES,
+            builtin and program.operator in _BUILTIN,
         )
 
     @property
     def element(self) -> Element:
-        """The element that is computed with: the last source's, for a condition comes first."""
-        return self.elements[-1]
+        """The element that is computed with: that of the first source which is no condition."""
+        return self.elements[self.inputs[0] == "ConditionTensor"]
 
     @property
     def target(self) -> Tensor:
@@ -145,6 +146,11 @@ class Shader:
         """What it does, in words."""
         words = [self.operator.removeprefix("ELEMENT_WISE_"), self.mode, "on", self.element.data_type.name]
         words.append(f"({self.element.path})" if self.element.path else "")
+        if self.operator in OF_MIXED_TYPES:
+            others = dict.fromkeys(element.data_type.name for element in self.elements[1:])
+            words.append(f"with {' and '.join(others)}")
+            zeros = [tensor.name for tensor in self.sources if tensor.name.endswith("zero_point")]
+            words.append(f"and {' and '.join(zeros)}" if zeros else "")
         if self.target_element.data_type is not self.element.data_type:
             words.append(f"to {self.target_element.data_type.name}")
         words.append(_SCALINGS[self.scaling])
@@ -164,8 +170,18 @@ class Shader:
     @property
     def parameters(self) -> str:
         """The parameters of the function that computes an element."""
-        names = ["given"] if self.scaling else [tensor.name for tensor in self.sources]
+        names = [tensor.name for tensor in self.sources]
+        if self.scaling:
+            names[0] = "given"
         return ", ".join(f"{name}: {element.value}" for name, element in zip(names, self.elements, strict=True))
+
+    def has(self, name: str) -> bool:
+        """Whether the optional tensor of that name in WGSL is there."""
+        return any(tensor.name == name for tensor in self.sources)
+
+    def tensor(self, name: str) -> Tensor:
+        """The source of that name in WGSL."""
+        return next(tensor for tensor in self.sources if tensor.name == name)
 
     @property
     def expression(self) -> str:
@@ -181,7 +197,7 @@ class Shader:
         body = _rendered(_BODIES.get(self.operator, "formula"), shader=self)
         memory = _rendered("memory", shader=self)
         functions = called(_rendered(_library(self.element, self.operator), shader=self), body)
-        conversions = called(_rendered("float16", shader=self), memory + functions)
+        conversions = called(_rendered("float16", shader=self), memory + functions + body)
         parts = {"conversions": conversions, "functions": functions, "memory": memory, "body": body}
         text = _rendered("kernel", shader=self, group=GROUP, **parts)
         return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"

@@ -184,6 +184,8 @@ class ClauseTally(_Record):
         elements: how many output elements were judged.
         failures: how many of the cases failed.
         unsupported: how many further cases the backend could not express, for this clause's sake.
+        types: the signatures that the cases were of, in words, where the operator has more than one data type;
+            records of earlier versions say nothing of them.
     """
 
     clause: str
@@ -194,6 +196,7 @@ class ClauseTally(_Record):
     elements: int
     failures: int
     unsupported: int = 0
+    types: tuple[str, ...] = field(default=(), metadata={"optional": True})
 
     def _check(self) -> None:
         super()._check()

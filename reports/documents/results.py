@@ -29,7 +29,9 @@ from dmlcts.reports.documents.selecting import besides, within
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.tables import Tables
 
-SCHEMA = "dmlcts-results/1"
+SCHEMA = "dmlcts-results/2"
+READ = ("dmlcts-results/1", SCHEMA)
+"""What this version reads: version 1 does not tell the signatures of a row."""
 VOLATILE = ("timings", "environment")
 SLOWEST = 10
 _MOST_LEVELS, _MOST_MEMBERS, _MOST_CHARACTERS = 20, 1000, 10_000
@@ -220,7 +222,8 @@ def _rows(
         if merged is not None:
             obligation = owed[key] if key in owed else tables.clause(clause).obligation
             names = {"id": clause, "operator": operator, "data_type": data_type, "obligation": obligation}
-            rows.append(names | merged)
+            types = sorted({name for tally in found.get(key, []) for name in tally.types})
+            rows.append(names | merged | ({"types": types} if types else {}))
     return rows
 
 

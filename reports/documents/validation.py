@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import jsonschema_rs
 
 from dmlcts.reports.documents.outcomes import Verdict
-from dmlcts.reports.documents.results import SCHEMA, verdict_of
+from dmlcts.reports.documents.results import READ, SCHEMA, verdict_of
 from dmlcts.specs import DmlctsError, TableError
 from dmlcts.specs.files import read_bounded
 from dmlcts.specs.reading.yaml_source import read_yaml
@@ -146,7 +146,7 @@ def validate_results(document: object, where: str = "results") -> None:
     Raises:
         DocumentError: the first thing that is wrong, with its JSON pointer, cause and mend.
     """
-    if isinstance(document, dict) and document.get("schema", SCHEMA) != SCHEMA:
+    if isinstance(document, dict) and document.get("schema", SCHEMA) not in READ:
         cause = f"is {_shown(document['schema'])} where this version of dmlcts reads {_shown(SCHEMA)}"
         raise DocumentError(where, "/schema", cause, "read it with the version that wrote it")
     _check(document, "results-1", where)

@@ -145,10 +145,10 @@ def _put_before(whole: dict[str, Any], other: Mapping[str, Any], name: str) -> N
 def _alone(case: Mapping[str, Any]) -> dict[str, Any]:
     """The model of a case without what runs before it."""
     tensors: Mapping[str, Mapping[str, Any]] = case["tensors"]
-    patterns = case["values"].get("bits")
-    if patterns is None:
+    patterns = {name: values["bits"] for name, values in _values(case).items() if "bits" in values}
+    if len(patterns) < len(_values(case)):
         raise DxDispatchError("its values are a seeded recipe", "replay it, and reduce it to fewer elements")
-    in_place = bool(case["placement"]["in_place"])
+    written = next(name for name in tensors if name not in patterns)
     resources = {}
     for name, tensor in tensors.items():
         data_type = DataType[tensor["data_type"]]
@@ -159,13 +159,15 @@ def _alone(case: Mapping[str, Any]) -> dict[str, Any]:
             )
         unsigned = f"UINT{8 * data_type.itemsize}"
         values: Any = {"valueCount": length, "value": int("aa" * data_type.itemsize, 16)}
-        if name == "InputTensor":
-            values = _stored(tensor, patterns, length)
+        if name in patterns:
+            values = _stored(tensor, patterns[name], length)
         resources[name] = {"initialValuesDataType": unsigned, "initialValues": values}
-    output = "InputTensor" if in_place else "OutputTensor"
-    if in_place:
-        del resources["OutputTensor"]
-    bindings = {"InputTensor": "InputTensor", "OutputTensor": output}
+    output = (case["placement"].get("alias") or next(iter(patterns))) if case["placement"]["in_place"] else written
+    bindings = {**{name: name for name in patterns}, written: output}
+    if output != written:
+        del resources[written]
+    if case["placement"].get("one_region"):
+        _share(bindings, resources, [name for name in tensors if name in patterns], tensors)
     kernels = {}
     for number, one in enumerate(case.get("beside", [case]), start=1):
         own = (one["operator"], one["attributes"]) == (case["operator"], case["attributes"])
@@ -180,6 +182,23 @@ def _alone(case: Mapping[str, Any]) -> dict[str, Any]:
         "dispatchables": {name: _dispatchable(one, tensors) for name, one in kernels.items()},
         "commands": commands,
     }
+
+
+def _values(case: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """The values of each input by its name; earlier versions wrote those of the only one."""
+    values: Mapping[str, Any] = case["values"]
+    return values if "format" in case else {"InputTensor": values}
+
+
+def _share(
+    bindings: dict[str, str], resources: dict[str, Any], inputs: list[str], tensors: Mapping[str, Any]
+) -> None:  # fmt: skip
+    """Bind inputs with equal descriptions to the first one's resource."""
+    for name in inputs:
+        first = next(one for one in inputs if tensors[one] == tensors[name])
+        if first != name:
+            resources.pop(name, None)
+            bindings |= {tensor: first for tensor, resource in bindings.items() if resource == name}
 
 
 def _dispatchable(kernel: Mapping[str, Any], tensors: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ Array = NDArray[Any]
 Alternatives = list[Array]
 """Arrays of one type; element i of each is one value that element i may have."""
 
+_FEW = 1 << 10  # below, pairs are not worth being looked for
 _SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 _SPLIT = np.uint64((1 << 27) - 1)  # the lower half of a FLOAT64's significand
 _ORDINARY = 2.0**800  # up to here, and down to its inverse, no step of a fused FLOAT64 operation leaves the range
@@ -36,6 +37,21 @@ def distinct(arrays: Iterable[Array]) -> Alternatives:
     for array in given:
         seen.setdefault(array.tobytes(), array)
     return list(seen.values())
+
+
+def distinct_pairs(x: Array, output: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where each pair of patterns stands first, and for each element which of those is its own.
+
+    Inputs repeat: large tensors are filled with short streams, and a narrow type has few patterns. What is acceptable
+    for a pair costs more to find than the pairs do. Types of eight bytes are left as they are.
+    """
+    if x.dtype.itemsize > 4 or x.size < _FEW:
+        every = np.arange(x.size)
+        return every, every
+    half = np.uint64(32)
+    bits = [array.view(f"u{array.dtype.itemsize}").astype(np.uint64) for array in (x, output)]
+    _, first, inverse = np.unique(bits[0] << half | bits[1], return_index=True, return_inverse=True)
+    return first, inverse.reshape(-1)
 
 
 def vanishing(values: Array) -> NDArray[np.bool_]:
@@ -167,7 +183,9 @@ def fused_multiply_add_float64(x: Array, scale: np.float32, bias: np.float32) ->
         magnitude = np.abs(x)
         ordinary = ((magnitude < _ORDINARY) & (magnitude > 1 / _ORDINARY)) | (x == 0)
         simple = ~(np.isfinite(x) & np.isfinite(s) & np.isfinite(b))  # no rounding: an infinity or a NaN
-        result = np.where(simple, product + b, result)
+        # A finite product is lost in an infinite bias, though the rounded product may be infinite itself.
+        unrounded = np.where(np.isfinite(x) & np.isfinite(s), b, product + b)
+        result = np.where(simple, unrounded, result)
     for index in np.flatnonzero(~(ordinary | simple)):
         result[index] = _nearest_float64(Fraction(float(x[index])) * Fraction(float(s)) + Fraction(float(b)))
     return result

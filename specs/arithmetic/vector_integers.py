@@ -62,6 +62,12 @@ class Whole:
         high = min(max(addend >> 64, -_FAR + 1), _FAR - 1)
         return cls(low, (carry - (x < 0) if signed else carry) + np.int64(high))
 
+    def magnitude(self) -> Whole:
+        """Their magnitudes."""
+        negative = self.high < 0
+        high = np.where(negative, ~self.high + (self.low == 0), self.high)
+        return Whole(np.where(negative, np.uint64(0) - self.low, self.low), high)
+
     def above(self, limit: int) -> NDArray[np.bool_]:
         """Which are greater than ``limit``."""
         high, low = limit >> 64, np.uint64(limit & (1 << 64) - 1)

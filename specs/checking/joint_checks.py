@@ -40,6 +40,11 @@ def joint_faults(loaded: Sequence[Loaded[AnyTable]], *, whole: bool) -> Iterator
         for index, clause in enumerate(table.clauses)
     ]
     yield from _claimed_twice(claims, "the clause id", "rename one of them")
+    names = {table.short_name.lower() for _, table in operators}
+    for document, table in operators:
+        for index, group in enumerate(table.groups):
+            if group in names:
+                yield document.fault(("groups", index), f"{group} is an operator's name", "name the group otherwise")
     claims = [
         (document, ("latitudes", index, "name"), latitude.name)
         for document, table in latitudes

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-import numpy as np
-
-from dmlcts.specs.descriptions import Attribute, OperatorDesc, ScalarUnion, TensorDesc
 from dmlcts.specs.errors import Fault, FormulaError
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.reading.mends import closest
 from dmlcts.specs.reading.yaml_source import Document, KeyPath
 from dmlcts.specs.statements.kinds import Kind, Names, joined, kind_of
 from dmlcts.specs.statements.relations import Relation
-from dmlcts.specs.statements.statement import Stated, speaks_of
-from dmlcts.specs.tables.signatures import Signature, signatures
+from dmlcts.specs.statements.statement import Stated, descriptions, speaks_of
 
 
 def statement_faults(document: Document, table: OperatorTable) -> Iterator[Fault]:
@@ -116,38 +112,6 @@ def _related(tables: Mapping[str, OperatorTable], table: OperatorTable, clause: 
             kind = Relation(tables, table, clause.model_copy(update={"where": None}), operator).kind
         if kind != "truth":
             raise FormulaError("the statement is a number", "compare it, as in MAX(a, b) == MAX(b, a)")
-
-
-def descriptions(table: OperatorTable) -> Iterator[OperatorDesc]:
-    """A description of every signature of a table, with numbers of 0, no ScaleBias, and each enumerator in turn."""
-    enumerations = [item for item in table.attributes if item.type == "ENUM"]
-    complete = any(row.kind == "output" for row in table.tensors.values())
-    for signature in signatures(table):
-        if not complete or len(signature.types) < len(table.type_variables):
-            continue  # which has a fault of its own
-        tensors = {
-            name: TensorDesc(signature[row.type], (1,))
-            for name, row in table.tensors.items()
-            if not row.optional or name in signature.present
-        }
-        plain = {item.name: _plain(item.type, signature) for item in table.attributes}
-        if not enumerations:
-            yield OperatorDesc(table.operator, tensors, plain)
-        for item in enumerations:
-            for enumerator in item.enumerators:
-                others = {other.name: other.enumerators[0] for other in enumerations}
-                yield OperatorDesc(table.operator, tensors, {**plain, **others, item.name: enumerator})
-
-
-def _plain(kind: str, signature: Signature) -> Attribute:
-    match kind:
-        case "DML_SCALE_BIAS":
-            return None
-        case "DML_SCALAR_UNION":
-            return ScalarUnion(signature.data_type, 0)
-        case "DML_TENSOR_DATA_TYPE":
-            return signature.data_type.name
-    return np.float32(0)
 
 
 def _told(document: Document, path: KeyPath, parsed: Callable[[], object]) -> Iterator[Fault]:

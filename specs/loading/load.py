@@ -37,6 +37,7 @@ from dmlcts.specs.models import (
 from dmlcts.specs.reading.mends import closest
 from dmlcts.specs.reading.table_files import TableFile, builtin_files, extra_files
 from dmlcts.specs.reading.yaml_source import Document, decode, read_yaml, shown
+from dmlcts.specs.statements.relations import Levels
 from dmlcts.specs.tables import Tables
 
 
@@ -180,5 +181,6 @@ def _assembled(batch: _Batch, *, runnable: bool = True) -> Tables:
             {rule.target: rule for _, table in tables_of(batch.loaded, CastsTable) for rule in table.casts}
         ),
         known_types=tuple(known),
+        relation_level=Levels(operators),
         factors=next((table for _, table in tables_of(batch.loaded, FactorsTable)), None),
     )

@@ -254,6 +254,11 @@ class OperatorTable(Model):
         found = dict.fromkeys(row.type for row in self.tensors.values())
         return tuple(sorted(found, key=lambda name: name != MAIN))
 
+    @cached_property
+    def of_one_type_variable(self) -> bool:
+        """Whether all tensors have one data type and none is optional: a data type then says all of a signature."""
+        return len(self.type_variables) == 1 and not any(row.optional for row in self.tensors.values())
+
     @property
     def in_place(self) -> bool:
         """Whether the output may be bound to the memory of an input."""

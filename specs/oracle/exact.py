@@ -21,7 +21,7 @@ import numpy as np
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum, half_even, infinity
-from dmlcts.specs.arithmetic.value_sets import NAN, Arithmetic, Values
+from dmlcts.specs.arithmetic.value_sets import NAN, Arithmetic, Member, Values
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScalarUnion, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
@@ -30,7 +30,9 @@ from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.oracle.exact_floating_scale_bias import FloatingScaleBias
 from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
-from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.law import Law, selects
+
+_MAGNITUDE = Call("abs", (Name("x"),))
 
 
 def _float_attribute(operator: OperatorDesc, name: str) -> int:
@@ -152,12 +154,28 @@ class _FloatingOracle:
                 return self.arithmetic.apply(lambda *members: meaning(self.arithmetic, *members), *operands)
         raise _undefined(expression)
 
+    def _narrowed_last(self, bits: int) -> Values:
+        """FLOAT16 results of a formula that a wider format computes of the scaled input, converted at the end."""
+        if self.scale_bias is None or not self.scale_bias.through_others or selects(self.formula):
+            return frozenset()
+        found: set[Member] = set()
+        narrow = self.arithmetic, self.attributes
+        for wide, g in self.scale_bias.wide(self.arithmetic.closed({self.arithmetic.member(bits)})):
+            converted = {name: wide.converted(values, BINARY16) for name, values in narrow[1].items()}
+            self.arithmetic, self.attributes = wide, converted
+            try:
+                result = self._evaluate(self.formula, g)
+            finally:
+                self.arithmetic, self.attributes = narrow
+            found |= self.scale_bias.stored(result, wide.form)
+        return frozenset(found)
+
     def acceptable(self, bits: int) -> Acceptable:
         """The formula over the input (rules 2, 4 and 5) with what rule 6 adds."""
         x = self.arithmetic.closed({self.arithmetic.member(bits)})
         if self.scale_bias is not None:
             x = self.scale_bias.applied(x)
-        outcomes = self._evaluate(self.formula, x)
+        outcomes = self._evaluate(self.formula, x) | self._narrowed_last(bits)
         if None in x and "nan-input" in self.latitudes:  # rule 6
             outcomes |= self.attribute_values | NAN
         patterns = frozenset(member for member in outcomes if member is not None)
@@ -247,21 +265,15 @@ class _IntegerOracle:
             if not self.scale_bias.finite:
                 return Acceptable(frozenset(), any_value=True)
             inputs = self.scale_bias.applied(x)
-            if _selects(self.formula):
-                for wide, stored in self.scale_bias.beyond(x):
+            for wide, stored in self.scale_bias.beyond(x):
+                if selects(self.formula):
                     results |= stored if wide in self._evaluate(self.formula, wide) else frozenset()
+                elif self.formula == _MAGNITUDE:  # taken in a wider type, and then stored
+                    results.update(self.scale_bias.stored(abs(wide)))
         results.update(value for g in inputs for value in self._evaluate(self.formula, g))
         if "integer-overflow" in self.latitudes:
             results |= {self.integers.saturated(value) for value in results}
         return Acceptable(frozenset(self.integers.encode(value) for value in results))
-
-
-def _selects(expression: Expression) -> bool:
-    """Whether the formula gives one of its operands, so that it may be taken in a wider type."""
-    match expression:
-        case Call(function, arguments):
-            return function in FUNCTIONS and FUNCTIONS[function].selects and all(map(_selects, arguments))
-    return True
 
 
 _FORMATS: Mapping[DataType, Format] = {

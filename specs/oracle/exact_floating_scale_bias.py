@@ -64,10 +64,16 @@ class FloatingScaleBias:
         """The value set of every g for the members of ``x``."""
         results: set[Member] = set()
         for path in self.paths:
-            results |= self._stored(path.result(x, self.tensor.form), path.arithmetic.form)
+            results |= self.stored(path.result(x, self.tensor.form), path.arithmetic.form)
         if self.through_others:
             results |= self._correctly_rounded(x)
         return frozenset(results)  # closed, for each path's are
+
+    def wide(self, x: Values) -> Iterable[tuple[Arithmetic, Values]]:
+        """The value sets of the paths in wider formats than the tensor's, each with its arithmetic."""
+        for path in self.paths:
+            if path.arithmetic.form is not self.tensor.form:
+                yield path.arithmetic, path.result(x, self.tensor.form)
 
     def _formats(self) -> Iterable[Format]:
         """FLOAT32 for FLOAT16 and FLOAT32, FLOAT64 for itself; the others where a latitude permits them."""
@@ -106,7 +112,7 @@ class FloatingScaleBias:
         scale, bias = (arithmetic.converted(frozenset({factor}), source) for factor in factors)
         return _Path(arithmetic, self.operation, {"scale": scale, "bias": bias}, fused)
 
-    def _stored(self, g: Values, source: Format) -> Values:
+    def stored(self, g: Values, source: Format) -> Values:
         """A path's value set in the tensor's type: n16 where it is FLOAT16 and narrower than the path's format."""
         if source is self.tensor.form:
             return g

@@ -110,6 +110,10 @@ class IntegerScaleBias:
                 if whole not in self.integers:
                     yield whole, frozenset(self._stored(Fraction(whole)))
 
+    def stored(self, number: int | float) -> frozenset[int]:
+        """The integers of the type that an integer, or an infinity, is stored as."""
+        return frozenset(self._stored(number if isinstance(number, float) else Fraction(number)))
+
     def _stored(self, real: Real) -> Iterable[int]:
         """The integers of the type that a real number may become: its floor and its ceiling, stored."""
         integers = self.integers

@@ -1,9 +1,14 @@
-"""What an oracle answers: the acceptable outcomes of one element, or that the pages constrain none."""
+"""What an oracle answers: the acceptable outcomes of one element or of many, or that the pages constrain none."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs.arithmetic.vector_arithmetic import Array
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import DmlctsError
 
@@ -79,3 +84,89 @@ class Acceptable:
         if bits & (sign - 1) <= infinite:
             return False
         return self.payload is None or (bits ^ self.payload) & payload_bits(data_type) == 0
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What is acceptable for each element of an array.
+
+    Attributes:
+        data_type: the output's element type.
+        alternatives: arrays of that type; every element of each is acceptable at its place.
+        any_value: where nothing follows from the pages (integers, and ScaleBias that is not finite), or ``None``.
+        strict: whether the sign of zero counts.
+        spans: pairs of arrays; every number from the first to the second is acceptable too.
+        payloads: the inputs, where a NaN that comes of a NaN must keep its payload; else ``None``.
+    """
+
+    data_type: DataType
+    alternatives: tuple[Array, ...]
+    any_value: NDArray[np.bool_] | None
+    strict: bool
+    payloads: Array | None = None
+    spans: tuple[tuple[Array, Array], ...] = ()
+
+    def admits(self, output: Array) -> NDArray[np.bool_]:
+        """Which elements of ``output`` are acceptable."""
+        admitted = np.zeros(output.shape, bool) if self.any_value is None else self.any_value.copy()
+        for alternative in self.alternatives:
+            admitted |= equal(output, alternative, self.data_type, strict=self.strict)
+        for low, high in self.spans:
+            admitted |= (low <= output) & (output <= high)
+        return admitted if self.payloads is None else admitted & ~self._changes_payload(output, self.payloads)
+
+    def _changes_payload(self, output: Array, x: Array) -> NDArray[np.bool_]:
+        """Where a NaN came of a NaN with another payload; sign and quiet bit are free."""
+        bits = self.data_type.bits_dtype
+        mask = bits.type(payload_bits(self.data_type))
+        differs = (output.view(bits) ^ np.ascontiguousarray(x).view(bits)) & mask != 0
+        return np.asarray(np.isnan(output) & np.isnan(x) & differs)
+
+    def element(self, index: int) -> Acceptable:
+        """The acceptable patterns of one element, as the exact oracle states them."""
+        one = slice(index, index + 1)
+        any_value = None if self.any_value is None else self.any_value[one]
+        alternatives = tuple(array[one] for array in self.alternatives)
+        payloads = None if self.payloads is None else self.payloads[one]
+        spans = tuple((low[one], high[one]) for low, high in self.spans)
+        return next(Acceptance(self.data_type, alternatives, any_value, self.strict, payloads, spans).elements())
+
+    def elements(self) -> Iterator[Acceptable]:
+        """The acceptable patterns of every element in turn."""
+        sign = 1 << (8 * self.data_type.itemsize - 1)
+        nan_above = INFINITIES.get(self.data_type, sign)
+        columns = [array.view(self.data_type.bits_dtype).tolist() for array in self.alternatives]
+        open_ones = [False] * len(columns[0]) if self.any_value is None else self.any_value.tolist()
+        either_zero = self.data_type.is_floating and not self.strict
+        inputs = [0] * len(columns[0])
+        if self.payloads is not None:
+            inputs = np.ascontiguousarray(self.payloads).view(self.data_type.bits_dtype).tolist()
+        pattern = self.data_type.bits_dtype
+        ends = [[np.ascontiguousarray(end).view(pattern).tolist() for end in span] for span in self.spans]
+        for index, (any_value, given, *patterns) in enumerate(zip(open_ones, inputs, *columns, strict=True)):
+            if any_value:
+                yield Acceptable(frozenset(), any_value=True)
+                continue
+            between = frozenset(
+                (low[index], high[index]) for low, high in ends if not is_nan(low[index], self.data_type)
+            )
+            numbers = {bits for bits in patterns if not self.data_type.is_floating or bits & (sign - 1) <= nan_above}
+            any_nan = self.data_type.is_floating and any(bits & (sign - 1) > nan_above for bits in patterns)
+            if either_zero and (0 in numbers or sign in numbers):
+                numbers |= {0, sign}
+            payload = given if self.data_type.is_floating and given & (sign - 1) > nan_above else None
+            yield Acceptable(frozenset(numbers), any_nan, payload=payload, intervals=between)
+
+
+def equal(output: Array, expected: Array, data_type: DataType, *, strict: bool) -> NDArray[np.bool_]:
+    """Element-wise sameness: NaN equals NaN, and without ``strict`` the two zeros are the same."""
+    if not data_type.is_floating:
+        return np.asarray(output == expected)
+    if strict:
+        bits = data_type.bits_dtype
+        same = output.view(bits) == np.ascontiguousarray(expected).view(bits)
+    else:
+        same = output == expected
+    if not same.all():
+        same |= np.isnan(output) & np.isnan(expected)
+    return np.asarray(same)

@@ -111,9 +111,9 @@ def scaled(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, lenient: 
 
 
 def beyond(
-    x: Array, operation: MultiplyAdd, scale_bias: ScaleBias
+    x: Array, operation: MultiplyAdd, scale_bias: ScaleBias, *, magnitude: bool = False
 ) -> Iterator[tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]]:
-    """What results outside the type are stored as, and which elements' results are above and below it."""
+    """What results outside the type, or their magnitudes, are stored as, and which elements' are above and below it."""
     if _is_identity(operation, scale_bias):
         return
     limits = np.iinfo(x.dtype)
@@ -128,7 +128,7 @@ def beyond(
         for whole, infinite in wholes:
             above, below = whole.above(int(limits.max)), whole.below(int(limits.min))
             if above.any() or below.any():
-                for stored in whole.stored(x.dtype, infinite):
+                for stored in (whole.magnitude() if magnitude else whole).stored(x.dtype, infinite):
                     yield stored, above, below
 
 

@@ -95,6 +95,20 @@ def _fused_float64(x: Array, operands: Operands) -> Array:
     return fused_multiply_add_float64(x, by_name[factor], by_name[operands.operation.addend])
 
 
+def wide_of_float16(x: Array, operands: Operands, rounding: Rounding) -> dict[DataType, Alternatives]:
+    """The values that FLOAT16 may have after ScaleBias in wider types, before they are converted to FLOAT16."""
+    half, single = np.dtype(np.float16), np.dtype(np.float32)
+    pairs = [operands, operands.as_type(half)]
+    if "float16-conversion" in rounding.latitudes:
+        factors = to_float16_toward_zero(operands.scale), to_float16_toward_zero(operands.bias)
+        pairs.append(Operands(operands.operation, *factors))
+    found: dict[DataType, Alternatives] = {DataType.FLOAT32: [], DataType.FLOAT64: []}
+    for pair in pairs:
+        found[DataType.FLOAT32] += _through_float32(x.astype(single), pair.as_type(single), rounding)
+        found[DataType.FLOAT64].append(_through_float64(x, pair))
+    return {data_type: distinct(arrays) for data_type, arrays in found.items()}
+
+
 def _in_float16(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
     half, single = np.dtype(np.float16), np.dtype(np.float32)
     through_others = "float16-intermediate" in rounding.latitudes

@@ -8,15 +8,23 @@ A NaN in an alternative stands for any NaN. It shares no code with the exact ora
 
 from __future__ import annotations
 
+import copy
 import itertools
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, distinct, to_float16_toward_zero
+from dmlcts.specs.arithmetic.vector_arithmetic import (
+    Alternatives,
+    Array,
+    Rounding,
+    distinct,
+    distinct_pairs,
+    to_float16,
+    to_float16_toward_zero,
+)
 from dmlcts.specs.arithmetic.vector_integers import saturated
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScalarUnion, ScaleBias
@@ -24,114 +32,16 @@ from dmlcts.specs.formula import Call, Expression, MultiplyAdd, Name, Number
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.oracle import vector_integer_scale_bias, vector_scale_bias
-from dmlcts.specs.oracle.outcome import INFINITIES, Acceptable, Unconstrained, is_nan, payload_bits
-from dmlcts.specs.tables.law import Law
+from dmlcts.specs.oracle.outcome import Acceptance, Unconstrained, equal
+from dmlcts.specs.tables.law import Law, selects
 
 _FLOAT16_OVERFLOW = 65520.0
+_MAGNITUDE = Call("abs", (Name("x"),))
 _PIECE = 1 << 15  # elements judged at once: what they may become can take fifty arrays
 _BLOCK = 1 << 16  # elements computed at once, so that what a step leaves is still in the cache when the next reads it
-_FEW = 1 << 10  # below, pairs are not worth being looked for
 
 
-@dataclass(frozen=True)
-class Acceptance:
-    """What is acceptable for each element of an array.
-
-    Attributes:
-        data_type: the output's element type.
-        alternatives: arrays of that type; every element of each is acceptable at its place.
-        any_value: where nothing follows from the pages (integers, and ScaleBias that is not finite), or ``None``.
-        strict: whether the sign of zero counts.
-        spans: pairs of arrays; every number from the first to the second is acceptable too.
-        payloads: the inputs, where a NaN that comes of a NaN must keep its payload; else ``None``.
-    """
-
-    data_type: DataType
-    alternatives: tuple[Array, ...]
-    any_value: NDArray[np.bool_] | None
-    strict: bool
-    payloads: Array | None = None
-    spans: tuple[tuple[Array, Array], ...] = ()
-
-    def admits(self, output: Array) -> NDArray[np.bool_]:
-        """Which elements of ``output`` are acceptable."""
-        admitted = np.zeros(output.shape, bool) if self.any_value is None else self.any_value.copy()
-        for alternative in self.alternatives:
-            admitted |= equal(output, alternative, self.data_type, strict=self.strict)
-        for low, high in self.spans:
-            admitted |= (low <= output) & (output <= high)
-        return admitted if self.payloads is None else admitted & ~self._changes_payload(output, self.payloads)
-
-    def _changes_payload(self, output: Array, x: Array) -> NDArray[np.bool_]:
-        """Where a NaN came of a NaN with another payload; sign and quiet bit are free."""
-        bits = self.data_type.bits_dtype
-        mask = bits.type(payload_bits(self.data_type))
-        differs = (output.view(bits) ^ np.ascontiguousarray(x).view(bits)) & mask != 0
-        return np.asarray(np.isnan(output) & np.isnan(x) & differs)
-
-    def element(self, index: int) -> Acceptable:
-        """The acceptable patterns of one element, as the exact oracle states them."""
-        one = slice(index, index + 1)
-        any_value = None if self.any_value is None else self.any_value[one]
-        alternatives = tuple(array[one] for array in self.alternatives)
-        payloads = None if self.payloads is None else self.payloads[one]
-        spans = tuple((low[one], high[one]) for low, high in self.spans)
-        return next(Acceptance(self.data_type, alternatives, any_value, self.strict, payloads, spans).elements())
-
-    def elements(self) -> Iterator[Acceptable]:
-        """The acceptable patterns of every element in turn."""
-        sign = 1 << (8 * self.data_type.itemsize - 1)
-        nan_above = INFINITIES.get(self.data_type, sign)
-        columns = [array.view(self.data_type.bits_dtype).tolist() for array in self.alternatives]
-        open_ones = [False] * len(columns[0]) if self.any_value is None else self.any_value.tolist()
-        either_zero = self.data_type.is_floating and not self.strict
-        inputs = [0] * len(columns[0])
-        if self.payloads is not None:
-            inputs = np.ascontiguousarray(self.payloads).view(self.data_type.bits_dtype).tolist()
-        pattern = self.data_type.bits_dtype
-        ends = [[np.ascontiguousarray(end).view(pattern).tolist() for end in span] for span in self.spans]
-        for index, (any_value, given, *patterns) in enumerate(zip(open_ones, inputs, *columns, strict=True)):
-            if any_value:
-                yield Acceptable(frozenset(), any_value=True)
-                continue
-            between = frozenset(
-                (low[index], high[index]) for low, high in ends if not is_nan(low[index], self.data_type)
-            )
-            numbers = {bits for bits in patterns if not self.data_type.is_floating or bits & (sign - 1) <= nan_above}
-            any_nan = self.data_type.is_floating and any(bits & (sign - 1) > nan_above for bits in patterns)
-            if either_zero and (0 in numbers or sign in numbers):
-                numbers |= {0, sign}
-            payload = given if self.data_type.is_floating and given & (sign - 1) > nan_above else None
-            yield Acceptable(frozenset(numbers), any_nan, payload=payload, intervals=between)
-
-
-def equal(output: Array, expected: Array, data_type: DataType, *, strict: bool) -> NDArray[np.bool_]:
-    """Element-wise sameness: NaN equals NaN, and without ``strict`` the two zeros are the same."""
-    if not data_type.is_floating:
-        return np.asarray(output == expected)
-    if strict:
-        bits = data_type.bits_dtype
-        same = output.view(bits) == np.ascontiguousarray(expected).view(bits)
-    else:
-        same = output == expected
-    if not same.all():
-        same |= np.isnan(output) & np.isnan(expected)
-    return np.asarray(same)
-
-
-def _distinct_pairs(x: Array, output: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where each pair of patterns stands first, and for each element which of those is its own.
-
-    Inputs repeat: large tensors are filled with short streams, and a narrow type has few patterns. What is acceptable
-    for a pair costs more to find than the pairs do. Types of eight bytes are left as they are.
-    """
-    if x.dtype.itemsize > 4 or x.size < _FEW:
-        every = np.arange(x.size)
-        return every, every
-    half = np.uint64(32)
-    bits = [array.view(f"u{array.dtype.itemsize}").astype(np.uint64) for array in (x, output)]
-    _, first, inverse = np.unique(bits[0] << half | bits[1], return_index=True, return_inverse=True)
-    return first, inverse.reshape(-1)
+__all__ = ["Acceptance", "VectorOracle", "equal"]
 
 
 class VectorOracle:
@@ -269,7 +179,7 @@ class VectorOracle:
         with np.errstate(all="ignore"):
             inputs, any_value = self._inputs(x)
             found = self._evaluate(inputs)
-            found += self._stored_from_beyond(x, found[0])
+            found += self._stored_from_beyond(x, found[0]) + self._narrowed_last(x)
             if self.data_type.is_floating and "nan-input" in self.latitudes:
                 found = self._with_nan_latitude(found, inputs)
         alternatives = tuple(np.ascontiguousarray(np.broadcast_to(array, x.shape)) for array in found)
@@ -287,7 +197,7 @@ class VectorOracle:
         wrong = [differing[:0]]
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
-            first, inverse = _distinct_pairs(x[piece], output[piece])
+            first, inverse = distinct_pairs(x[piece], output[piece])
             once = piece[first]
             admitted = self.acceptance(x[once]).admits(output[once])
             wrong.append(piece[~admitted[inverse]])
@@ -312,6 +222,9 @@ class VectorOracle:
             return []
         if self.data_type.is_floating or not vector_integer_scale_bias.is_finite(scale_bias):
             return []
+        if self.expression == _MAGNITUDE:  # taken in a wider type, and then stored
+            wide = vector_integer_scale_bias.beyond(x, self._operation, scale_bias, magnitude=True)
+            return distinct(np.where(above | below, stored, base) for stored, above, below in wide)
         limits = np.iinfo(self.data_type.numpy)
         upward, downward = (self._gives_again(edge) for edge in (int(limits.max) + 1, int(limits.min) - 1))
         if not (upward or downward):
@@ -322,6 +235,22 @@ class VectorOracle:
             kept = (above if upward else nowhere) | (below if downward else nowhere)
             found.append(np.where(kept, stored, base))
         return distinct(found)
+
+    def _narrowed_last(self, x: Array) -> Alternatives:
+        """FLOAT16 results of a formula that FLOAT32 or FLOAT64 computes of the scaled input, converted at the end."""
+        through_others = self.data_type is DataType.FLOAT16 and "float16-intermediate" in self.latitudes
+        if self.scale_bias is None or not through_others or selects(self.expression):
+            return []
+        operands = vector_scale_bias.Operands.of(self._operation, self.scale_bias)
+        narrow = to_float16 if "float16-conversion" in self.latitudes else lambda wide: [wide.astype(np.float16)]
+        found: Alternatives = []
+        for data_type, inputs in vector_scale_bias.wide_of_float16(x, operands, self.rounding).items():
+            wider = copy.copy(self)
+            wider.data_type, wider.rounding = data_type, Rounding(data_type, self.latitudes)
+            wider.attributes = {name: [value.astype(data_type.numpy) for value in values]
+                                for name, values in self.attributes.items()}  # fmt: skip
+            found += [one for wide in wider._value(self.expression, inputs) for one in narrow(wide)]
+        return self.rounding.closed(distinct(found))
 
     def _gives_again(self, number: int) -> bool:
         """Whether the formula, made of min and max alone, can give a number outside the type that it is applied to."""

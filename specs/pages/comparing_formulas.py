@@ -6,20 +6,33 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dmlcts.specs.errors import FormulaError
-from dmlcts.specs.formula import Expression, parse
+from dmlcts.specs.formula import Call, Expression, parse
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.pages.page import Difference, Page, PageFormula, Subject
 from dmlcts.specs.pages.words import compact
 
+_MODULI = {"modulus_truncate": "trunc", "modulus_floor": "floor"}
 _DEFINITIONS = {"max": "larger", "min": "smaller"}
 
 
 def _parsed(text: str, names: Sequence[str]) -> Expression | str:
     """The expression, or why the expression language has none for it."""
     try:
-        return parse(text, names)
+        return _written_out(parse(text, names))
     except FormulaError as error:
         return error.cause
+
+
+def _written_out(expression: Expression) -> Expression:
+    """The expression with each modulus as the pages print it: a - b * trunc(a / b), or with floor."""
+    if not isinstance(expression, Call):
+        return expression
+    arguments = tuple(map(_written_out, expression.arguments))
+    if expression.function in _MODULI:
+        a, b = arguments
+        quotient = Call(_MODULI[expression.function], (Call("divide", (a, b)),))
+        return Call("subtract", (a, Call("multiply", (b, quotient))))
+    return Call(expression.function, arguments)
 
 
 def _compare_text(
@@ -51,10 +64,24 @@ def compare_formula(page: Page, table: OperatorTable) -> Iterator[Difference]:
         return
     if not formulas:
         yield Difference(0, "formula", "formula", "nothing", table.page_formula)
+    first, *more = table.page_formula.split("; ")
     for formula in formulas:
-        names = ("x", *table.float_attributes)
-        yield from _compare_text(formula, "formula", table.page_formula, table.formula, names)
+        names = (*table.formula_names, *table.numbers)
+        whole = formula.text.count("; ") == len(more)
+        expected = table.page_formula if whole else first
+        meaning = table.formula if not more else ""
+        yield from _compare_text(formula, "formula", expected, meaning, names)
+        if not whole:
+            yield from _compare_cases(page, formula.line, more)
     yield from _compare_definitions(page, table.page_formula)
+
+
+def _compare_cases(page: Page, line: int, cases: Sequence[str]) -> Iterator[Difference]:
+    """The further lines of a formula that distinguishes cases, each on a line of its own after the first."""
+    for offset, case in enumerate(cases, 1):
+        here = page.lines[line - 1 + offset] if line - 1 + offset < len(page.lines) else "nothing"
+        if compact(here).rstrip(".") != compact(case).rstrip("."):
+            yield Difference(line + offset, "formula", f"case {offset + 1} of the formula", here, case)
 
 
 def _compare_definitions(page: Page, formula: str) -> Iterator[Difference]:

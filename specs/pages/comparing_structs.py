@@ -100,8 +100,10 @@ def compare_enumerators(page: Page, table: OperatorTable) -> Iterator[Difference
         for name in enumerators:
             if name not in lines:
                 yield Difference(0, "enumerators", prefix, "nothing", f"{prefix}_{name}")
-        order = [name for name in lines if name in enumerators]
+        last = dict(reversed([(name, None) for _, name in mentions(page, prefix)]))
+        orders = [[name for name in named if name in enumerators] for named in (lines, [*last][::-1])]
         expected = [name for name in enumerators if name in lines]
+        order = expected if expected in orders else orders[0]  # a formula before the list may have its own
         wrong = next((name for name, wanted in zip(order, expected, strict=True) if name != wanted), None)
         if wrong is not None:
             yield Difference(lines[wrong], "enumerators", f"order of {prefix}", ", ".join(order), ", ".join(expected))

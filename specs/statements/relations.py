@@ -17,10 +17,12 @@ from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.statements import exactly, in_arrays
 from dmlcts.specs.statements.kinds import Names, kind_of
-from dmlcts.specs.statements.statement import Stated, speaks_of
+from dmlcts.specs.statements.statement import Stated, descriptions, speaks_of
 from dmlcts.specs.tables.formula_types import read_as
+from dmlcts.specs.tables.signatures import Signature
 
 Mask = NDArray[np.bool_]
+_ANY_RANK = 4  # which every operator lists at every level
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Relation:
         output = other.tensors[other.output].type
         found.setdefault(output, own)
         types = {member: found.get(row.type, own) for member, row in other.tensors.items() if not row.optional}
-        if not other.supports({member: (data_type, 4) for member, data_type in types.items()}):
+        if not other.supports({member: (data_type, _ANY_RANK) for member, data_type in types.items()}):
             said = ", ".join(data_type.name for data_type in types.values())
             raise FormulaError(f"{node.operator} is not there on {said}", "limit the clause by `data_types:`")
         self._types[node] = read_as(found[output], other)
@@ -181,6 +183,38 @@ class Relation:
             return not exactly.evaluate(self.statement, values, types, results).content
         except exactly.Undefined:
             return True
+
+
+class Levels:
+    """From which level on relations can be tried, on each type: an operator of theirs may have come later.
+
+    Args:
+        tables: every operator's table, by the name of ``OperatorDesc``.
+    """
+
+    def __init__(self, tables: Mapping[str, OperatorTable]) -> None:
+        self._tables = tables
+        self._found: dict[tuple[str, DataType], FeatureLevel | None] = {}
+
+    def __call__(self, table: OperatorTable, clause: Clause, data_type: DataType) -> FeatureLevel | None:
+        """The lowest level at which a signature of the type has every operator of the relation; ``None``: none has."""
+        key = clause.id, data_type
+        if key not in self._found:
+            levels = (self._of(table, clause, operator, data_type) for operator in descriptions(table))
+            self._found[key] = min((level for found in levels for level in found), default=None)
+        return self._found[key]
+
+    def _of(
+        self, table: OperatorTable, clause: Clause, operator: OperatorDesc, data_type: DataType
+    ) -> Iterator[FeatureLevel]:
+        if Signature.of(operator, table).data_type is not data_type or not speaks_of(clause, table, operator):
+            return
+        related = Relation(self._tables, table, clause, operator)
+        own = {name: (tensor.data_type, _ANY_RANK) for name, tensor in operator.tensors.items()}
+        for level in FeatureLevel:
+            if table.supports(own, level) and related.supported(level, _ANY_RANK):
+                yield level
+                return
 
 
 def _dispatches(expression: Expression) -> list[Dispatch]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
+from dmlcts.specs.descriptions import Attribute, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.specs.formula import Expression, choose, parse
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.tables.formula_types import read_as
 from dmlcts.specs.tables.law import is_about
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, signatures
 
 
 @dataclass(frozen=True)
@@ -58,3 +60,35 @@ def speaks_of(clause: Clause, table: OperatorTable, operator: OperatorDesc) -> b
     if any(operator.attributes.get(name) != wanted for name, wanted in clause.when.items()):
         return False
     return is_about(clause, Signature.of(operator, table).data_type, table)
+
+
+def descriptions(table: OperatorTable) -> Iterator[OperatorDesc]:
+    """A description of every signature of a table, with numbers of 0, no ScaleBias, and each enumerator in turn."""
+    enumerations = [item for item in table.attributes if item.type == "ENUM"]
+    complete = any(row.kind == "output" for row in table.tensors.values())
+    for signature in signatures(table):
+        if not complete or len(signature.types) < len(table.type_variables):
+            continue  # which has a fault of its own
+        tensors = {
+            name: TensorDesc(signature[row.type], (1,))
+            for name, row in table.tensors.items()
+            if not row.optional or name in signature.present
+        }
+        plain = {item.name: _plain(item.type, signature) for item in table.attributes}
+        if not enumerations:
+            yield OperatorDesc(table.operator, tensors, plain)
+        for item in enumerations:
+            for enumerator in item.enumerators:
+                others = {other.name: other.enumerators[0] for other in enumerations}
+                yield OperatorDesc(table.operator, tensors, {**plain, **others, item.name: enumerator})
+
+
+def _plain(kind: str, signature: Signature) -> Attribute:
+    match kind:
+        case "DML_SCALE_BIAS":
+            return None
+        case "DML_SCALAR_UNION":
+            return ScalarUnion(signature.data_type, 0)
+        case "DML_TENSOR_DATA_TYPE":
+            return signature.data_type.name
+    return np.float32(0)

@@ -92,6 +92,14 @@ class Law:
         return replace(self, expression=expression)
 
 
+def selects(expression: Expression) -> bool:
+    """Whether a formula gives one of its operands, so that taking it in a wider type changes nothing."""
+    match expression:
+        case Call(function, arguments):
+            return function in FUNCTIONS and FUNCTIONS[function].selects and all(map(selects, arguments))
+    return True
+
+
 def _without_conditions(expression: Expression) -> bool:
     match expression:
         case Name() | Number():

@@ -59,6 +59,16 @@ def signatures(table: OperatorTable, level: FeatureLevel | None = None) -> tuple
     return tuple(dict.fromkeys(_all(table, level)))
 
 
+def signatures_on(table: OperatorTable, data_type: DataType) -> tuple[Signature, ...]:
+    """The signatures whose first type variable stands for a type; for a type that no table lists, one made up of it."""
+    every = signatures(table)
+    found = tuple(signature for signature in every if signature.data_type is data_type)
+    if found:
+        return found
+    (first, _), *others = every[0].types
+    return (Signature(((first, data_type), *others), every[0].present),)
+
+
 def _all(table: OperatorTable, level: FeatureLevel | None) -> Iterator[Signature]:
     for support in table.support if level is None else table.support_at(level):
         variables = [variable for variable in table.type_variables if variable in support.types]

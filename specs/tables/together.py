@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,6 +12,12 @@ from dmlcts.specs.formula import multiply_add, parse
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import CastRule, Clause, FactorsTable, Latitude, OperatorTable, RulesTable, Source
 from dmlcts.specs.tables.law import Law
+
+RelationLevel = Callable[[OperatorTable, Clause, DataType], FeatureLevel | None]
+
+
+def _of_no_relation(operator: OperatorTable, clause: Clause, data_type: DataType) -> FeatureLevel | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,7 @@ class Tables:
         factors: what a case varies; ``None`` where no such table was loaded.
         casts: the documented casts of FLOAT attributes, by target.
         known_types: the element types that the table of data types lists.
+        relation_level: the lowest level that obliges an implementation to every operator of a relation, on a type.
     """
 
     operators: Mapping[str, OperatorTable]
@@ -35,6 +42,7 @@ class Tables:
     factors: FactorsTable | None = None
     casts: Mapping[str, CastRule] = field(default_factory=dict)
     known_types: tuple[DataType, ...] = tuple(DataType)
+    relation_level: RelationLevel = field(default=_of_no_relation, compare=False)
 
     def operator(self, name: str) -> OperatorTable:
         """The table of an operator, by its full name or by the short one ("CLIP"), in any case.
@@ -48,6 +56,30 @@ class Tables:
                 return self.operators[candidate]
         known = ", ".join(table.short_name for table in self.operators.values())
         raise UsageError(f"no table describes the operator {name!r}", f"choose one of {known}")
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[OperatorTable, ...]]:
+        """The operators of each group, by its name, in the order of their names."""
+        found: dict[str, tuple[OperatorTable, ...]] = {}
+        for table in self.operators.values():
+            for group in table.groups:
+                found[group] = (*found.get(group, ()), table)
+        return dict(sorted(found.items()))
+
+    def selected(self, name: str) -> tuple[OperatorTable, ...]:
+        """The operators that a user means: one by its name, or a group's, in any case.
+
+        Raises:
+            UsageError: there is neither such an operator nor such a group.
+        """
+        group = self.groups.get(name.lower())
+        if group is not None:
+            return group
+        try:
+            return (self.operator(name),)
+        except UsageError as error:
+            groups = f", or a group: {', '.join(self.groups)}" if self.groups else ""
+            raise UsageError(error.cause, f"{error.mend}{groups}") from None
 
     @cached_property
     def limits(self) -> dict[str, int]:
@@ -116,7 +148,11 @@ class Tables:
         types = self.data_types(clause, operator)
         if clause.data_types == "unlisted":
             return types if supported else ()
-        return tuple(data_type for data_type in types if data_type in supported)
+        found = tuple(data_type for data_type in types if data_type in supported)
+        if clause.check != "relation":
+            return found
+        lowest = {data_type: self.relation_level(operator, clause, data_type) for data_type in found}
+        return tuple(data_type for data_type, least in lowest.items() if least is not None and least <= level)
 
     @cached_property
     def _laws(self) -> dict[str, Law]:

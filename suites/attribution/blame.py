@@ -8,7 +8,7 @@ from dmlcts.specs import ScaleBias, TensorDesc
 from dmlcts.suites.attribution.company import fewest_kernels
 from dmlcts.suites.attribution.needs import Needs, needed, with_needs
 from dmlcts.suites.attribution.shrink import Effort, again, shrink
-from dmlcts.suites.attribution.simpler import subject_of
+from dmlcts.suites.attribution.simpler import strided_inputs, subject_of
 from dmlcts.suites.attribution.steadiness import after, dependent, history, unsteady
 from dmlcts.suites.attribution.tracing import traced
 from dmlcts.suites.cases.bench import Bench
@@ -71,7 +71,7 @@ def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
         if told is not None:
             return told  # its rhythm was that of the larger case
         if least.clause == "tensor.output.complete" and least.case.layout_clause is not None:
-            count = least.case.operator.input.element_count
+            count = least.case.operator.output.element_count
             packed = replace(plain(fresh, least.case, least.case.values, count), expectation="oracle")
             if packed.operator != least.case.operator and not judge_case(fresh, packed).findings:
                 least = replace(least, clause=least.case.layout_clause)  # in a packed tensor all are written
@@ -83,7 +83,7 @@ def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
 
 def _anywhere(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     """The finding in a packed tensor, out of place, where wrong values show there as well."""
-    case, count = finding.case, finding.case.operator.input.element_count
+    case, count = finding.case, finding.case.operator.output.element_count
     if finding.outcome != "fail" or not finding.wrong or finding.clause != case.layout_clause or count > _MOST_PLAIN:
         return finding
     if finding.clause in ("tensor.position", "tensor.output.complete", "binding.offset"):
@@ -131,7 +131,7 @@ def of_its_value(bench: Bench, finding: Finding) -> Finding:
         return finding
     if case.data_type.is_floating or not finding.wrong:
         return finding
-    value = int(finding.suspects[0] if finding.suspects else case.values.array(1)[0])
+    value = int(finding.suspects[0][0] if finding.suspects else case.values.first.array(1)[0])
     clause = exact if in_exact_domain(value, given, case.data_type) else inexact
     return replace(finding, clause=clause, case=replace(case, clause=clause))
 
@@ -204,7 +204,8 @@ def _strides(case: Case, factors: frozenset[str]) -> str:
     made_for = case.layout_clause or ""
     if "input strides" not in factors or "output strides" in factors:
         return made_for if made_for.startswith("tensor.strides.") else "tensor.strides.output"
-    kind = _kind(case.operator.input)
+    kinds = [_kind(case.operator.inputs[name]) for name in strided_inputs(case)]
+    kind = next((one for one in ("broadcast", "permuted", "padded") if one in kinds), "packed")
     if made_for.startswith("tensor.strides.") and made_for != "tensor.strides.output" and kind != "broadcast":
         return made_for
     return f"tensor.strides.{kind}"

@@ -7,9 +7,8 @@ from dataclasses import replace
 from dmlcts.specs import OperatorDesc
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, plain
+from dmlcts.suites.judging.findings import Finding, plain, streams_of
 
 _MOST_DEVICES = 48
 _CONFIRMED = 2
@@ -57,10 +56,12 @@ def fewest_kernels(bench: Bench, finding: Finding) -> Finding | None:
 def _one_element(bench: Bench, finding: Finding) -> Case:
     """The case on the one element that is shown, for all kernels; the case itself where its input is strided."""
     case = finding.case
-    if finding.index < 0 or case.operator.input.strides is not None:
+    if finding.index < 0 or any(tensor.strides is not None for tensor in case.operator.inputs.values()):
         return case
-    value = case.values.array(case.operator.input.element_count)[finding.index]
-    alone = plain(bench, case, Values.of([value], case.data_type), 1)
+    counts = {name: tensor.element_count for name, tensor in case.operator.inputs.items()}
+    shown = (values.array(counts[name])[finding.index if counts[name] > 1 else 0]
+             for name, values in case.values.items())  # fmt: skip
+    alone = plain(bench, case, streams_of(case, shown), 1)
     tensors = alone.operator.tensors
     beside = tuple(OperatorDesc(one.name, tensors, one.attributes) for one in case.beside)
     return replace(case, operator=alone.operator, values=alone.values, beside=beside)

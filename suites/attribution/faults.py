@@ -98,7 +98,7 @@ def faults_of(bench: Bench) -> Faults:
 
 def _is_alone(fault: Finding) -> bool:
     """Whether a fault shows in a single element, by its value alone."""
-    return fault.case.operator.input.element_count == 1 and fault.case.layout_clause is None
+    return fault.case.operator.output.element_count == 1 and fault.case.layout_clause is None
 
 
 def transplanted(fault: Finding, finding: Finding) -> Case | None:
@@ -106,12 +106,15 @@ def transplanted(fault: Finding, finding: Finding) -> Case | None:
     case, known = finding.case, fault.case
     if known.expectation != case.expectation or not resizable(known) or not resizable(case) or known.beside:
         return None
+    if known.operator.tensors.keys() != case.operator.tensors.keys():
+        return None
     tensors = {}
     for name, tensor in known.operator.tensors.items():
         total = TensorDesc(tensor.data_type, tensor.sizes, tensor.strides).total_size_in_bytes
         excess = tensor.total_size_in_bytes - total
-        own = TensorDesc(case.data_type, tensor.sizes, tensor.strides)
-        tensors[name] = TensorDesc(case.data_type, tensor.sizes, tensor.strides, own.total_size_in_bytes + excess)
+        data_type = case.operator.tensors[name].data_type
+        own = TensorDesc(data_type, tensor.sizes, tensor.strides)
+        tensors[name] = TensorDesc(data_type, tensor.sizes, tensor.strides, own.total_size_in_bytes + excess)
     attributes = dict(case.operator.attributes)
     if "ScaleBias" not in fault.needs and "ScaleBias" in attributes:
         attributes["ScaleBias"] = None

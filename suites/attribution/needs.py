@@ -143,9 +143,9 @@ def _not_implied(case: Case, needs: list[Need]) -> tuple[Need, ...]:
     names = {need.factor for need in needs}
     long = len(long_axes(case))
     implied = set()
-    if names & {"shape", "input strides", "output strides"} and case.operator.input.element_count == 1 << long:
+    if names & {"shape", "input strides", "output strides"} and case.operator.output.element_count == 1 << long:
         implied.add("count")
-    if "shape" in names and case.operator.input.rank == long:
+    if "shape" in names and case.operator.output.rank == long:
         implied.add("rank")
     return tuple(need for need in needs if need.factor not in implied)
 

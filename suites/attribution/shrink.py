@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
 
 from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.specs.descriptions import documented_total_size
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.cases.case import Case, Placement
-from dmlcts.suites.cases.values import Values
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, plain, value_clauses
+from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding, Suspect, plain, streams_of, value_clauses
 from dmlcts.suites.judging.one_value import telling_places
 
 _MOST_STEPWISE = 64
@@ -64,7 +64,7 @@ def shrink(bench: Bench, finding: Finding, effort: Effort) -> Finding:
         shrinking = False
         for candidate in chain(smaller(case, axis), later(case)):
             budget -= 1
-            elements -= candidate.operator.input.element_count
+            elements -= candidate.operator.output.element_count
             found = again(bench, candidate, finding.outcome)
             if found is not None and found.clause == finding.clause:
                 axis = _shortened(case, candidate)
@@ -87,17 +87,17 @@ def single_elements(bench: Bench, finding: Finding) -> Iterator[Case]:
     if finding.clause not in value_clauses(case):
         return
     if case.expectation == "one value":
-        for value in finding.suspects:
-            yield plain(bench, case, telling_values(case, value), TELLING)
+        for suspect in finding.suspects:
+            yield plain(bench, case, telling_values(case, suspect), TELLING)
     if case.expectation not in ("oracle", "idempotent", "odd", "contained"):
         return
-    for value in finding.suspects:
-        yield plain(bench, case, Values.of([value], case.data_type), 1)
+    for suspect in finding.suspects:
+        yield plain(bench, case, streams_of(case, suspect), 1)
 
 
 def _shortened(case: Case, less: Case) -> int:
     """The first dimension that is shorter in ``less``: the next to be tried, so that the others get their turn."""
-    sizes = zip(case.operator.input.sizes, less.operator.input.sizes, strict=True)
+    sizes = zip(case.operator.output.sizes, less.operator.output.sizes, strict=True)
     return next((axis for axis, (one, other) in enumerate(sizes) if one != other), 0)
 
 
@@ -108,39 +108,58 @@ def smaller(case: Case, first: int = 0) -> Iterator[Case]:
         case: a case.
         first: the dimension that is shortened first.
     """
-    source, target = case.operator.input, case.operator.output
     if not resizable(case):
         return
-    standard = Placement(in_place=case.placement.in_place)
-    if case.placement != standard:
+    placement = case.placement
+    standard = Placement(in_place=placement.in_place, alias=placement.alias, one_region=placement.one_region)
+    if placement != standard:
         yield replace(case, placement=standard)
-    if source.strides is not None or target.strides is not None:
-        yield resized(case, source.sizes, None, None)
-        if source.strides is not None and not case.placement.in_place:  # there both have the same
-            yield resized(case, source.sizes, None, target.strides)
-        if target.strides is not None and not case.placement.in_place:
-            yield resized(case, source.sizes, source.strides, None)
-    for axis in (*range(first, source.rank), *range(first)):
-        size = source.sizes[axis]
+    if placement.one_region:
+        yield replace(case, placement=replace(placement, one_region=False))
+    whole, laid = case.operator.output.sizes, layouts(case)
+    strided = [name for name, strides in laid.items() if strides is not None]
+    if strided:
+        yield resized(case, whole, {})
+        if not placement.in_place and len(laid) > 1:  # there the output has the same as an input
+            yield from (resized(case, whole, {**laid, name: None}) for name in strided)
+    rank = len(whole)
+    for axis in (*range(first, rank), *range(first)):
+        size = whole[axis]
         nearly = size - 1 if size <= _MOST_STEPWISE else size - size // 8
         for less in dict.fromkeys((1, size // 2, nearly)):
             if 0 < less < size:
-                sizes = (*source.sizes[:axis], less, *source.sizes[axis + 1 :])
-                yield resized(case, sizes, source.strides, target.strides)
+                yield resized(case, (*whole[:axis], less, *whole[axis + 1 :]), laid)
 
 
 def later(case: Case) -> Iterator[Case]:
     """The case without its first elements, where its values are listed and stand along one dimension."""
-    source, target = case.operator.input, case.operator.output
-    count = source.element_count
-    long = [axis for axis, size in enumerate(source.sizes) if size > 1]
-    if not resizable(case) or len(long) != 1 or len(case.values) < 2 or 0 in source.element_strides:
+    whole, laid = case.operator.output.sizes, layouts(case)
+    count = case.operator.output.element_count
+    long = [axis for axis, size in enumerate(whole) if size > 1]
+    if not resizable(case) or len(long) != 1:
         return
-    values = case.values.array(count)
+    for name in spread(case):
+        if len(case.values[name]) < 2 or 0 in case.operator.tensors[name].element_strides:
+            return
     for left_out in dict.fromkeys((count // 2, 1)):
-        sizes = tuple(count - left_out if axis == long[0] else 1 for axis in range(source.rank))
-        shorter = resized(case, sizes, source.strides, target.strides)
-        yield replace(shorter, values=Values.of(values[left_out:], case.data_type))
+        sizes = tuple(count - left_out if axis == long[0] else 1 for axis in range(len(whole)))
+        shorter = resized(case, sizes, laid)
+        wide = spread(case)
+        values = (given.array(count)[left_out:] if name in wide else given.array(1)
+                  for name, given in case.values.items())  # fmt: skip
+        yield replace(shorter, values=streams_of(case, values))
+
+
+def spread(case: Case) -> dict[str, TensorDesc]:
+    """The inputs that have as many elements as the output, by name; the others have one."""
+    sizes = case.operator.output.sizes
+    return {name: tensor for name, tensor in case.operator.inputs.items() if tensor.sizes == sizes}
+
+
+def layouts(case: Case) -> dict[str, Strides]:
+    """The strides of the output and of every input of as many elements, by name."""
+    return {**{name: tensor.strides for name, tensor in spread(case).items()},
+            case.operator.output_name: case.operator.output.strides}  # fmt: skip
 
 
 def resizable(case: Case) -> bool:
@@ -149,16 +168,23 @@ def resizable(case: Case) -> bool:
 
 
 def alike(case: Case) -> bool:
-    """Whether both tensors have the same sizes and type, so that another layout of as many elements means the same."""
-    source, target = case.operator.input, case.operator.output
-    return source.sizes == target.sizes and source.data_type == target.data_type
+    """Whether all tensors have the output's sizes or one element, so that another layout of as many means the same.
+
+    Where types differ that a description must not mix, nothing is dispatched.
+    """
+    operator = case.operator
+    types = {tensor.data_type for tensor in operator.tensors.values()}
+    if len(types) > 1 and case.expectation in WITHOUT_DISPATCH:
+        return False
+    wide = spread(case)
+    return bool(wide) and all(name in wide or tensor.element_count == 1 for name, tensor in operator.inputs.items())
 
 
-def telling_values(case: Case, value: Any) -> Values:
+def telling_values(case: Case, suspect: Suspect) -> Streams:
     """The two values that show which integers open bounds became, and a third one: as few as "one value" takes."""
-    x = case.values.array(case.operator.input.element_count)
+    x = case.values.first.array(case.operator.input.element_count)
     low, high = telling_places(case.operator, x)
-    return Values.of([x[low], x[high], value], case.data_type)
+    return streams_of(case, ([x[low], x[high], suspect[0]],))
 
 
 def _excess(tensor: TensorDesc) -> int:
@@ -166,22 +192,24 @@ def _excess(tensor: TensorDesc) -> int:
     return tensor.total_size_in_bytes - documented_total_size(tensor.data_type, tensor.sizes, tensor.strides)
 
 
-def resized(case: Case, sizes: tuple[int, ...], source: Strides, target: Strides, *, excess: bool = True) -> Case:
+def resized(case: Case, sizes: tuple[int, ...], laid: Mapping[str, Strides], *, excess: bool = True) -> Case:
     """The case with other sizes and strides; the total sizes stay larger than needed by as much as they were.
 
     Args:
         case: whose attributes, values and placement are kept.
-        sizes: of both tensors.
-        source: the input's strides, ``None`` for packed.
-        target: the output's; in place the input's count.
+        sizes: of all tensors but those of one element.
+        laid: strides by name; a tensor that is missing is packed, and in place the output has those of its alias.
         excess: keep what the total sizes are too large by.
     """
-    ends = case.operator.input, case.operator.output
-    more = [_excess(tensor) if excess else 0 for tensor in ends]
+    operator = case.operator
+    alias = case.placement.aliased(operator)
+    wide = {*spread(case), operator.output_name}
     tensors = {}
-    for name, strides, extra in zip(
-        ("InputTensor", "OutputTensor"), (source, source if case.placement.in_place else target), more, strict=True
-    ):
-        needed = documented_total_size(case.data_type, sizes, strides)
-        tensors[name] = TensorDesc(case.data_type, sizes, strides, needed + extra)
-    return case.with_operator(OperatorDesc(case.operator.name, tensors, case.operator.attributes))
+    for name, tensor in operator.tensors.items():
+        if name not in wide:
+            tensors[name] = TensorDesc(tensor.data_type, (1,) * len(sizes))
+            continue
+        strides = laid.get(alias if alias is not None and name == operator.output_name else name)
+        needed = documented_total_size(tensor.data_type, sizes, strides)
+        tensors[name] = TensorDesc(tensor.data_type, sizes, strides, needed + (_excess(tensor) if excess else 0))
+    return case.with_operator(OperatorDesc(operator.name, tensors, operator.attributes))

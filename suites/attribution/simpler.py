@@ -11,12 +11,21 @@ import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias
 from dmlcts.specs.descriptions import Attribute
-from dmlcts.suites.attribution.shrink import TELLING, again, resizable, resized, telling_values
+from dmlcts.suites.attribution.shrink import (
+    TELLING,
+    again,
+    layouts,
+    resizable,
+    resized,
+    spread,
+    telling_values,
+)
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.cases.case import Case, Placement
-from dmlcts.suites.cases.values import Values, text
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Streams, Values, text
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.judging.findings import Finding, streams_of
 
 _STANDARD = Placement()
 
@@ -61,7 +70,8 @@ def _out_of_place(bench: Bench, finding: Finding) -> Iterator[Case]:
 
 def _standard_placement(bench: Bench, finding: Finding) -> Iterator[Case]:
     placement = finding.case.placement
-    standard = replace(_STANDARD, front=placement.front, in_place=placement.in_place)
+    standard = replace(_STANDARD, front=placement.front, in_place=placement.in_place, alias=placement.alias,
+                       one_region=placement.one_region)  # fmt: skip
     if placement != standard:
         yield replace(finding.case, placement=standard)
 
@@ -73,9 +83,8 @@ def _without_offset(bench: Bench, finding: Finding) -> Iterator[Case]:
 
 def _exact_total_size(bench: Bench, finding: Finding) -> Iterator[Case]:
     case = finding.case
-    source, target = case.operator.input, case.operator.output
     if resizable(case):
-        exact = resized(case, source.sizes, source.strides, target.strides, excess=False)
+        exact = resized(case, case.operator.output.sizes, layouts(case), excess=False)
         if exact.operator != case.operator:
             yield exact
 
@@ -83,34 +92,45 @@ def _exact_total_size(bench: Bench, finding: Finding) -> Iterator[Case]:
 def _packed_output(bench: Bench, finding: Finding) -> Iterator[Case]:
     case = finding.case
     if case.operator.output.strides is not None and not case.placement.in_place:
-        yield resized(case, case.operator.input.sizes, case.operator.input.strides, None)
+        yield resized(case, case.operator.output.sizes, {**layouts(case), case.operator.output_name: None})
+
+
+def strided_inputs(case: Case) -> list[str]:
+    """The names of the inputs that have strides."""
+    return [name for name, tensor in spread(case).items() if tensor.strides is not None]
 
 
 def _packed_input(bench: Bench, finding: Finding) -> Iterator[Case]:
     case = finding.case
-    if case.operator.input.strides is not None:
-        yield resized(case, case.operator.input.sizes, None, case.operator.output.strides)
+    strided = strided_inputs(case)
+    if strided:
+        yield resized(case, case.operator.output.sizes, {**layouts(case), **dict.fromkeys(strided)})
+
+
+def _apart(bench: Bench, finding: Finding) -> Iterator[Case]:
+    if finding.case.placement.one_region:
+        yield replace(finding.case, placement=replace(finding.case.placement, one_region=False))
 
 
 def long_axes(case: Case) -> list[int]:
-    """The input's dimensions that hold more than one element."""
-    return [axis for axis, size in enumerate(case.operator.input.sizes) if size > 1]
+    """The output's dimensions that hold more than one element."""
+    return [axis for axis, size in enumerate(case.operator.output.sizes) if size > 1]
 
 
 def _one_long_axis(bench: Bench, finding: Finding) -> Iterator[Case]:
     case = finding.case
-    source, target = case.operator.input, case.operator.output
+    whole, laid = case.operator.output.sizes, layouts(case)
     axes = long_axes(case)
     if len(axes) < 2:
         return
-    rank = source.rank
-    if source.strides is None and target.strides is None:
-        yield resized(case, (*([1] * (rank - 1)), source.element_count), None, None)
+    rank = len(whole)
+    if not any(laid.values()):
+        yield resized(case, (*([1] * (rank - 1)), math.prod(whole)), {})
     if case.expectation == "one value":
         return  # fewer elements may lack those that show what its bounds became
     for kept in axes:
-        sizes = tuple(size if axis == kept else 1 for axis, size in enumerate(source.sizes))
-        yield resized(case, sizes, source.strides, target.strides)
+        sizes = tuple(size if axis == kept else 1 for axis, size in enumerate(whole))
+        yield resized(case, sizes, laid)
 
 
 def _lower_ranks(bench: Bench, case: Case) -> list[int]:
@@ -118,54 +138,50 @@ def _lower_ranks(bench: Bench, case: Case) -> list[int]:
 
     Where the case's own rank is of a later level, those that any level lists.
     """
-    table = bench.tables.operator(case.operator.name)
-    ranks = range(1, case.operator.input.rank)
-    if table.obliged(case.data_type, case.operator.input.rank, bench.level):
-        return [rank for rank in ranks if table.obliged(case.data_type, rank, bench.level)]
-    return [rank for rank in ranks if table.listed(case.data_type, rank)]
+    subject = subject_of(bench, case)
+    own = case.operator.output.rank
+    level = bench.level if subject.listed(own, bench.level) else None
+    return [rank for rank in range(1, own) if subject.listed(rank, level)]
 
 
 def _lower_rank(bench: Bench, finding: Finding) -> Iterator[Case]:
     case = finding.case
-    source, target = case.operator.input, case.operator.output
-    packed = source.strides is None and target.strides is None
+    whole, laid = case.operator.output.sizes, layouts(case)
     for rank in _lower_ranks(bench, case):
-        surplus = source.rank - rank
-        ones = [axis for axis, size in enumerate(source.sizes) if size == 1][:surplus]
-        kept = [axis for axis in range(source.rank) if axis not in ones]
+        surplus = len(whole) - rank
+        ones = [axis for axis, size in enumerate(whole) if size == 1][:surplus]
+        kept = [axis for axis in range(len(whole)) if axis not in ones]
         if len(kept) == rank:
-            strides = [
-                None if tensor.strides is None else tuple(tensor.strides[axis] for axis in kept)
-                for tensor in (source, target)
-            ]
-            yield resized(case, tuple(source.sizes[axis] for axis in kept), *strides)
-        elif packed:
-            yield resized(case, (math.prod(source.sizes[: surplus + 1]), *source.sizes[surplus + 1 :]), None, None)
+            fewer = {name: None if strides is None else tuple(strides[axis] for axis in kept)
+                     for name, strides in laid.items()}  # fmt: skip
+            yield resized(case, tuple(whole[axis] for axis in kept), fewer)
+        elif not any(strides is not None for strides in laid.values()):
+            yield resized(case, (math.prod(whole[: surplus + 1]), *whole[surplus + 1 :]), {})
 
 
 def _one_element(bench: Bench, finding: Finding) -> Iterator[Case]:
     case = finding.case
-    source, target = case.operator.input, case.operator.output
-    if source.element_count < 2:
+    output, laid = case.operator.output, layouts(case)
+    if output.element_count < 2:
         return
     if case.expectation == "one value":
-        if source.strides is None and target.strides is None and source.element_count > TELLING:
-            fewest = resized(case, (*([1] * (source.rank - 1)), TELLING), None, None)
-            for value in finding.suspects:
-                yield replace(fewest, values=telling_values(case, value))
+        if not any(strides is not None for strides in laid.values()) and output.element_count > TELLING:
+            fewest = resized(case, (*([1] * (output.rank - 1)), TELLING), {})
+            for suspect in finding.suspects:
+                yield replace(fewest, values=telling_values(case, suspect))
         return
-    alone = resized(case, (1,) * source.rank, source.strides, target.strides)
-    suspects = finding.suspects or tuple(case.values.array(1))
-    for value in suspects:
-        yield replace(alone, values=Values.of([value], case.data_type))
+    alone = resized(case, (1,) * output.rank, laid)
+    suspects = finding.suspects or (tuple(values.array(1)[0] for values in case.values.values()),)
+    for suspect in suspects:
+        yield replace(alone, values=streams_of(case, suspect))
 
 
 def _one_fewer(bench: Bench, case: Case) -> str:
     """How many elements come out right: one fewer where that was seen, else a single one."""
-    source, target = case.operator.input, case.operator.output
-    axis = int(np.argmax(source.sizes))
-    sizes = (*source.sizes[:axis], source.sizes[axis] - 1, *source.sizes[axis + 1 :])
-    fewer = resized(case, sizes, source.strides, target.strides)
+    whole = case.operator.output.sizes
+    axis = int(np.argmax(whole))
+    sizes = (*whole[:axis], whole[axis] - 1, *whole[axis + 1 :])
+    fewer = resized(case, sizes, layouts(case))
     least = TELLING if case.expectation == "one value" else 1
     return f"with {math.prod(sizes) if again(bench, fewer, 'fail') is None else least}"
 
@@ -191,19 +207,22 @@ def _special(values: Any) -> Any:
 
 
 def _ordinary_inputs(bench: Bench, finding: Finding) -> Iterator[Case]:
+    """Integers are all of one kind, and the recipes of bulk values have ordinary ones only."""
     case = finding.case
-    if not case.data_type.is_floating or not len(case.values):
-        return  # integers are all of one kind, and the recipes of bulk values have ordinary ones only
-    values = case.values.array(len(case.values)).copy()
-    special = _special(values)
-    if not special.any():
-        return
-    others = np.resize(np.array([3.0, -5.5, 7.25, 0.5, 11.0], values.dtype), values.size)
-    yield replace(case, values=Values.of(np.where(special, others, values), case.data_type))
+    changed: dict[str, Any] = dict(case.values)
+    for name, stream in case.values.items():
+        values = stream.array(len(stream)).copy()
+        if values.dtype.kind == "f" and _special(values).any():
+            others = np.resize(np.array([3.0, -5.5, 7.25, 0.5, 11.0], values.dtype), values.size)
+            changed[name] = Values.of(np.where(_special(values), others, values), stream.data_type)
+    streams = Streams(tuple(changed.items()))
+    if streams != case.values:
+        yield replace(case, values=streams)
 
 
 def _inputs_said(case: Case) -> str:
-    return " and ".join(_kinds(case.values.array(len(case.values)))) + " inputs"
+    kinds = dict.fromkeys(kind for stream in case.values.values() for kind in _kinds(stream.array(len(stream))))
+    return " and ".join(kinds) + " inputs"
 
 
 def _is_ordinary(value: np.float32, data_type: DataType) -> bool:
@@ -232,6 +251,8 @@ def _with_attributes(case: Case, given: Mapping[str, Attribute | float]) -> Case
 def _ordinary_bounds(bench: Bench, finding: Finding) -> Iterator[Case]:
     case = finding.case
     bounds = _bounds(case)
+    if not subject_of(bench, case).of_one_type:
+        return
     ordered = bounds.get("Min", np.float32(-np.inf)) < bounds.get("Max", np.float32(np.inf))
     if not bounds or (ordered and all(_is_ordinary(value, case.data_type) for value in bounds.values())):
         return
@@ -242,7 +263,7 @@ def _ordinary_bounds(bench: Bench, finding: Finding) -> Iterator[Case]:
 
 def subject_of(bench: Bench, case: Case) -> Subject:
     """What a test would be given to make such a case."""
-    return Subject(bench.tables.operator(case.operator.name), case.data_type, bench.level, 0, thorough=False)
+    return Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
 
 
 def _bounds_said(case: Case) -> str:
@@ -286,22 +307,33 @@ def _base(words: str) -> Callable[[Bench, Case], str]:
     return lambda bench, case: words
 
 
+def _strides_said(case: Case) -> str:
+    """Which inputs have strides; of an only input no more than that."""
+    names = strided_inputs(case)
+    return "input strides" if len(spread(case)) == 1 else f"strides of {' and '.join(names)}"
+
+
+def _packed_said(bench: Bench, case: Case) -> str:
+    return "with a packed input" if len(spread(case)) == 1 else "with packed inputs"
+
+
 FACTORS = (
     Factor("history", _without_history, lambda case: _HISTORIES[case.expectation][0],
             lambda bench, case: _HISTORIES[case.expectation][1]),
     Factor("in place", _out_of_place, _fixed("in place"), _base("out of place")),
+    Factor("one region", _apart, _fixed("inputs in one region"), _base("with each in its own")),
     Factor("placement", _standard_placement, _fixed("this place of the output or slack"),
             _base("with the output 256 bytes after the input, without slack")),
     Factor("offset", _without_offset, lambda case: f"an offset of {case.placement.front} bytes", _base("at 0"),
             replaces=False),
     Factor("total size", _exact_total_size, _fixed("a larger total size"), _base("with the exact one")),
     Factor("output strides", _packed_output, _fixed("output strides"), _base("with a packed output")),
-    Factor("input strides", _packed_input, _fixed("input strides"), _base("with a packed input")),
+    Factor("input strides", _packed_input, _strides_said, _packed_said),
     Factor("shape", _one_long_axis, lambda case: f"{len(long_axes(case))} dimensions above 1", _base("with one")),
-    Factor("rank", _lower_rank, lambda case: f"rank {case.operator.input.rank}", lambda bench, case: (
-        f"at rank {', '.join(str(one.operator.input.rank) for one in _lower_rank(bench, Finding('', '', case, '')))}"
+    Factor("rank", _lower_rank, lambda case: f"rank {case.operator.output.rank}", lambda bench, case: (
+        f"at rank {', '.join(str(one.operator.output.rank) for one in _lower_rank(bench, Finding('', '', case, '')))}"
     )),
-    Factor("count", _one_element, lambda case: f"{case.operator.input.element_count} elements", _one_fewer),
+    Factor("count", _one_element, lambda case: f"{case.operator.output.element_count} elements", _one_fewer),
     Factor("inputs", _ordinary_inputs, _inputs_said, _base("with ordinary inputs")),
     Factor("bounds", _ordinary_bounds, _bounds_said, _base("with ordinary bounds")),
     Factor("enumerator", _other_enumerators, _enumerator_said, lambda bench, case: "with " + " and ".join(

@@ -52,7 +52,7 @@ def unsteady(bench: Bench, finding: Finding) -> Finding | None:
     wrong = sum(_wrong(judgement, finding.outcome) for judgement in seen)
     if wrong == len(seen) and len({_digest(judgement) for judgement in seen}) == 1:
         return None
-    if case.operator.input.element_count <= _MOST_TRIED:
+    if case.operator.output.element_count <= _MOST_TRIED:
         more = [judge_case(bench, case) for _ in range(_TRIES - len(seen))]
         wrong += sum(_wrong(judgement, finding.outcome) for judgement in more)
         seen += more
@@ -78,7 +78,7 @@ def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:
     expectation = "oracle" if case.expectation in _COMPANY else case.expectation
     alone = replace(case, beside=(), earlier=(), expectation=expectation)
     holds_company = alone != case
-    large = case.operator.input.element_count > _MANY_ELEMENTS
+    large = case.operator.output.element_count > _MANY_ELEMENTS
     dispatches = 1 if large else 3 + len(case.earlier) + 2 * len(case.beside)
     company: list[Judgement] = []
     single: list[Judgement] = []

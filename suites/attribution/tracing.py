@@ -43,7 +43,8 @@ def traced(bench: Bench, finding: Finding) -> Finding:
     """
     case = finding.case
     source, target = case.operator.input, case.operator.output
-    small = source.element_count <= _MOST_TRACED and source.sizes == target.sizes
+    alone = len(case.operator.inputs) == 1 and source.data_type is target.data_type
+    small = alone and source.element_count <= _MOST_TRACED and source.sizes == target.sizes
     if finding.index < 0 or not finding.wrong or case.expectation not in _EXPECTATIONS or not small:
         return finding
     two = _two_marks(bench, case)
@@ -60,7 +61,7 @@ def traced(bench: Bench, finding: Finding) -> Finding:
 def _two_marks(bench: Bench, case: Case) -> tuple[Any, Any] | None:
     """Two values that become different ones; ``None`` where the operator makes one of all."""
     values = marks(case.data_type)
-    outputs = bench.oracle(case.operator).expected(values)
+    outputs = bench.oracle(case.operator).expected({case.operator.input_name: values})
     with np.errstate(invalid="ignore"):
         different = np.flatnonzero(~np.isnan(outputs) & (outputs != outputs[0])) if outputs.dtype.kind == "f" else (
             np.flatnonzero(outputs != outputs[0])
@@ -112,7 +113,7 @@ class _Tracer:
     def _put(self, arena: Arena, others: range, value: Any) -> None:
         """Give other elements of the input another value; the element itself keeps its own, and those that share it."""
         tensor = self._case.operator.input
-        view = elements(arena.memory, arena.bindings["InputTensor"], tensor)
+        view = elements(arena.memory, arena.bindings[self._case.operator.input_name], tensor)
         own = tuple(int(part) for part in np.unravel_index(self._index, tensor.sizes))
         kept = view[own].copy()
         for other in others:
@@ -135,11 +136,12 @@ def _parts(arena: Arena, case: Case) -> _Parts:
         view[...] = np.iinfo(view.dtype).max
         holds[name] = marked != 0
         spans[region.offset : region.offset + tensor.total_size_in_bytes] = True
-    source = arena.bindings["InputTensor"]
+    source = arena.bindings[case.operator.input_name]
     padding = np.zeros(arena.memory.size, bool)
     padding[source.offset : source.offset + case.operator.input.total_size_in_bytes] = True
-    output = holds["OutputTensor"] & ~holds["InputTensor"]
-    return _Parts(~spans, padding & ~holds["InputTensor"] & ~output, output)
+    reads, writes = case.operator.input_name, case.operator.output_name
+    output = holds[writes] & ~holds[reads]
+    return _Parts(~spans, padding & ~holds[reads] & ~output, output)
 
 
 def _fill(memory: NDArray[np.uint8], mask: Mask, value: Any) -> None:

@@ -52,7 +52,7 @@ def in_turn(one: Callable[[], Any], other: Callable[[], Any], rounds: int) -> tu
 
 def clip_case(bench: Bench, count: int) -> Case:
     """A CLIP of so many FLOAT32 elements."""
-    subject = Subject(bench.tables.operator("CLIP"), DataType.FLOAT32, bench.level, 0, thorough=False)
+    subject = Subject.on(bench.tables.operator("CLIP"), DataType.FLOAT32, bench.level)
     attributes = subject.revealing()
     operator = subject.describe(subject.flat(count), attributes)
     return Case(operator, Values.bulk(DataType.FLOAT32, count), subject.values_clause(attributes))

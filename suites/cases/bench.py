@@ -27,6 +27,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.histories import Histories
 from dmlcts.suites.cases.memory import Arena, Bytes, private_memory
+from dmlcts.suites.cases.oracles import Oracle, oracle_of
 from dmlcts.suites.isolation import floating_point
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.proxy import IsolatedDevice, RemoteError
@@ -44,21 +45,26 @@ class Execution:
     """A dispatch that came back.
 
     Attributes:
-        x: the logical input elements, 1-D.
+        inputs: the logical elements of each input by tensor name, 1-D and of the output's length.
         output: the logical output elements, 1-D.
         poison: what the output elements held before, 1-D.
-        strays_in_input: offsets of input bytes that changed although nothing aliases the input.
+        strays_in_input: offsets of bytes of inputs that changed although the output does not alias those.
         strays: offsets of other bytes that changed outside the output's total size.
         padding_changed: whether bytes between output elements changed; ``None`` if there are none, or if the output
             is so large that looking would take longer than the dispatch.
     """
 
-    x: Array
+    inputs: Mapping[str, Array]
     output: Array
     poison: Array
     strays_in_input: tuple[int, ...]
     strays: tuple[int, ...]
     padding_changed: bool | None
+
+    @property
+    def x(self) -> Array:
+        """The logical elements of the first input."""
+        return next(iter(self.inputs.values()))
 
 
 @dataclass(frozen=True)
@@ -220,8 +226,12 @@ class Bench:
         """Whether the level obliges the implementation to accept ``operator``, and it claims to."""
         return self.claims(operator) and not violations(operator, self.level, self.tables)
 
-    def oracle(self, operator: OperatorDesc) -> VectorOracle:
+    def oracle(self, operator: OperatorDesc) -> Oracle:
         """The oracle for ``operator``."""
+        return oracle_of(self.tables, operator, strict=self.strict)
+
+    def vector_oracle(self, operator: OperatorDesc) -> VectorOracle:
+        """The oracle for an ``operator`` of one input, of the output's type."""
         table = self.tables.operator(operator.name)
         return VectorOracle(self.tables.law(table), operator, strict=self.strict)
 
@@ -287,7 +297,7 @@ class Bench:
 
     def remember(self, case: Case) -> None:
         """Note that a case is judged now; one with many listed values is not kept, since a thousand are."""
-        if case.values.data is None or len(case.values.data) <= _MOST_REMEMBERED:
+        if case.values.bytes_listed <= _MOST_REMEMBERED:
             self.history.append(case)
 
     def allocate(self, size: int) -> Bytes:
@@ -362,7 +372,7 @@ class Bench:
         looked = target.strides is not None and target.total_size_in_bytes <= _MOST_PADDING
         padding = arena.padding_changed(case) if looked else None
         return Execution(
-            arena.x, arena.output(case), arena.poison(case), tuple(within), tuple(outside), padding
+            arena.inputs, arena.output(case), arena.poison(case), tuple(within), tuple(outside), padding
         )  # fmt: skip
 
 

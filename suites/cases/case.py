@@ -5,68 +5,37 @@ Everything that a test checks is a case, so that everything that fails can be wr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
-from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
-from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs import DataType, OperatorDesc, UsageError
+from dmlcts.specs.description_data import (
+    DataReader,
+    read_attributes,
+    read_operator,
+    write_attributes,
+    write_operator,
+)
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.recipe import Recipe
-from dmlcts.suites.cases.values import Values, text
+from dmlcts.suites.cases.values import Streams, Values
 
-_ALIGNMENT = 16
+FORMAT = "dmlcts/case/2"
+"""What a case says of its form as plain data; cases of earlier versions say nothing, and have one input."""
+
 _MOST_EXPLICIT = 4096
 _MOST_EARLIER = 64
 
 
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Where the tensors stand in the memory, in bytes; all counts but ``slack`` are multiples of 16.
-
-    Attributes:
-        front: guard bytes before the first tensor.
-        gap: guard bytes between the two.
-        tail: guard bytes after the last.
-        in_place: the output is bound to the input's region.
-        output_first: the output stands before the input.
-        slack: bytes by which a bound region is larger than its tensor's total size.
-    """
-
-    front: int = 512
-    gap: int = 256
-    tail: int = 512
-    in_place: bool = False
-    output_first: bool = False
-    slack: int = 0
-
-    def regions(self, source: TensorDesc, target: TensorDesc) -> tuple[Region, Region, int]:
-        """The input's region, the output's region, and the size of the memory."""
-        read = source.total_size_in_bytes + self.slack
-        written = target.total_size_in_bytes + self.slack
-        if self.in_place:
-            region = Region(self.front, max(read, written))
-            return region, region, _aligned(region.end) + self.tail
-        first, second = (written, read) if self.output_first else (read, written)
-        one = Region(self.front, first)
-        two = Region(_aligned(one.end) + self.gap, second)
-        size = _aligned(two.end) + self.tail
-        return (two, one, size) if self.output_first else (one, two, size)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Case:
     """One thing to check.
 
     Attributes:
         operator: the description that the implementation is given.
-        values: the stream that fills the input, in the order of its addresses.
+        values: the streams that fill the inputs, each in row-major order of the elements that a tensor stores; a
+            single stream stands for that of an operator's only input.
         clause: the id of the clause that a wrong value breaks.
         layout_clause: the id of the clause that is broken where the same value comes out right from a
             packed tensor of one element; ``None`` where the clause is about the value alone.
@@ -79,7 +48,7 @@ class Case:
     """
 
     operator: OperatorDesc
-    values: Values
+    values: Streams
     clause: str
     layout_clause: str | None = None
     expectation: str = "oracle"
@@ -88,9 +57,33 @@ class Case:
     earlier: tuple[Case, ...] = ()
     beside: tuple[OperatorDesc, ...] = ()
 
+    def __init__(
+        self,
+        operator: OperatorDesc,
+        values: Streams | Values,
+        clause: str,
+        layout_clause: str | None = None,
+        expectation: str = "oracle",
+        placement: Placement | None = None,
+        recipe: Recipe | None = None,
+        earlier: tuple[Case, ...] = (),
+        beside: tuple[OperatorDesc, ...] = (),
+    ) -> None:
+        streams = Streams(((operator.input_name, values),)) if isinstance(values, Values) else values
+        put = object.__setattr__
+        put(self, "operator", operator)
+        put(self, "values", streams)
+        put(self, "clause", clause)
+        put(self, "layout_clause", layout_clause)
+        put(self, "expectation", expectation)
+        put(self, "placement", Placement() if placement is None else placement)
+        put(self, "recipe", recipe)
+        put(self, "earlier", earlier)
+        put(self, "beside", beside)
+
     @property
     def data_type(self) -> DataType:
-        """The input's element type."""
+        """The first input's element type."""
         return self.operator.input.data_type
 
     def with_operator(self, operator: OperatorDesc) -> Case:
@@ -103,33 +96,17 @@ class Case:
 
     def to_json(self) -> dict[str, Any]:
         """The case as plain data, for a failure file."""
-        tensors = {}
-        for name, tensor in self.operator.tensors.items():
-            tensors[name] = {
-                "data_type": tensor.data_type.name,
-                "sizes": list(tensor.sizes),
-                "strides": None if tensor.strides is None else list(tensor.strides),
-                "total_size_in_bytes": tensor.total_size_in_bytes,
-            }
         company: dict[str, Any] = {"earlier": [one.to_json() for one in self.earlier]} if self.earlier else {}
         if self.beside:
-            company["beside"] = [{"operator": one.name, "attributes": _attributes(one)} for one in self.beside]
+            company["beside"] = [{"operator": one.name, "attributes": write_attributes(one)} for one in self.beside]
         return {
-            "operator": self.operator.name,
-            "tensors": tensors,
-            "attributes": _attributes(self.operator),
-            "values": self.values.to_json(_MOST_EXPLICIT),
+            "format": FORMAT,
+            **write_operator(self.operator),
+            "values": {name: values.to_json(_MOST_EXPLICIT) for name, values in self.values.items()},
             "clause": self.clause,
             "layout_clause": self.layout_clause,
             "expectation": self.expectation,
-            "placement": {
-                "front": self.placement.front,
-                "gap": self.placement.gap,
-                "tail": self.placement.tail,
-                "in_place": self.placement.in_place,
-                "output_first": self.placement.output_first,
-                "slack": self.placement.slack,
-            },
+            "placement": self.placement.to_json(),
             **company,
         }
 
@@ -144,21 +121,17 @@ class Case:
         Raises:
             UsageError: it is not one; the message names what is wrong.
         """
-        reader = _Reader(written, "case")
-        operator = OperatorDesc(
-            reader.text("operator", r"[A-Z][A-Z0-9_]{0,80}"),
-            {
-                name: _read_tensor(_Reader(value, f"tensors.{name}"))
-                for name, value in reader.mapping("tensors").items()
-            },
-            {name: _read_attribute(name, value) for name, value in reader.mapping("attributes").items()},
-        )
-        if set(operator.tensors) != {"InputTensor", "OutputTensor"}:
+        reader = DataReader(written, "case")
+        if written.get("format", FORMAT) != FORMAT:
+            raise UsageError(f"the case is of the format {written['format']!r}", f"this version reads {FORMAT}")
+        operator = read_operator(written, "case")
+        if operator.output_name not in operator.tensors or not operator.inputs:
+            raise UsageError("a case needs an input and an output tensor", "write both under `tensors`")
+        if "format" not in written and set(operator.tensors) != {"InputTensor", "OutputTensor"}:
             raise UsageError("a case needs InputTensor and OutputTensor", "write both under `tensors`")
-        placement = _Reader(reader.mapping("placement"), "placement")
-        sizes = {name: placement.number(name, 1 << 32) for name in ("front", "gap", "tail", "slack")}
-        if any(sizes[name] % _ALIGNMENT for name in ("front", "gap", "tail")):
-            raise UsageError("placement.front, gap and tail are not multiples of 16", "round them up")
+        placement = Placement.from_json(DataReader(reader.mapping("placement"), "placement"))
+        if placement.alias and placement.alias not in operator.inputs:
+            raise UsageError(f"placement.alias names no input: {placement.alias!r}", "write an input tensor's name")
         layout_clause = reader.mapping_or_value("layout_clause")
         earlier = reader.data.get("earlier", [])
         if not isinstance(earlier, list) or len(earlier) > _MOST_EARLIER or (nested and earlier):
@@ -168,121 +141,29 @@ class Case:
         if not isinstance(beside, list) or len(beside) > _MOST_EARLIER:
             raise UsageError(f"case.beside is not a list of up to {_MOST_EARLIER} kernels",
                              "use a file that dmlcts wrote under failures/")  # fmt: skip
-        company = tuple(_read_company(_Reader(one, "beside"), operator) for one in beside)
+        company = tuple(_read_company(DataReader(one, "beside"), operator) for one in beside)
         if company and operator not in company:
             raise UsageError("case.beside does not hold the case's own kernel", "write it where it is made")
         return cls(
             operator,
-            Values.from_json(operator.input.data_type, reader.mapping("values")),
+            _read_values(reader.mapping("values"), operator, named="format" in written),
             reader.text("clause", r"[a-z0-9.-]{1,80}"),
             None if layout_clause is None else reader.text("layout_clause", r"[a-z0-9.-]{1,80}"),
             reader.text("expectation", r"[a-z -]{1,40}"),
-            Placement(
-                sizes["front"], sizes["gap"], sizes["tail"],
-                placement.flag("in_place"), placement.flag("output_first"), sizes["slack"],
-            ),
+            placement,
             earlier=tuple(cls.from_json(one, nested=True) for one in earlier),
             beside=company,
         )  # fmt: skip
 
 
-class _Reader:
-    """Typed access to untrusted plain data."""
-
-    def __init__(self, data: Any, where: str) -> None:
-        if not isinstance(data, Mapping):
-            raise UsageError(f"{where} is not a mapping", "use a file that dmlcts wrote under failures/")
-        self.data = data
-        self.where = where
-
-    def mapping_or_value(self, key: str) -> Any:
-        if key not in self.data:
-            raise UsageError(f"{self.where} lacks {key!r}", "use a file that dmlcts wrote under failures/")
-        return self.data[key]
-
-    def _fail(self, key: str, wanted: str) -> UsageError:
-        return UsageError(f"{self.where}.{key} is not {wanted}", "use a file that dmlcts wrote under failures/")
-
-    def mapping(self, key: str) -> Mapping[str, Any]:
-        value = self.mapping_or_value(key)
-        if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-            raise self._fail(key, "a mapping")
-        return value
-
-    def text(self, key: str, pattern: str) -> str:
-        value = self.mapping_or_value(key)
-        if not isinstance(value, str) or not re.fullmatch(pattern, value):
-            raise self._fail(key, "text of the expected form")
-        return value
-
-    def number(self, key: str, most: int) -> int:
-        value = self.mapping_or_value(key)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-            raise self._fail(key, f"a whole number from 0 to {most}")
-        return value
-
-    def numbers(self, key: str) -> tuple[int, ...]:
-        value = self.mapping_or_value(key)
-        if not isinstance(value, list) or len(value) > 16 or not all(
-            isinstance(item, int) and not isinstance(item, bool) and 0 <= item < 1 << 33 for item in value
-        ):  # fmt: skip
-            raise self._fail(key, "a list of up to 16 whole numbers")
-        return tuple(value)
-
-    def flag(self, key: str) -> bool:
-        value = self.mapping_or_value(key)
-        if not isinstance(value, bool):
-            raise self._fail(key, "true or false")
-        return value
+def _read_values(written: Mapping[str, Any], operator: OperatorDesc, *, named: bool) -> Streams:
+    given = written if named else {operator.input_name: written}
+    if set(given) != set(operator.inputs):
+        raise UsageError(f"values are of {sorted(given)}", f"write those of {sorted(operator.inputs)}")
+    return Streams(
+        tuple((name, Values.from_json(tensor.data_type, given[name])) for name, tensor in operator.inputs.items())
+    )
 
 
-def _read_tensor(reader: _Reader) -> TensorDesc:
-    name = reader.text("data_type", r"[A-Z0-9]{1,10}")
-    if name not in DataType.__members__:
-        raise UsageError(f"{reader.where}.data_type {name!r} does not exist",
-                         f"choose one of {', '.join(DataType.__members__)}")  # fmt: skip
-    strides = None if reader.mapping_or_value("strides") is None else reader.numbers("strides")
-    sizes = reader.numbers("sizes")
-    if strides is not None and len(strides) != len(sizes):
-        raise UsageError(f"{reader.where} has {len(strides)} strides for {len(sizes)} sizes", "give one a dimension")
-    return TensorDesc(DataType[name], sizes, strides, reader.number("total_size_in_bytes", 1 << 40))
-
-
-def _bits(value: np.float32) -> dict[str, str]:
-    return {"bits": f"0x{int(value.view(np.uint32)):08x}", "value": text(value)}
-
-
-def _written(value: Attribute) -> Any:
-    if isinstance(value, np.float32):
-        return _bits(value)
-    if isinstance(value, ScaleBias):
-        return {"scale": _bits(value.scale), "bias": _bits(value.bias)}
-    if isinstance(value, np.uint32):
-        return {"enumerator": int(value)}
-    return value
-
-
-def _attributes(operator: OperatorDesc) -> dict[str, Any]:
-    return {name: _written(value) for name, value in operator.attributes.items()}
-
-
-def _read_company(reader: _Reader, own: OperatorDesc) -> OperatorDesc:
-    attributes = {name: _read_attribute(name, value) for name, value in reader.mapping("attributes").items()}
-    return OperatorDesc(reader.text("operator", r"[A-Z][A-Z0-9_]{0,80}"), own.tensors, attributes)
-
-
-def _read_float(name: str, written: Any) -> np.float32:
-    match written:
-        case {"bits": str() as bits} if re.fullmatch(r"0x[0-9a-fA-F]{8}", bits):
-            return np.uint32(int(bits, 16)).view(np.float32)
-    raise UsageError(f"attribute {name} is not a FLOAT", 'write it as {bits: "0x3f800000"}')
-
-
-def _read_attribute(name: str, written: Any) -> Attribute:
-    if written is None or isinstance(written, str):
-        return written
-    if isinstance(written, Mapping) and {"scale", "bias"} <= set(written):
-        return ScaleBias(_read_float(f"{name}.scale", written["scale"]), _read_float(f"{name}.bias", written["bias"]))
-    if isinstance(written, Mapping) and "enumerator" in written:
-        return np.uint32(_Reader(written, f"attribute {name}").number("enumerator", (1 << 32) - 1))
-    return _read_float(name, written)
+def _read_company(reader: DataReader, own: OperatorDesc) -> OperatorDesc:
+    return OperatorDesc(reader.text("operator", r"[A-Z][A-Z0-9_]{0,80}"), own.tensors, read_attributes(reader))

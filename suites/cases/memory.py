@@ -68,6 +68,14 @@ def distinct_elements(memory: Bytes, region: Region, tensor: TensorDesc) -> Arra
     return view[tuple(slice(None) if stride else slice(0, 1) for stride in tensor.element_strides)]
 
 
+def _logical(memory: Bytes, region: Region, tensor: TensorDesc, count: int) -> Array:
+    """A copy of a tensor's elements, 1-D, or its only one repeated ``count`` times."""
+    found = np.ascontiguousarray(elements(memory, region, tensor)).reshape(-1)
+    if np.shares_memory(found, memory):
+        found = found.copy()
+    return found if found.size != 1 or count == 1 else np.repeat(found, count)
+
+
 @dataclass(frozen=True)
 class Arena:
     """A memory made ready for one dispatch.
@@ -76,13 +84,19 @@ class Arena:
         memory: the bytes that the implementation is given.
         before: a copy of them.
         bindings: the regions by tensor name.
-        x: the logical input elements, 1-D in row-major order (a copy).
+        inputs: the logical elements of each input by tensor name, 1-D in row-major order (copies); a tensor of one
+            element is repeated for every element of the output.
     """
 
     memory: Bytes
     before: Bytes
     bindings: dict[str, Region]
-    x: Array
+    inputs: dict[str, Array]
+
+    @property
+    def x(self) -> Array:
+        """The logical elements of the first input."""
+        return next(iter(self.inputs.values()))
 
     @classmethod
     def prepare(cls, case: Case, allocate: Callable[[int], Bytes] = private_memory) -> Arena:
@@ -92,15 +106,15 @@ class Arena:
             case: what will be dispatched.
             allocate: gives so many bytes at a page boundary.
         """
-        source, target = case.operator.input, case.operator.output
-        read, written, size = case.placement.regions(source, target)
+        operator = case.operator
+        bindings, size = case.placement.regions(operator)
         memory = aligned_memory(size, allocate)
-        stored = distinct_elements(memory, read, source)
-        stored[...] = case.values.array(stored.size).reshape(stored.shape)
-        x = np.ascontiguousarray(elements(memory, read, source)).reshape(-1)
-        if np.shares_memory(x, memory):
-            x = x.copy()
-        return cls(memory, memory, {"InputTensor": read, "OutputTensor": written}, x)
+        for name, values in case.values.items():
+            stored = distinct_elements(memory, bindings[name], operator.tensors[name])
+            stored[...] = values.array(stored.size).reshape(stored.shape)
+        count = operator.output.element_count
+        inputs = {name: _logical(memory, bindings[name], operator.tensors[name], count) for name in case.values}
+        return cls(memory, memory, bindings, inputs)
 
     def poisoned(self, case: Case, poison: Array | None) -> Arena:
         """The arena with every output element holding what it must not hold after the dispatch.
@@ -111,24 +125,24 @@ class Arena:
         """
         if poison is not None and not case.placement.in_place:
             target = case.operator.output
-            view = elements(self.memory, self.bindings["OutputTensor"], target)
+            view = elements(self.memory, self.bindings[case.operator.output_name], target)
             view[...] = poison.reshape(target.sizes)
-        return Arena(self.memory, self.memory.copy(), self.bindings, self.x)
+        return Arena(self.memory, self.memory.copy(), self.bindings, self.inputs)
 
     def output(self, case: Case) -> Array:
         """The logical output elements, 1-D in row-major order (a copy where strides ask for one)."""
         target = case.operator.output
-        view = elements(self.memory, self.bindings["OutputTensor"], target)
+        view = elements(self.memory, self.bindings[case.operator.output_name], target)
         return np.ascontiguousarray(view).reshape(-1)
 
     def poison(self, case: Case) -> Array:
         """What the output elements held before the dispatch, 1-D in row-major order."""
         target = case.operator.output
-        return np.ascontiguousarray(elements(self.before, self.bindings["OutputTensor"], target)).reshape(-1)
+        return np.ascontiguousarray(elements(self.before, self.bindings[case.operator.output_name], target)).reshape(-1)
 
     def strays(self, case: Case) -> tuple[list[int], list[int]]:
-        """Offsets of bytes changed outside the output's total size: inside the input, and elsewhere."""
-        target = self.bindings["OutputTensor"]
+        """Offsets of bytes changed outside the output's total size: inside inputs it does not alias, and elsewhere."""
+        target = self.bindings[case.operator.output_name]
         end = target.offset + case.operator.output.total_size_in_bytes
         if _same(self.memory[: target.offset], self.before[: target.offset]) and _same(
             self.memory[end:], self.before[end:]
@@ -136,15 +150,16 @@ class Arena:
             return [], []
         changed = np.flatnonzero(self.memory != self.before)
         changed = changed[(changed < target.offset) | (changed >= end)]
-        source = self.bindings["InputTensor"]
-        if case.placement.in_place:
-            return [], changed.tolist()
-        within = (changed >= source.offset) & (changed < source.offset + case.operator.input.total_size_in_bytes)
+        within = np.zeros(changed.shape, bool)
+        for name, tensor in case.operator.inputs.items():
+            source = self.bindings[name]
+            if source != target or not case.placement.in_place:
+                within |= (changed >= source.offset) & (changed < source.offset + tensor.total_size_in_bytes)
         return changed[within].tolist(), changed[~within].tolist()
 
     def padding_changed(self, case: Case) -> bool | None:
         """Whether bytes inside the output's total size that hold no element changed; ``None`` if there are none."""
-        tensor, region = case.operator.output, self.bindings["OutputTensor"]
+        tensor, region = case.operator.output, self.bindings[case.operator.output_name]
         holds = np.zeros(tensor.total_size_in_bytes, bool)
         item = tensor.data_type.itemsize
         strides = (*(stride * item for stride in tensor.element_strides), 1)

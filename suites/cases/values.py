@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs import DataType, UsageError
+from dmlcts.specs import DataType, OperatorDesc, UsageError
+from dmlcts.specs.number_text import text, text_with_bits
+
+__all__ = ["Array", "Streams", "Values", "simplicity", "text", "text_with_bits"]
 
 Array = NDArray[Any]
 
@@ -101,6 +104,49 @@ class Values:
                          'write {bits: ["0x…"]}, {bulk: {seed: N}} or {patterns: {first: "0x…"}}')  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Streams(Mapping[str, Values]):
+    """The values that fill the inputs of a case: a stream for each, by the tensors' names, in the struct's order."""
+
+    streams: tuple[tuple[str, Values], ...]
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, Any], operator: OperatorDesc) -> Streams:
+        """The explicit streams of the arrays' elements, in the types of the operator's tensors.
+
+        Args:
+            arrays: by the tensors' names; one for every input.
+            operator: whose inputs they fill.
+        """
+        return cls(tuple(
+            (name, given if isinstance(given := arrays[name], Values) else Values.of(given, tensor.data_type))
+            for name, tensor in operator.inputs.items()
+        ))  # fmt: skip
+
+    def __getitem__(self, name: str) -> Values:
+        for known, values in self.streams:
+            if known == name:
+                return values
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self.streams)
+
+    def __len__(self) -> int:
+        """How many inputs there are."""
+        return len(self.streams)
+
+    @property
+    def first(self) -> Values:
+        """The stream of the first input."""
+        return self.streams[0][1]
+
+    @property
+    def bytes_listed(self) -> int:
+        """How many bytes of values are listed one by one."""
+        return sum(len(values.data) for _, values in self.streams if values.data is not None)
+
+
 def _bulk(data_type: DataType, seed: int, count: int) -> Array:
     generator = np.random.Generator(np.random.PCG64(seed))
     words = -(-count * data_type.itemsize // 8) * 2
@@ -116,28 +162,6 @@ def _bulk(data_type: DataType, seed: int, count: int) -> Array:
             # neither infinities and NaNs nor subnormals: those have tests and clauses of their own
             block ^= ((exponent == mask) | (exponent == 0)) * changed
     return bits.view(data_type.numpy)
-
-
-def text(value: Any) -> str:
-    """A number as people write it: the shortest decimal that gives the same value back; FLOAT16 in full."""
-    # an array of no dimension gives its element, which numpy's types do not tell
-    scalar = cast("np.floating[Any] | np.integer[Any]", np.asarray(value)[()])
-    if np.issubdtype(scalar.dtype, np.floating):
-        if not np.isfinite(scalar):
-            return "NaN" if np.isnan(scalar) else "-inf" if scalar < 0 else "inf"
-        if scalar.dtype.itemsize < 4:
-            return repr(float(scalar))  # in full: the shortest text of FLOAT16's 65504 would be 65500
-        if scalar == 0 or 1e-4 <= abs(float(scalar)) < 1e8:
-            return str(np.format_float_positional(scalar, unique=True, trim="0"))
-        return str(np.format_float_scientific(scalar, unique=True, trim="-"))
-    return str(int(scalar))
-
-
-def text_with_bits(value: Any) -> str:
-    """A number with its bit pattern: ``-1.5 (0xbfc00000)``."""
-    scalar = np.asarray(value)[()]
-    bits = int(scalar.view(np.dtype(f"u{scalar.dtype.itemsize}")))
-    return f"{text(scalar)} (0x{bits:0{2 * scalar.dtype.itemsize}x})"
 
 
 def simplicity(values: Array) -> Array:

@@ -32,8 +32,9 @@ from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.bench import Bench, DeviceGone, Execution, Mishap, Outcome
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values, text_with_bits
 from dmlcts.suites.generation import edge_values
 from dmlcts.suites.generation.subject import Subject
@@ -130,7 +131,7 @@ def _plan(tables: Tables, level: FeatureLevel, drawn: str, seed: int) -> Iterato
         listed = {data_type for support in table.support_at(level) for data_type in support.data_types}
         for data_type in DataType:
             if data_type in listed:
-                subject = Subject(table, data_type, level, seed, thorough=True)
+                subject = Subject.on(table, data_type, level, seed, thorough=True)
                 cases = [*_lattice(subject), *_sample(subject, drawn)]
                 for kind, case in cases:
                     if _judged(case, tables, level):
@@ -142,8 +143,8 @@ def digest(planned: Sequence[Planned]) -> str:
     state = hashlib.sha256()
     for item in planned:
         state.update(f"{item.identity} {item.case.operator} {item.case.placement}\n".encode())
-        values = item.case.values
-        state.update(str(values.seed).encode() if values.data is None else values.data)
+        for values in item.case.values.values():
+            state.update(str(values.seed).encode() if values.data is None else values.data)
     return state.hexdigest()
 
 

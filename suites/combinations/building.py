@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,13 @@ from dmlcts.specs import ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.models import FactorsTable
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.recipe import Recipe
-from dmlcts.suites.cases.values import Array, Values
+from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.combinations import drawing, sizes
 from dmlcts.suites.combinations.classifying import stored_count
-from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of
+from dmlcts.suites.combinations.factors import Space, space_of
 from dmlcts.suites.generation.subject import Subject
 
 _PLACEMENTS = {
@@ -39,7 +41,7 @@ def subject_of(bench: Bench, case: Case) -> Subject:
     """The subject of a case that a covering array made."""
     table = bench.tables.operator(case.operator.name)
     seed = 0 if case.recipe is None else case.recipe.seed
-    return Subject(table, case.data_type, bench.level, seed, thorough=False)
+    return Subject.of(table, case.operator, bench.level, seed)
 
 
 def space(subject: Subject, factors: FactorsTable | None, profile: str = "quick") -> Space:
@@ -50,8 +52,7 @@ def space(subject: Subject, factors: FactorsTable | None, profile: str = "quick"
     """
     if factors is None:
         raise UsageError("there is no table of factors", "reinstall dmlcts")
-    ranks = obliged_ranks(subject.table, subject.data_type, subject.level)
-    return space_of(factors, subject.table, subject.data_type, ranks, profile)
+    return space_of(factors, subject.table, subject.data_type, subject.ranks, profile)
 
 
 def base_levels(space: Space) -> Mapping[str, str]:
@@ -112,7 +113,16 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     placement = _placement(recipe, levels["placement"])
     if placement.in_place:
         target = source
-    attributes, values = _attributes(subject, recipe, stored_count(TensorDesc(data_type, shape, source)))
+    if placement.in_place:
+        aliases = subject.table.tensors[subject.table.output].may_alias
+        placement = replace(placement, alias=aliases[recipe.seed % len(aliases)] if len(aliases) > 1 else "")
+    attributes: dict[str, Any]
+    values: Values | Streams
+    if subject.of_one_type:
+        attributes, values = _attributes(subject, recipe, stored_count(TensorDesc(data_type, shape, source)))
+    else:
+        enumerations = {item.name: levels[item.name] for item in subject.table.attributes if item.type == "ENUM"}
+        attributes, values = subject.attributes(**enumerations), _together(subject, recipe)
     history = levels["history"]
     expectation = _HISTORIES.get(history, "oracle")
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
@@ -121,6 +131,24 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
         subject.describe(shape, attributes, source, target), values, value_clause(subject, levels),
         layout_clause(subject, levels), expectation, placement, recipe,
     )  # fmt: skip
+
+
+def _together(subject: Subject, recipe: Recipe) -> Streams:
+    """The streams of several inputs, or of one whose output has another type, of the recipe's level of ``input``."""
+    level = recipe.by_factor["input"]
+    if level == "bulk":
+        return subject.bulk(recipe.seed)
+    seeded = replace(subject, seed=recipe.seed)
+    if level == "lattice":
+        return seeded.edges().resized(drawing.LENGTH).streams
+    elements = seeded.distinct(drawing.LENGTH)
+    if level == "distinct":
+        return elements.streams
+    power = drawing.exponent(_generator(recipe, "power"), subject.data_type, "none", fractions=True)
+    generator = _generator(recipe, "input")
+    drawn = {name: drawing.stream(generator, data_type, level, power)
+             for name, data_type in subject.inputs.items() if data_type.is_floating}  # fmt: skip
+    return subject.of_arrays(elements.arrays | drawn).streams
 
 
 def _placement(recipe: Recipe, level: str) -> Placement:
@@ -188,7 +216,7 @@ def value_clause(subject: Subject, levels: Mapping[str, str]) -> str:
 def layout_clause(subject: Subject, levels: Mapping[str, str]) -> str:
     """The clause that is broken where the same values come out right from a packed tensor."""
     if levels["placement"] == "in-place":
-        return subject.clause("in-place")
+        return subject.in_place_clause
     source, target = levels["input-layout"], levels["output-layout"]
     if target not in ("none", "packed") and target != source:
         return "tensor.strides.output"

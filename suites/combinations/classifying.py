@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.models import OperatorTable
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.oracles import of_one_type
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Array, Values
 from dmlcts.suites.combinations.magnitudes import holds, magnitudes, needs_rounding, within
 from dmlcts.suites.combinations.sizes import layout_of, sides_of, spread_of
@@ -37,11 +39,13 @@ def levels_of(
         history: what ran before it, the level.
     """
     operator, data_type = case.operator, case.data_type
-    source = operator.input
+    wide = (tensor for tensor in operator.inputs.values() if tensor.sizes == operator.output.sizes)
+    source = next(wide, operator.output)
     found: dict[str, str | None] = {}
-    if table.has_scale_bias:
+    simple = of_one_type(table)
+    if simple and table.has_scale_bias:
         found["scale-bias"] = scale_bias_of(operator, data_type)
-    if table.float_attributes:
+    if simple and table.float_attributes:
         found["bounds"] = bounds_of(operator, table, data_type)
     for item in table.attributes:
         if item.type == "ENUM":
@@ -54,7 +58,7 @@ def levels_of(
     found["input-layout"] = layout_of(source)
     found["output-layout"] = layout_of(operator.output)
     found["placement"] = placement_of(case.placement)
-    found["input"] = input_of(case.values, min(stored_count(source), _LOOKED_AT))
+    found["input"] = input_of(case.values.first, min(stored_count(source), _LOOKED_AT))
     found["history"] = history
     return found
 

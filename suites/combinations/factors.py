@@ -7,7 +7,9 @@ from functools import cached_property, lru_cache
 
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.models import FactorRow, FactorsTable, OperatorTable
+from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.combinations.constraints import Relation, relations_of
+from dmlcts.suites.generation.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def _space(given: _Keyed, operator: _Keyed, data_type: DataType, ranks: tuple[in
     found = []
     for row in factors.factors:
         owners = [item for item in table.attributes if item.type == row.of]
-        if row.of != "case" and not owners:
+        if row.of != "case" and (not owners or not (row.of == "ENUM" or of_one_type(table))):
             continue
         named: list[tuple[str, tuple[str, ...]]] = [(row.name, _levels(row, table, data_type, ranks))]
         if row.levels_of == "enumerators":
@@ -143,5 +145,4 @@ def _strength(
 
 def obliged_ranks(table: OperatorTable, data_type: DataType, level: FeatureLevel) -> tuple[int, ...]:
     """The ranks that ``level`` obliges; where it obliges none, those that any level lists."""
-    obliged = tuple(rank for rank in range(1, 9) if table.obliged(data_type, rank, level))
-    return obliged or tuple(rank for rank in range(1, 9) if table.listed(data_type, rank)) or (4,)
+    return Subject.on(table, data_type, level).ranks

@@ -21,7 +21,7 @@ UNAVAILABLE = 3
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the comparison as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
 @click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
-@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,ROUND); repeatable.")
+@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,rounding); repeatable.")
 @click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT16,INT8); repeatable.")
 @click.option(
     "--clause", "clauses", multiple=True, metavar="GLOB", help="Only these ('clip.cast.*,clip.nan.*'); repeatable."

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from dmlcts.backends.registry import available
 from dmlcts.reports.documents.wording import many
+from dmlcts.specs import DataType
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.pages import compare, identify, load_page, notes
 from dmlcts.specs.tables import Tables
@@ -87,10 +88,10 @@ def print_operator(console: Console, tables: Tables, operator: OperatorTable) ->
         console.print()
         _print_clause(console, tables, clause)
     for example in operator.examples:
-        given = ", ".join(f"{name} = {value}" for name, value in example.attributes.items())
-        console.print(
-            f"\nexample   {given}: {list(example.inputs)} gives {list(example.outputs)}", markup=False, highlight=False
-        )
+        said = [f"{name} = {value}" for name, value in (*example.types.items(), *example.attributes.items())]
+        inputs = [f"{name} = {list(values)}" for name, values in operator.example_inputs(example).items()]
+        given = ", ".join([*said, *inputs])
+        console.print(f"\nexample   {given} gives {list(example.outputs)}", markup=False, highlight=False)
 
 
 def _print_attributes(console: Console, tables: Tables, operator: OperatorTable) -> None:
@@ -102,6 +103,10 @@ def _print_attributes(console: Console, tables: Tables, operator: OperatorTable)
             values, said = "any FLOAT", f"cast to the tensor's type: {item.cast}"
         elif item.type == "ENUM":
             values, said = ", ".join(item.enumerators), "one of them"
+        elif item.type == "DML_SCALAR_UNION":
+            values, said = f"a number of the type that {item.data_type} names", "as it is"
+        elif item.type == "DML_TENSOR_DATA_TYPE":
+            values, said = "a data type", f"has to be that of {item.same_as}"
         else:
             values, said = "a scale and a bias, or none", f"{item.formula or 'x * scale + bias'}, before the operator"
         table.add_row(Text(item.name), Text(values), Text(said))
@@ -116,16 +121,31 @@ def _print_attributes(console: Console, tables: Tables, operator: OperatorTable)
     console.print(table)
 
 
-def print_operators(console: Console, tables: Tables) -> None:
-    """The operators that there are tables for, one a row."""
-    table = Table("operator", "since level", "element types", "attributes", "what it does")
-    for operator in tables.operators.values():
-        types = ", ".join(data_type.name for data_type in operator.data_types)
+def _briefly(types: Sequence[DataType]) -> str:
+    """Element types in few words: by kind where all of a kind are there, but FLOAT64."""
+    kinds: dict[str, list[DataType]] = {
+        "floating": [one for one in DataType if one.is_floating and one is not DataType.FLOAT64],
+        "signed": [one for one in DataType if one.is_signed and not one.is_floating],
+        "unsigned": [one for one in DataType if not one.is_signed],
+    }
+    left, said = list(types), []
+    for word, members in kinds.items():
+        if set(members) <= set(left):
+            said.append(word)
+            left = [one for one in left if one not in members]
+    return ", ".join([*said, *(one.name for one in left)])
+
+
+def print_operators(console: Console, operators: Iterable[OperatorTable]) -> None:
+    """Operators that there are tables for, one a row."""
+    table = Table("operator", "groups", "since level", "element types", "attributes", "what it does")
+    for operator in operators:
         attributes = ", ".join(item.name for item in operator.attributes)
-        cells = (operator.short_name, operator.introduced, types, attributes, operator.summary)
+        groups, types = ", ".join(operator.groups), _briefly(operator.data_types)
+        cells = (operator.short_name, groups, operator.introduced, types, attributes, operator.summary)
         table.add_row(*(Text(cell) for cell in cells))
     console.print(table)
-    more = "More: dmlcts spec show CLIP, dmlcts spec show clip.cast.float16"
+    more = "More: dmlcts spec show CLIP, dmlcts spec show rounding, dmlcts spec show clip.cast.float16"
     console.print(more, highlight=False)
 
 
@@ -162,6 +182,13 @@ def _print_clause(console: Console, tables: Tables, clause: Clause) -> None:
     titles = {item.id: item.title for item in tables.owner(clause.id).sources}
     for item in clause.disagreements:
         console.print(f"  but {titles[item.source]}: {item.says}", markup=False, highlight=False)
+    if clause.where is not None:
+        console.print(f"  where {clause.where}", markup=False, highlight=False)
+    if clause.holds is not None:
+        console.print(f"  holds: {clause.holds}", markup=False, highlight=False)
+    for name, meaning in clause.behaviours.items():
+        right = " (right there)" if name in clause.accepted else ""
+        console.print(f"  {name}{right}: {meaning}", markup=False, highlight=False)
     if clause.permitted:
         console.print(f"  permitted: {', '.join(clause.permitted)}", markup=False, highlight=False)
 

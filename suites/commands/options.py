@@ -68,7 +68,7 @@ def selection_options(command: Command) -> Command:
     """Give a command the options that select operators, types and clauses."""
     for option in (
         click.option("--operator", "operators", multiple=True, metavar="NAME",
-                     help="Only these (CLIP,ROUND); repeatable."),
+                     help="Only these operators and groups (CLIP,rounding); repeatable."),
         click.option("--data-type", "data_types", multiple=True, metavar="TYPE",
                      help="Only these (FLOAT16,INT8); repeatable."),
         click.option("--clause", "clauses", multiple=True, metavar="GLOB",

@@ -21,12 +21,13 @@ _tables_option = click.option("--tables", multiple=True, type=click.Path(), meta
 
 
 @spec.command()
-@click.argument("name", required=False, metavar="[OPERATOR|CLAUSE]")
+@click.argument("name", required=False, metavar="[OPERATOR|GROUP|CLAUSE]")
 @_tables_option
 def show(name: str | None, tables: tuple[str, ...]) -> None:
-    """Print the operators, an operator's table, or clauses, for a person.
+    """Print the operators, those of a group, an operator's table, or clauses, for a person.
 
-    Such as `dmlcts spec show CLIP`, `dmlcts spec show tensor.strides.output`, `dmlcts spec show 'clip.cast.*'`.
+    Such as `dmlcts spec show CLIP`, `dmlcts spec show rounding`, `dmlcts spec show tensor.strides.output`,
+    `dmlcts spec show 'clip.cast.*'`.
     """
     from dmlcts.specs.loading import load_tables
     from dmlcts.suites.commands.listing import print_clauses, print_operator, print_operators
@@ -34,11 +35,13 @@ def show(name: str | None, tables: tuple[str, ...]) -> None:
 
     loaded = load_tables(*map(Path, tables))
     if name is None:
-        print_operators(PlainConsole(), loaded)
+        print_operators(PlainConsole(), loaded.operators.values())
+    elif name.lower() in loaded.groups:
+        print_operators(PlainConsole(), loaded.groups[name.lower()])
     elif "." in name:
         print_clauses(PlainConsole(), loaded, name)
     else:
-        print_operator(PlainConsole(), loaded, loaded.operator(name))
+        print_operator(PlainConsole(), loaded, loaded.selected(name)[0])
 
 
 @spec.command()

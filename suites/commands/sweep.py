@@ -10,7 +10,7 @@ import click
 from dmlcts.suites.console.saying import complain
 
 
-@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,ROUND); repeatable.")
+@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,rounding); repeatable.")
 @click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT32,INT8); repeatable.")
 @click.option(
     "--profile", type=click.Choice(["quick", "full"]), default="quick", show_default=True,

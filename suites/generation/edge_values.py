@@ -193,3 +193,24 @@ def equal_bounds(data_type: DataType) -> list[Bounds]:
     """Min equal to Max."""
     values = dict.fromkeys(value for pair in bounds(data_type)[:12] for value in pair)
     return [(value, value) for value in values]
+
+
+def limits_of(data_type: DataType) -> tuple[int, int]:
+    """The least and the greatest integer of the type."""
+    limits = np.iinfo(data_type.numpy)
+    return int(limits.min), int(limits.max)
+
+
+def own_bounds(data_type: DataType) -> list[tuple[Any, Any]]:
+    """Pairs of the type's own numbers, the lower first: small, at the limits, and beside powers of two."""
+    if data_type.is_floating:
+        own: Any = data_type.numpy.type
+        infinite = (own(-np.inf), own(np.inf))
+        return [infinite, *((own(low), own(high)) for low, high in bounds(data_type))]
+    limits = np.iinfo(data_type.numpy)
+    low, high = int(limits.min), int(limits.max)
+    pairs = [(0, 1), (1, 6), (10, 100), (low, high), (0, high), (high, high), (low, low), (high - 1, high)]
+    for bit in (15, 16, 24, 31, 32, 53, 63):
+        pairs += [(1, (1 << bit) + 1), ((1 << bit) - 1, high)] if (1 << bit) < high else []
+    pairs += [(-1, 1), (-100, 100), (low, -1), (low + 1, -3)] if data_type.is_signed else []
+    return list(dict.fromkeys(pairs))

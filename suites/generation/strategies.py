@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dmlcts.specs import DataType, TensorDesc
-from dmlcts.suites.cases.case import Case, Placement
-from dmlcts.suites.cases.values import Values
+from dmlcts.specs import DataType, ScalarUnion, TensorDesc
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation.attributes import type_named
 from dmlcts.suites.generation.subject import Subject
 
 _MOST_ELEMENTS = 512
@@ -65,10 +67,19 @@ def element(data_type: DataType) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def values(draw: st.DrawFn, data_type: DataType) -> Values:
-    """A short explicit stream of elements."""
-    items = draw(st.lists(element(data_type), min_size=1, max_size=_MOST_VALUES), label="values")
-    return Values.of(items, data_type)
+def values(draw: st.DrawFn, subject: Subject) -> Streams:
+    """Short explicit streams of elements, as many for each input; one for a tensor of one element."""
+    if subject.of_one_type:
+        items = draw(st.lists(element(subject.data_type), min_size=1, max_size=_MOST_VALUES), label="values")
+        return subject.elements(items).streams
+    rows = st.tuples(*(element(data_type) for data_type in subject.inputs.values()))
+    drawn = draw(st.lists(rows, min_size=1, max_size=_MOST_VALUES), label="values")
+    arrays = {
+        name: np.array([row[place] for row in drawn], data_type.numpy)
+        for place, (name, data_type) in enumerate(subject.inputs.items())
+    }
+    single = {name: draw(element(data_type), label=name) for name, data_type in subject.single.items()}
+    return subject.of_arrays(arrays, single).streams
 
 
 @cache
@@ -86,15 +97,24 @@ def bound(data_type: DataType, *, exact: bool) -> st.SearchStrategy[np.float32]:
     return whole if exact else whole | fractions
 
 
+_number = st.floats(width=32, allow_nan=False, allow_infinity=False).map(np.float32)
+
+
 @st.composite
 def attributes(draw: st.DrawFn, subject: Subject) -> dict[str, Any]:
     """All attributes of the operator, the bounds in any order, no ScaleBias."""
     given: dict[str, Any] = {}
     for item in subject.table.attributes:
-        if item.type == "FLOAT":
+        if item.type == "FLOAT" and subject.of_one_type:
             given[item.name] = draw(bound(subject.data_type, exact=item.cast == "undocumented"), label=item.name)
         elif item.type == "ENUM":
             given[item.name] = draw(st.sampled_from(item.enumerators), label=item.name)
+        elif item.type == "FLOAT":
+            given[item.name] = draw(_number, label=item.name)
+        elif item.type == "DML_SCALAR_UNION":
+            data_type = type_named(subject.table, subject.signature, item.data_type or "")
+            drawn = draw(element(data_type), label=item.name)
+            given[item.name] = ScalarUnion(data_type, int(np.asarray(drawn).view(data_type.bits_dtype)))
     return subject.attributes(**given)
 
 
@@ -141,5 +161,5 @@ def cases(
     if in_place:
         placement = Placement(front=placement.front, tail=placement.tail, slack=placement.slack, in_place=True)
     operator = subject.describe(shape, chosen, source, target, total)
-    stream = draw(values(subject.data_type), label="stream")
+    stream = draw(values(subject), label="stream")
     return Case(operator, stream, subject.values_clause(chosen), layout_clause, expectation, placement)

@@ -1,48 +1,118 @@
-"""What a test is about: one operator on one data type, and how its cases are put together."""
+"""What a test is about: one operator on one signature, and how its cases are put together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc
 from dmlcts.specs.checks import OwnCheck
-from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.descriptions import Attribute, documented_total_size
 from dmlcts.specs.models import OperatorTable
-from dmlcts.suites.cases.case import Case, Placement
-from dmlcts.suites.cases.values import Values
-from dmlcts.suites.generation import edge_values
+from dmlcts.specs.tables.signatures import Signature, signatures_on
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.oracles import of_one_type
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Streams, Values
+from dmlcts.suites.generation import attributes, distinct, edge_values, operands
+from dmlcts.suites.generation.elements import Elements
 
 _Given = TypeVar("_Given", bound=Attribute | float)
+
+Strides = Sequence[int] | None
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One operator on one data type, at the level that is judged.
+    """One operator on one signature, at the level that is judged.
 
     Attributes:
         table: the operator's table.
-        data_type: the element type.
+        signature: what its type variables stand for, and which optional tensors are there.
         level: the feature level that is judged.
         seed: the run's seed, for bulk values.
         thorough: whether the profile asks for more than the quick one's cases.
+        leading: whether tests that take seconds are run on it, or on another operator of its form in its place.
     """
 
     table: OperatorTable
-    data_type: DataType
+    signature: Signature
     level: FeatureLevel
     seed: int
     thorough: bool
+    leading: bool = True
+
+    @classmethod
+    def on(
+        cls, table: OperatorTable, data_type: DataType, level: FeatureLevel, seed: int = 0, thorough: bool = False
+    ) -> Subject:
+        """The subject of the first signature whose first type variable stands for ``data_type``."""
+        return cls(table, signatures_on(table, data_type)[0], level, seed, thorough)
+
+    @classmethod
+    def of(
+        cls, table: OperatorTable, operator: OperatorDesc, level: FeatureLevel, seed: int = 0, thorough: bool = False
+    ) -> Subject:
+        """The subject that a description is of."""
+        return cls(table, Signature.of(operator, table), level, seed, thorough)
 
     @property
+    def data_type(self) -> DataType:
+        """The data type of the first type variable."""
+        return self.signature.data_type
+
+    @cached_property
+    def types(self) -> dict[str, DataType]:
+        """The data type of each tensor that is there, by name, in the struct's order."""
+        return {
+            name: self.signature[row.type]
+            for name, row in self.table.tensors.items() if not row.optional or name in self.signature.present
+        }  # fmt: skip
+
+    @cached_property
+    def inputs(self) -> dict[str, DataType]:
+        """The data types of the inputs that have as many elements as the output."""
+        return {
+            name: data_type
+            for name, data_type in self.types.items()
+            if name != self.table.output and self.table.tensors[name].elements is None
+        }
+
+    @cached_property
+    def single(self) -> dict[str, DataType]:
+        """The data types of the inputs that have one element."""
+        return {name: data_type for name, data_type in self.types.items() if self.table.tensors[name].elements}
+
+    @cached_property
+    def of_one_type(self) -> bool:
+        """Whether the operator has one input, of the output's type, which its formula calls x."""
+        return of_one_type(self.table)
+
+    @cached_property
     def ranks(self) -> tuple[int, ...]:
         """The ranks that the level obliges; where it obliges none, those that any level lists."""
-        obliged = tuple(rank for rank in range(1, 9) if self.table.obliged(self.data_type, rank, self.level))
-        listed = tuple(rank for rank in range(1, 9) if self.table.listed(self.data_type, rank))
-        return obliged or listed or (4,)
+        return self.obliged_ranks or tuple(rank for rank in range(1, 9) if self.listed(rank)) or (4,)
+
+    @cached_property
+    def obliged_ranks(self) -> tuple[int, ...]:
+        """The ranks of the output that the level obliges an implementation to take."""
+        return tuple(rank for rank in range(1, 9) if self.listed(rank, self.level))
+
+    def listed(self, rank: int, level: FeatureLevel | None = None) -> bool:
+        """Whether a support table of a level, or of any, lists the signature with an output of that rank."""
+        return self.table.supports(
+            {name: (data_type, self._rank_of(name, rank)) for name, data_type in self.types.items()}, level
+        )
+
+    def _rank_of(self, name: str, rank: int) -> int:
+        """The rank that a tensor has beside an output of ``rank``: the same, where its own ranks allow that."""
+        own = [support.tensor_dimension_counts[name] for support in self.table.support
+               if name in support.tensor_dimension_counts]  # fmt: skip
+        return min(max(rank, own[0][0]), own[0][1]) if own else rank
 
     def clause(self, check: OwnCheck, **enumerators: str) -> str:
         """The id of the operator's own clause that ``check`` checks: ``clause("values")`` is ``clip.formula``.
@@ -55,31 +125,33 @@ class Subject:
             raise LookupError(f"{self.table.operator} has no clause with `check: {check}`")
         return found
 
+    @property
+    def in_place_clause(self) -> str:
+        """The clause on in-place execution; where no page speaks of it, that on tensors in one resource."""
+        return self.table.clause_of("in-place") or "binding.same-resource"
+
     def flat(self, count: int) -> tuple[int, ...]:
         """Sizes of a tensor of ``count`` elements with the lowest rank: [n], or [1, 1, 1, n]."""
         return (*([1] * (self.ranks[0] - 1)), count)
 
     def attributes(self, **given: _Given) -> dict[str, Attribute | _Given]:
-        """All attributes: those given that the operator has, no ScaleBias, the first enumerator, bounds of -1 and 1."""
-        found: dict[str, Attribute | _Given] = {}
-        for item in self.table.attributes:
-            default: Attribute = None
-            if item.type == "ENUM":
-                default = item.enumerators[0]
-            elif item.type == "FLOAT":
-                default = np.float32(1.0 if item.role != "low" else (-1.0 if self.data_type.is_signed else 0.0))
-            found[item.name] = given.get(item.name, default)
-        return found
+        """All attributes: those given that the operator has, the others ordinary ones (see ``attributes``)."""
+        ordinary = attributes.ordinary(self.table, self.signature)
+        return {name: given.get(name, value) for name, value in ordinary.items()}
 
     def attribute_sets(self, bounds: Iterable[edge_values.Bounds] | None = None) -> Iterator[dict[str, Any]]:
         """The attributes of every ordinary pair of bounds and every enumerator; one empty set where there are none."""
-        names = self.table.float_attributes
+        names = self.table.float_attributes if self.of_one_type else ()
         enumerations = [(item.name, item.enumerators) for item in self.table.attributes if item.type == "ENUM"]
         pairs = list(edge_values.bounds(self.data_type) if bounds is None else bounds) if names else [None]
+        sets: Iterable[dict[str, Any]] = ({},)
+        if names:
+            sets = ({} if pair is None else dict(zip(("Min", "Max"), pair, strict=True)) for pair in pairs)
+        elif self.table.numbers:
+            sets = attributes.number_sets(self.table, self.signature)
         seen = set()
-        for pair in pairs:
-            given = {} if pair is None else dict(zip(("Min", "Max"), pair, strict=True))
-            kept = tuple(given.get(name) for name in names)
+        for given in sets:
+            kept = tuple(given.get(name) for name in self.table.numbers)
             if kept in seen:
                 continue
             seen.add(kept)
@@ -93,16 +165,47 @@ class Subject:
         self,
         sizes: Sequence[int],
         attributes: Mapping[str, Any],
-        strides: Sequence[int] | None = None,
-        output_strides: Sequence[int] | None = None,
+        strides: Strides = None,
+        output_strides: Strides = None,
         total_size: int | None = None,
+        *,
+        layouts: Mapping[str, Strides] | None = None,
     ) -> OperatorDesc:
-        """An operator description with equal sizes for both tensors."""
-        tensors = {
-            "InputTensor": TensorDesc(self.data_type, sizes, strides, total_size),
-            "OutputTensor": TensorDesc(self.data_type, sizes, output_strides, total_size),
-        }
+        """An operator description with equal sizes for all tensors but those of one element.
+
+        Args:
+            sizes: of the output and of every input of as many elements.
+            attributes: all of the operator's.
+            strides: of those inputs; ``None`` for none.
+            output_strides: of the output.
+            total_size: bytes of the first input; the others' are larger than they need be by as much.
+            layouts: strides of single inputs, by name, where they are others.
+        """
+        extra = 0
+        if total_size is not None:
+            extra = total_size - documented_total_size(self.data_type, sizes, strides)
+        tensors = {}
+        for name, data_type in self.types.items():
+            if name in self.single:
+                tensors[name] = TensorDesc(data_type, (1,) * self._rank_of(name, len(sizes)))
+                continue
+            own = output_strides if name == self.table.output else (layouts or {}).get(name, strides)
+            total = None
+            if total_size is not None:
+                same = data_type is self.data_type and (own == strides or self.of_one_type)
+                total = total_size if same else documented_total_size(data_type, sizes, own) + extra
+            tensors[name] = TensorDesc(data_type, sizes, own, total)
         return OperatorDesc(self.table.operator, tensors, attributes)
+
+    def elements(self, given: Any) -> Elements:
+        """Elements of every input: as given, or an array of the only input's."""
+        if isinstance(given, Elements):
+            return given
+        return Elements({next(iter(self.inputs)): np.asarray(given, next(iter(self.inputs.values())).numpy)})
+
+    def of_arrays(self, arrays: Mapping[str, Any], single: Mapping[str, Any] | None = None) -> Elements:
+        """Elements of every input, in the struct's order; tensors of one element hold ordinary ones by default."""
+        return Elements(arrays, distinct.singles(self.single) if single is None else single, self._order)
 
     def case(
         self,
@@ -114,13 +217,19 @@ class Subject:
         layout_clause: str | None = None,
         placement: Placement | None = None,
     ) -> Case:
-        """A case on a packed tensor that holds exactly ``inputs``."""
-        values = inputs if isinstance(inputs, Values) else Values.of(inputs, self.data_type)
-        operator = self.describe(self.flat(len(values)), self.attributes() if attributes is None else attributes)
-        return Case(operator, values, clause, layout_clause, expectation, placement or Placement())
+        """A case on packed tensors that hold ``inputs``: elements, listed streams, or an array of the only input's."""
+        if isinstance(inputs, Streams):
+            count, streams = max(map(len, inputs.values())), inputs
+        else:
+            elements = self.elements(inputs)
+            count, streams = elements.count, elements.streams
+        operator = self.describe(self.flat(count), self.attributes() if attributes is None else attributes)
+        return Case(operator, streams, clause, layout_clause, expectation, placement or Placement())
 
     def values_clause(self, attributes: Mapping[str, Any]) -> str:
         """The clause that states the operator's values: the formula's, the enumerator's, or that of special bounds."""
+        if not self.of_one_type:
+            return self.table.clause_of("values", "rounding", **attributes) or self.table.clauses[0].id
         inverted = self.table.clause_of("bounds.inverted")
         if inverted is not None and attributes.get("Min", 0) > attributes.get("Max", 0):
             return inverted
@@ -143,19 +252,85 @@ class Subject:
 
     def revealing(self) -> dict[str, Any]:
         """Attributes that leave most values of :meth:`distinct` different from each other, and change some."""
+        if not self.of_one_type:
+            return self.attributes()
         if self.data_type.is_floating:
             return next(iter(self.attribute_sets([(np.float32(-2048.0), np.float32(2046.0))])))
         low, high = edge_values.limits_as_float(self.data_type)
         pair = (np.float32(int(low) // 2 if low < 0 else int(high) // 8), np.float32(int(high) // 4 * 3))
         return next(iter(self.attribute_sets([pair])))
 
-    def distinct(self, count: int) -> Any:
+    def distinct(self, count: int) -> Elements:
         """Seeded values that differ from their neighbours, before and after the operator: for tests of layout."""
         generator = np.random.Generator(np.random.PCG64(self.seed + 11))
-        if self.data_type.is_floating:
-            return (generator.integers(-12000, 12000, count) / 4).astype(self.data_type.numpy)
-        limits = np.iinfo(self.data_type.numpy)
-        return generator.integers(limits.min, limits.max, count, self.data_type.numpy, endpoint=True)
+        if self.of_one_type:
+            return self.elements(distinct.of_type(self.data_type, count, generator))
+        return self.of_arrays(distinct.together(self.inputs, count, generator, self.types[self.table.output]))
+
+    @property
+    def _order(self) -> tuple[str, ...]:
+        return tuple(name for name in self.types if name != self.table.output)
+
+    def bulk(self, seed: int) -> Streams:
+        """Seeded values over the whole range of each input's type; those of one element hold ordinary ones."""
+        found = {name: Values.bulk(data_type, seed + 7919 * place)
+                 for place, (name, data_type) in enumerate(self.inputs.items())}  # fmt: skip
+        for name, value in distinct.singles(self.single).items():
+            found[name] = Values.of([value], self.single[name])
+        return Streams(tuple((name, found[name]) for name in self._order))
+
+    def bulk_elements(self, seed: int, count: int) -> Elements:
+        """The first ``count`` elements of :meth:`bulk`."""
+        return self.of_arrays({
+            name: values.array(count) for name, values in self.bulk(seed).items() if name in self.inputs
+        })  # fmt: skip
+
+    @property
+    def ones(self) -> Streams:
+        """A one for every input: for descriptions of which nothing is dispatched."""
+        return Streams(tuple((name, Values.of([1], self.types[name])) for name in self._order))
+
+    @cached_property
+    def wide(self) -> dict[str, DataType]:
+        """The data types of the tensors that have as many elements as the output: the inputs, and the output itself."""
+        return {**self.inputs, self.table.output: self.types[self.table.output]}
+
+    def edges(self, around: Iterable[Any] = ()) -> Elements:
+        """The boundary lattice of the only input, with values ``around`` numbers; of several each in another order.
+
+        For tests that are not about values; those have :meth:`edge_sets`.
+        """
+        if self.of_one_type:
+            return self.elements(edge_values.inputs(self.data_type, around))
+        generator = np.random.Generator(np.random.PCG64(self.seed + 17))
+        arrays = {name: edge_values.inputs(data_type) for name, data_type in self.inputs.items()}
+        count = max(array.size for array in arrays.values())
+        mixed = {
+            name: np.concatenate([array, generator.choice(array, count - array.size)])[
+                generator.permutation(count) if place else slice(None)
+            ]
+            for place, (name, array) in enumerate(arrays.items())
+        }
+        return self.of_arrays(mixed)
+
+    def edge_sets(self, around: Iterable[Any] = ()) -> Iterator[Elements]:
+        """What tests of values try: the boundary lattice of an only input, pairs of several made on purpose."""
+        if self.of_one_type:
+            yield self.edges(around)
+        else:
+            yield from operands.edges(self)
+
+    def all_sets(self) -> Iterator[Elements]:
+        """All elements of narrow types, NaN left out where the operator's own input is all there is."""
+        if self.of_one_type:
+            yield self.elements(edge_values.every_pattern(self.data_type))
+        else:
+            yield from operands.everything(self)
 
     def __str__(self) -> str:
-        return f"{self.table.short_name}-{self.data_type.name}"
+        return f"{self.table.short_name}-{named(self.signature)}"
+
+
+def named(signature: Signature) -> str:
+    """A signature in a test's name: "FLOAT32", "FLOAT32-UINT8-ZeroPointTensor"."""
+    return "-".join([*(data_type.name for _, data_type in signature.types), *sorted(signature.present)])

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from dmlcts.backends import BackendUnavailable, DeviceInfo
 from dmlcts.backends.contract import ContractError, DeviceLost, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.specs import OperatorDesc, Region, UsageError
-from dmlcts.suites.isolation.descriptions import read_info, write_operator
+from dmlcts.specs.description_data import write_operator
+from dmlcts.suites.isolation.descriptions import read_info
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.memory import Lease, SharedMemory
 from dmlcts.suites.isolation.process import Clock, WorkerProcess

@@ -21,8 +21,9 @@ from dmlcts.backends.contract import BackendUnavailable, ContractError, ProcessL
 from dmlcts.backends.frames import with_frames
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.specs import DmlctsError, Region
+from dmlcts.specs.description_data import read_operator
 from dmlcts.suites.isolation import framing
-from dmlcts.suites.isolation.descriptions import read_operator, write_info
+from dmlcts.suites.isolation.descriptions import write_info
 from dmlcts.suites.isolation.growth import most_growth, resident_bytes
 from dmlcts.suites.isolation.memory import WorkerMemory
 

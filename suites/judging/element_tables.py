@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import UsageError
 from dmlcts.specs.oracle.outcome import Unconstrained
-from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
+from dmlcts.specs.oracle.vectorised import Acceptance
 from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.oracles import OneInput, Oracle
 from dmlcts.suites.cases.values import text_with_bits
+from dmlcts.suites.judging.findings import acceptable_text, inputs_text
 from dmlcts.suites.judging.one_value import adopted_oracle
 
 ROWS_SHOWN = 20
@@ -42,12 +44,14 @@ class Dispatch:
     wrong: NDArray[np.intp]
 
 
-def _oracle(bench: Bench, case: Case, execution: Execution) -> VectorOracle | None:
+def _oracle(bench: Bench, case: Case, execution: Execution) -> Oracle | None:
     oracle = bench.oracle(case.operator)
-    try:
-        _ = oracle.attributes
-    except Unconstrained:
-        return adopted_oracle(bench, case, execution)[0] if case.expectation == "one value" else None
+    if isinstance(oracle, OneInput):
+        try:
+            _ = oracle.vector.attributes
+        except Unconstrained:
+            adopted = case.expectation == "one value"
+            return OneInput(adopted_oracle(bench, case, execution)[0]) if adopted else None
     return oracle
 
 
@@ -57,20 +61,10 @@ def dispatches(bench: Bench, case: Case, executions: Sequence[Execution]) -> lis
     for execution in executions[: _OTHER_KERNELS.get(case.expectation, len(executions))]:
         oracle = _oracle(bench, case, execution)
         if oracle is not None:
-            acceptance = oracle.acceptance(execution.x)
-            wrong = np.flatnonzero(~acceptance.admits(execution.output))
+            acceptance = oracle.acceptance(execution.inputs)
+            wrong = np.flatnonzero(~oracle.admits(execution.inputs, execution.output))
             found.append(Dispatch(execution, acceptance, wrong))
     return found
-
-
-def acceptable_text(acceptance: Acceptance, index: int) -> str:
-    """The acceptable values of one element, with their bits."""
-    element = acceptance.element(index)
-    if element.any_value:
-        return "any value"
-    bits = np.array(sorted(element.patterns), acceptance.data_type.bits_dtype)
-    shown = [text_with_bits(value) for value in bits.view(acceptance.data_type.numpy)]
-    return " or ".join([*shown, *(["any NaN"] if element.any_nan else [])])
 
 
 def _got(case: Case, execution: Execution, index: int) -> str:
@@ -89,7 +83,8 @@ def table(case: Case, dispatch: Dispatch) -> list[str]:
     for flat in wrong[:ROWS_SHOWN].tolist():
         index = [int(part) for part in np.unravel_index(flat, case.operator.output.sizes)]
         rows.append(
-            (str(index), text_with_bits(execution.x[flat]), acceptable_text(dispatch.acceptance, flat),
+            (str(index), inputs_text(execution.inputs, flat, text_with_bits),
+             acceptable_text(dispatch.acceptance, case.operator.output.data_type, flat),
              _got(case, execution, flat))
         )  # fmt: skip
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
@@ -101,12 +96,20 @@ def table(case: Case, dispatch: Dispatch) -> list[str]:
     return lines
 
 
+def _inputs(execution: Execution, sizes: tuple[int, ...]) -> dict[str, Array]:
+    """The only input as "input", several by the tensors' names; of a tensor of one element its only one, repeated."""
+    if len(execution.inputs) == 1:
+        return {"input": execution.x.reshape(sizes)}
+    return {name: array.reshape(sizes) for name, array in execution.inputs.items()}
+
+
 def dump(folder: Path, case: Case, found: Sequence[Dispatch]) -> list[Path]:
     """Write what went in, what came out and what is acceptable, each dispatch after the first in a folder of its own.
 
-    ``input.npy`` and ``output.npy`` have the tensors' sizes and element type; ``acceptable.npy`` has one more
-    dimension in front, of the alternatives (a NaN stands for any NaN, a zero for both zeros unless ``--strict``);
-    ``wrong.npy`` is boolean, and ``any_value.npy``, where it stands, says which elements nothing constrains.
+    ``input.npy`` (of several inputs ``ATensor.npy`` and so on) and ``output.npy`` have the tensors' sizes and element
+    type; ``acceptable.npy`` has one more dimension in front, of the alternatives (a NaN stands for any NaN, a zero for
+    both zeros unless ``--strict``); ``wrong.npy`` is boolean, and
+    ``any_value.npy``, where it stands, says which elements nothing constrains.
 
     Raises:
         UsageError: a file cannot be written.
@@ -118,7 +121,7 @@ def dump(folder: Path, case: Case, found: Sequence[Dispatch]) -> list[Path]:
         wrong = np.zeros(dispatch.execution.output.size, bool)
         wrong[dispatch.wrong] = True
         arrays: dict[str, Array] = {
-            "input": dispatch.execution.x.reshape(sizes),
+            **_inputs(dispatch.execution, sizes),
             "output": dispatch.execution.output.reshape(sizes),
             "acceptable": np.stack(dispatch.acceptance.alternatives).reshape(-1, *sizes),
             "wrong": wrong.reshape(sizes),

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, TensorDesc
 from dmlcts.specs.oracle.vectorised import Acceptance
 from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import Values, text_with_bits
+from dmlcts.suites.cases.values import Streams, simplicity, text, text_with_bits
+from dmlcts.suites.generation.subject import Subject
 
 Array = NDArray[Any]
 
 MEMORY_CLAUSES = ("tensor.output.complete", "tensor.output.bounds", "tensor.input.unchanged")
+
+MOST_SUSPECTS = 6
+
+Suspect = tuple[Any, ...]
+"""An element of each input, in the order of the operator's tensors: numpy scalars."""
 
 WITHOUT_DISPATCH = ("refused", "accepted", "either")
 
@@ -33,7 +39,8 @@ class Finding:
         title: one short line.
         details: label and text pairs, for the full account.
         wrong: how many elements are wrong.
-        suspects: input values of wrong elements, the simplest first; single-element cases are made of them.
+        suspects: input elements of wrong outputs, one of each input, the simplest first; single-element cases are made
+            of them.
         settled: whether it stays as it is: trying smaller cases would lose the process, or show nothing.
         needs: the factors that it needs, by name; see :mod:`dmlcts.suites.attribution.needs`.
         index: the flat index of the wrong element that is shown, -1 where it is not about one.
@@ -46,7 +53,7 @@ class Finding:
     title: str
     details: tuple[tuple[str, str], ...] = ()
     wrong: int = 0
-    suspects: tuple[Any, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
     settled: bool = False
     needs: tuple[str, ...] = ()
     index: int = -1
@@ -90,24 +97,71 @@ def index_text(tensor: TensorDesc, flat: int) -> str:
     return str([int(part) for part in np.unravel_index(flat, tensor.sizes)])
 
 
-def acceptable_text(acceptance: Acceptance, data_type: DataType) -> str:
+def acceptable_text(acceptance: Acceptance, data_type: DataType, index: int = 0) -> str:
     """What is acceptable of one element, in words: its values with their bits."""
-    """What is acceptable of one element, in words: its values with their bits."""
-    element = acceptance.element(0)
-    bits = np.array(sorted(element.patterns), data_type.bits_dtype)
-    shown = [text_with_bits(value) for value in bits.view(data_type.numpy)]
-    if element.any_nan:
-        shown.append("any NaN")
-    return " or ".join(shown) if shown else "any value"
+    element = acceptance.element(index)
+    if element.any_value:
+        return "any value"
+
+    def said(bits: int) -> str:
+        return text_with_bits(np.array(bits, data_type.bits_dtype).view(data_type.numpy))
+
+    shown = [said(bits) for bits in sorted(element.patterns)]
+    shown += [f"{said(low)} to {said(high)}" for low, high in sorted(element.intervals)]
+    return " or ".join([*shown, *(["any NaN"] if element.any_nan else [])]) or "any value"
 
 
-def plain(bench: Bench, case: Case, values: Values, count: int) -> Case:
-    """The same attributes on a packed tensor of ``count`` elements, out of place, at the lowest rank there is."""
-    table = bench.tables.operator(case.operator.name)
-    data_type = case.data_type
-    ranks = [rank for rank in range(1, 9) if table.obliged(data_type, rank, bench.level)]
-    ranks = ranks or [rank for rank in range(1, 9) if table.listed(data_type, rank)] or [1]
-    tensor = TensorDesc(data_type, (*([1] * (ranks[0] - 1)), count))
-    tensors = {"InputTensor": tensor, "OutputTensor": tensor}
-    operator = OperatorDesc(case.operator.name, tensors, case.operator.attributes)
+def inputs_text(inputs: Mapping[str, Array], index: int, say: Callable[[Any], str] = text) -> str:
+    """The elements that an output element is made of: of several inputs each with its tensor's name."""
+    if len(inputs) == 1:
+        (only,) = inputs.values()
+        return say(only[index])
+    return ", ".join(f"{name} {say(array[index])}" for name, array in inputs.items())
+
+
+def shown(inputs: Mapping[str, Array], index: int, output: Any) -> str:
+    """One line: which inputs gave what."""
+    told = inputs_text(inputs, index)
+    return f"input {told} gives {text(output)}" if len(inputs) == 1 else f"{told} give {text(output)}"
+
+
+def suspect_of(inputs: Mapping[str, Array], index: int) -> Suspect:
+    """The elements of every input that an output element is made of."""
+    return tuple(array[index] for array in inputs.values())
+
+
+def suspects_of(inputs: Mapping[str, Array], indices: Array) -> tuple[Suspect, ...]:
+    """The first few distinct suspects among the elements at ``indices``."""
+    found: dict[bytes, Suspect] = {}
+    for index in indices[: 8 * MOST_SUSPECTS]:
+        suspect = suspect_of(inputs, index)
+        found.setdefault(b"".join(value.tobytes() for value in suspect), suspect)
+    return tuple(found.values())[:MOST_SUSPECTS]
+
+
+def simplest_first(inputs: Mapping[str, Array], indices: Array) -> Array:
+    """The indices in the order of how soon a reader grasps their elements."""
+    key = sum(simplicity(array[indices]) for array in inputs.values())
+    return np.asarray(indices[np.argsort(np.asarray(key), kind="stable")])
+
+
+def streams_of(case: Case, elements: Iterable[Any]) -> Streams:
+    """Streams that fill the case's inputs with these elements, in the order of the inputs: arrays or single values."""
+    return Streams.of(
+        {name: np.atleast_1d(given) for name, given in zip(case.operator.inputs, elements, strict=True)}, case.operator
+    )
+
+
+def filled_with(case: Case, inputs: Mapping[str, Array]) -> Streams:
+    """Streams of the logical elements of a dispatch; of a tensor of one element its only one."""
+    return streams_of(case, (
+        array[:1] if case.operator.tensors[name].element_count == 1 else array for name, array in inputs.items()
+    ))  # fmt: skip
+
+
+def plain(bench: Bench, case: Case, values: Streams, count: int) -> Case:
+    """The same attributes on packed tensors of ``count`` elements, out of place, at the lowest rank there is."""
+    subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
+    known = [*subject.obliged_ranks, *(rank for rank in range(1, 9) if subject.listed(rank)), 1]
+    operator = subject.describe((*([1] * (known[0] - 1)), count), case.operator.attributes)
     return Case(operator, values, case.clause, None, case.expectation)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.suites.cases.bench import Bench, Mishap
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import Values
+from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, value_clauses
 
@@ -72,7 +72,8 @@ class _Survey:
 
     def survives(self, operator: OperatorDesc) -> bool:
         """Whether the process is still there after a dispatch of ones; asked twice where it is not."""
-        case = Case(operator, Values.of([1], operator.input.data_type), "execution.independent")
+        ones = {name: [1] for name in operator.inputs}
+        case = Case(operator, Streams.of(ones, operator), "execution.independent")
         lost = self._lost(case)
         if lost is None:
             return True
@@ -91,8 +92,8 @@ class _Survey:
 def _subjects(bench: Bench) -> Iterator[list[Subject]]:
     """By operator, its element types that the level obliges."""
     for table in bench.tables.operators.values():
-        every = [Subject(table, data_type, bench.level, 0, thorough=False) for data_type in table.data_types]
-        obliged = [one for one in every if any(table.obliged(one.data_type, rank, bench.level) for rank in one.ranks)]
+        every = [Subject.on(table, data_type, bench.level) for data_type in table.data_types]
+        obliged = [one for one in every if one.obliged_ranks]
         if obliged:
             yield obliged
 

@@ -13,6 +13,7 @@ from dmlcts.reports.summaries.characters import one_line, quoted
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import text, text_with_bits
@@ -44,6 +45,7 @@ class Tally:
     elements: int = 0
     failures: int = 0
     unsupported: int = 0  # further cases that the backend could not express, for this clause's sake
+    types: set[str] = field(default_factory=set)  # the signatures of the cases, where there can be several
     beside: Counter[tuple[str, str]] = field(default_factory=Counter)  # failures of kernels of other subjects, by those
 
 
@@ -72,8 +74,8 @@ class Ledger:
         """Whether no case was judged."""
         return not any(tally.cases for tally in self.tallies.values())
 
-    def count(self, case: Case, judgement: Judgement) -> None:
-        """Add a judged case."""
+    def count(self, case: Case, judgement: Judgement, types: str = "") -> None:
+        """Add a judged case; ``types`` names its signature, where its operator has several."""
         if judgement.refused:
             self.refused += 1
             return
@@ -88,6 +90,7 @@ class Ledger:
             tally = self.tallies.setdefault((clause, *row), Tally())
             tally.cases += 1
             tally.elements += judgement.elements
+            tally.types |= {types} if types else set()
             if clause in broken:
                 tally.failures += 1
                 shown = (broken[clause].operator.name, broken[clause].data_type.name)
@@ -161,7 +164,7 @@ class Judge:
             judgement = (judge_hazard if expected else judge_surviving)(self.bench, case)
         finally:
             self.bench.watch = None
-        self.ledger.count(case, judgement)
+        self.ledger.count(case, judgement, self._types(case))
         if judgement.findings:
             kept = judgement.executions if judgement.elements <= _MOST_KEPT else ()  # tests outlive their run
             self._wrong[case] = replace(judgement, executions=kept)
@@ -170,6 +173,11 @@ class Judge:
             if not expected:
                 self._unexpected += [finding.outcome for finding in judgement.findings]
         return judgement
+
+    def _types(self, case: Case) -> str:
+        """The case's signature in words; "" where its operator has one type and no optional tensor."""
+        table = self.bench.tables.operator(case.operator.name)
+        return "" if table.of_one_type_variable else str(Signature.of(case.operator, table))
 
     def _enough(self) -> bool:
         """Whether the process has been lost often enough in this test; hazards, which were expected, do not count."""

@@ -11,8 +11,8 @@ from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import Values, text
-from dmlcts.suites.judging.findings import Array, Judgement, plain
+from dmlcts.suites.cases.values import text
+from dmlcts.suites.judging.findings import Array, Judgement, filled_with, plain, shown
 from dmlcts.suites.judging.outputs import executed
 from dmlcts.suites.judging.relations import relation, same_values
 
@@ -22,12 +22,12 @@ def judge_plain_layout(bench: Bench, case: Case) -> Judgement:
     run = executed(bench, case)
     if isinstance(run, Judgement):
         return run
-    flat = executed(bench, plain(bench, case, Values.of(run.x, case.data_type), run.x.size))
+    flat = executed(bench, plain(bench, case, filled_with(case, run.inputs), run.output.size))
     if isinstance(flat, Judgement):
         return flat
     wrong = np.flatnonzero(~same_values(run.output, flat.output))
     judgement = relation(case, (run, flat), wrong, lambda i: (
-        f"input {text(run.x[i])} gives {text(run.output[i])} here and {text(flat.output[i])} in a packed tensor"
+        f"{shown(run.inputs, i, run.output[i])} here and {text(flat.output[i])} in a packed tensor"
     ))  # fmt: skip
     findings = tuple(replace(finding, clause=case.layout_clause or case.clause) for finding in judgement.findings)
     return replace(judgement, findings=findings)
@@ -125,7 +125,7 @@ def adopted_oracle(bench: Bench, case: Case, run: Execution) -> tuple[VectorOrac
         attributes = dict.fromkeys(table.float_attributes, np.float32(0)) | {name: case.operator.attributes[name]}
         alone = OperatorDesc(case.operator.name, case.operator.tensors, {**case.operator.attributes, **attributes})
         try:
-            _ = bench.oracle(alone).attributes
+            _ = bench.vector_oracle(alone).attributes
         except Unconstrained:
             casts[name] = seen[name]
     oracle = VectorOracle(bench.tables.law(table), case.operator, strict=bench.strict, casts=casts)

@@ -9,10 +9,10 @@ import numpy as np
 
 from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DataType
-from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import simplicity, text, text_with_bits
+from dmlcts.suites.cases.oracles import Oracle
+from dmlcts.suites.cases.values import text_with_bits
 from dmlcts.suites.judging.findings import (
     MEMORY_CLAUSES,
     Array,
@@ -20,15 +20,19 @@ from dmlcts.suites.judging.findings import (
     Judgement,
     acceptable_text,
     index_text,
+    inputs_text,
+    shown,
+    simplest_first,
+    suspects_of,
     value_clauses,
 )
-from dmlcts.suites.judging.refusals import MOST_SUSPECTS, stopped
+from dmlcts.suites.judging.refusals import stopped
 
 
 def _beside_output(case: Case, offset: int) -> str:
     """Where a byte of the memory stands, seen from the output tensor."""
     target = case.operator.output
-    region = case.placement.regions(case.operator.input, target)[1]
+    region = case.placement.regions(case.operator)[0][case.operator.output_name]
     end = region.offset + target.total_size_in_bytes
     seen = f"{offset - end} bytes after the output's end" if offset >= end \
         else f"{region.offset - offset} bytes before the output's beginning"  # fmt: skip
@@ -54,22 +58,19 @@ def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list
     return found
 
 
-def _wrong_values(case: Case, oracle: VectorOracle, execution: Execution, wrong: Array, clause: str) -> Finding:
-    order = np.argsort(simplicity(execution.x[wrong]), kind="stable")
-    worst = int(wrong[order[0]])
-    acceptance = oracle.acceptance(execution.x[worst : worst + 1])
-    acceptable = acceptable_text(acceptance, case.data_type)
-    got = text_with_bits(execution.output[worst])
+def _wrong_values(case: Case, oracle: Oracle, execution: Execution, wrong: Array, clause: str) -> Finding:
+    wrong = simplest_first(execution.inputs, wrong)
+    worst = int(wrong[0])
+    acceptance = oracle.acceptance({name: array[worst : worst + 1] for name, array in execution.inputs.items()})
+    told = inputs_text(execution.inputs, worst, text_with_bits)
     details = (
-        ("input", f"{text_with_bits(execution.x[worst])} at index {index_text(case.operator.output, worst)}"),
-        ("acceptable", acceptable),
-        ("got", got),
+        ("input", f"{told} at index {index_text(case.operator.output, worst)}"),
+        ("acceptable", acceptable_text(acceptance, case.operator.output.data_type)),
+        ("got", text_with_bits(execution.output[worst])),
         ("wrong", f"{wrong.size} of {execution.output.size} elements"),
     )
-    title = f"input {text(execution.x[worst])} gives {text(execution.output[worst])}"
-    ranked = execution.x[wrong[order]]
-    distinct = list(dict.fromkeys(value.tobytes() for value in ranked[: 8 * MOST_SUSPECTS]))[:MOST_SUSPECTS]
-    suspects = tuple(np.frombuffer(value, case.data_type.numpy)[0] for value in distinct)
+    title = shown(execution.inputs, worst, execution.output[worst])
+    suspects = suspects_of(execution.inputs, wrong)
     return Finding(clause, "fail", case, title, details, int(wrong.size), suspects, index=worst)
 
 
@@ -93,7 +94,7 @@ def complement(expected: Array, data_type: DataType) -> Array:
     return (~expected.view(data_type.bits_dtype)).view(data_type.numpy)
 
 
-def _telling_poison(oracle: VectorOracle, execution: Execution, suspected: Array) -> Array:
+def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> Array:
     """Another poison, whose suspected elements hold what no input becomes.
 
     A value that the operator changes cannot come out of an element that was written with what was read where the poison
@@ -102,19 +103,20 @@ def _telling_poison(oracle: VectorOracle, execution: Execution, suspected: Array
     poison = execution.poison
     bits = np.dtype(f"u{poison.dtype.itemsize}")
     other: Array = (poison.view(bits) ^ bits.type(0x55)).view(poison.dtype).copy()
-    values = marks(oracle.operator.input.data_type)
+    values = marks(oracle.data_type)
+    suspects = {name: array[suspected] for name, array in execution.inputs.items()}
     with np.errstate(all="ignore"):
-        moved = values[~oracle.acceptance(values).admits(values)]
-    acceptance = oracle.acceptance(execution.x[suspected])
-    for value in moved[:_MOST_TELLING][::-1]:
-        usable = ~acceptance.admits(np.full(suspected.size, value, poison.dtype))
+        if len(suspects) == 1 and oracle.operator.input.data_type is oracle.data_type:
+            values = values[~oracle.admits(dict.fromkeys(suspects, values), values)]
+    for value in values[:_MOST_TELLING][::-1]:
+        usable = ~oracle.admits(suspects, np.full(suspected.size, value, poison.dtype))
         other[suspected[usable]] = value
     return other
 
 
 def judge_execution(
     case: Case,
-    oracle: VectorOracle,
+    oracle: Oracle,
     execution: Execution,
     expected: Array,
     again: Callable[[Array], Execution | None],
@@ -130,7 +132,7 @@ def judge_execution(
             that happens to equal the poison, or was read from where the poison stands, from an element that was not
             written.
     """
-    wrong = oracle.judge(execution.x, execution.output, expected)
+    wrong = oracle.judge(execution.inputs, execution.output, expected)
     unwritten = wrong[:0]
     if wrong.size and not case.placement.in_place:
         bits = case.operator.output.data_type.bits_dtype
@@ -148,11 +150,11 @@ def judge_execution(
     return Judgement(tuple(findings), checked, int(execution.output.size), (execution,))
 
 
-def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: VectorOracle) -> Judgement:
+def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Judgement:
     """Dispatch an existing kernel on the case's values and placement, and judge what comes back."""
     arena = bench.prepare(case)
-    expected = oracle.expected(arena.x)
-    execution = bench.run_on(kernel, case, arena, complement(expected, case.data_type))
+    expected = oracle.expected(arena.inputs)
+    execution = bench.run_on(kernel, case, arena, complement(expected, oracle.data_type))
     if isinstance(execution, Mishap):
         return stopped(bench, case, execution)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.oracles import of_one_type
+from dmlcts.suites.generation.attributes import number
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, WITHOUT_DISPATCH, Finding, Judgement, plain, value_clauses
-
-MOST_SUSPECTS = 6
 
 _MOST_PACKED = 1 << 16
 
@@ -19,11 +21,9 @@ _MOST_PACKED = 1 << 16
 def support_clause(bench: Bench, operator: OperatorDesc) -> str:
     """The clause that obliges an implementation of the bench's level to accept ``operator``: the lowest level's."""
     table = bench.tables.operator(operator.name)
-    data_type, rank = operator.input.data_type, operator.input.rank
-    levels = [
-        support.level for support in table.support_at(bench.level)
-        if data_type in support.data_types and rank in support.ranks
-    ]  # fmt: skip
+    tensors = {name: (tensor.data_type, tensor.rank) for name, tensor in operator.tensors.items()}
+    levels = [support.level for support in table.support_at(bench.level)
+              if table.supports(tensors, support.feature_level)]  # fmt: skip
     wanted = levels[-1] if levels else None
     stated = (clause.id for clause in table.checked_by("support.level") if clause.level == wanted)
     return next(stated, None) or table.clause_of("values", "rounding") or table.clauses[0].id
@@ -91,20 +91,21 @@ def _lacking(bench: Bench, case: Case) -> str:
 
 def _stride_clause(operator: OperatorDesc) -> str:
     """The clause on the kind of strides that a description has."""
-    packed = TensorDesc(operator.input.data_type, operator.input.sizes).element_strides
-    source, target = operator.input.element_strides, operator.output.element_strides
-    if source == target == packed:
+    packed = TensorDesc(operator.output.data_type, operator.output.sizes).element_strides
+    sources = [tensor.element_strides for tensor in operator.inputs.values() if tensor.sizes == operator.output.sizes]
+    target = operator.output.element_strides
+    if all(source == packed for source in (*sources, target)):
         return "tensor.strides.packed"
-    if 0 in source:
+    if any(0 in source for source in sources):
         return "tensor.strides.broadcast"
-    if any(list(strides) != sorted(strides, reverse=True) for strides in (source, target)):
+    if any(list(strides) != sorted(strides, reverse=True) for strides in (*sources, target)):
         return "tensor.strides.permuted"
-    return "tensor.strides.padded" if source == target else "tensor.strides.output"
+    return "tensor.strides.padded" if target in sources else "tensor.strides.output"
 
 
 def _packed(bench: Bench, case: Case) -> Case:
-    """As many elements with the same attributes on a packed tensor, out of place."""
-    return plain(bench, case, case.values, min(max(1, case.operator.input.element_count), _MOST_PACKED))
+    """As many elements with the same attributes on packed tensors, out of place."""
+    return plain(bench, case, case.values, min(max(1, case.operator.output.element_count), _MOST_PACKED))
 
 
 def attempt(bench: Bench, operator: OperatorDesc) -> Refusal | Mishap | None:
@@ -123,10 +124,11 @@ def _refused_clause(bench: Bench, case: Case) -> str:
     if case.layout_clause is not None and packed != case.operator and attempt(bench, packed) is None:
         return case.layout_clause
     table = bench.tables.operator(case.operator.name)
+    signature = Signature.of(case.operator, table)
     ordinary: dict[str, Attribute] = dict(case.operator.attributes)
     for item in table.attributes:
-        if item.type == "FLOAT":
-            ordinary[item.name] = np.float32(0 if item.name == "Min" else 1)
+        if item.is_number:
+            ordinary[item.name] = number(table, signature, item, 0 if item.role == "low" else 1)
         elif item.type == "DML_SCALE_BIAS":
             ordinary[item.name] = None
     usual = OperatorDesc(case.operator.name, case.operator.tensors, ordinary)
@@ -141,6 +143,8 @@ def _cast_clause(bench: Bench, operator: OperatorDesc) -> str | None:
     table = bench.tables.operator(operator.name)
     data_type = operator.input.data_type
     wanted: list[OwnCheck] = []
+    if not of_one_type(table):
+        return None
     for name in table.float_attributes:
         value = operator.attributes[name]
         if not isinstance(value, np.float32) or not np.isfinite(value):
@@ -157,14 +161,21 @@ def _cast_clause(bench: Bench, operator: OperatorDesc) -> str | None:
     return table.clause_of(*wanted)
 
 
+def _listed(table: OperatorTable, tensor: str, data_type: DataType, level: FeatureLevel) -> bool:
+    """Whether a level lists a type for a tensor, at some rank and beside some other types."""
+    return any(data_type.name in support.types[table.tensors[tensor].type] for support in table.support_at(level))
+
+
 def judge_refused(bench: Bench, case: Case) -> Judgement:
     """The description is refused with InvalidArgument."""
     answer = attempt(bench, case.operator)
     if isinstance(answer, Refusal) and not isinstance(answer, Unsupported):
         # a type that only a later level lists may be refused for that alone: it says nothing about the clause
         table = bench.tables.operator(case.operator.name)
-        known = any(case.data_type in support.data_types for support in table.support_at(bench.level))
-        return Judgement((), value_clauses(case), refused=not known and case.data_type in table.data_types)
+        types = {name: tensor.data_type for name, tensor in case.operator.tensors.items()}
+        known = all(_listed(table, name, one, bench.level) for name, one in types.items())
+        later = all(one in table.types_of(name) for name, one in types.items())
+        return Judgement((), value_clauses(case), refused=not known and later)
     if answer is not None:
         return stopped(bench, case, answer)
     finding = Finding(case.clause, "fail", case, "accepted, though it must be refused")

@@ -9,13 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import OperatorDesc
+from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.statements.relations import Dispatched, Relation
 from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import Values, simplicity, text, text_with_bits
-from dmlcts.suites.judging.findings import Array, Finding, Judgement, index_text, value_clauses
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Streams, text, text_with_bits
+from dmlcts.suites.judging.findings import (
+    MOST_SUSPECTS,
+    Array,
+    Finding,
+    Judgement,
+    index_text,
+    inputs_text,
+    simplest_first,
+    streams_of,
+    suspect_of,
+    value_clauses,
+)
 from dmlcts.suites.judging.outputs import executed
-from dmlcts.suites.judging.refusals import MOST_SUSPECTS
+
+
+def _inputs(execution: Execution, index: int) -> str:
+    return inputs_text(execution.inputs, index, text_with_bits)
 
 
 def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told: Callable[[int], str]) -> Judgement:
@@ -23,15 +39,15 @@ def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told: 
     first = executions[0]
     findings: tuple[Finding, ...] = ()
     if wrong.size:
-        order = np.argsort(simplicity(first.x[wrong]), kind="stable")
-        worst = int(wrong[order[0]])
+        order = simplest_first(first.inputs, wrong)
+        worst = int(order[0])
         details = (
-            ("input", f"{text_with_bits(first.x[worst])} at index {index_text(case.operator.output, worst)}"),
+            ("input", f"{_inputs(first, worst)} at index {index_text(case.operator.output, worst)}"),
             ("got", text_with_bits(first.output[worst])),
             ("property", told(worst)),
             ("wrong", f"{wrong.size} of {first.output.size} elements"),
         )
-        suspects = tuple(first.x[wrong[order[:MOST_SUSPECTS]]])
+        suspects = tuple(suspect_of(first.inputs, index) for index in order[:MOST_SUSPECTS])
         findings = (Finding(case.clause, "fail", case, told(worst), details, int(wrong.size), suspects),)
     return Judgement(findings, value_clauses(case), int(first.output.size), executions)
 
@@ -51,12 +67,16 @@ def same_values(a: Array, b: Array) -> NDArray[np.bool_]:
     return np.asarray(same)
 
 
+def _stream(case: Case, x: Array) -> Streams:
+    return streams_of(case, (x,))
+
+
 def judge_idempotent(bench: Bench, case: Case) -> Judgement:
     """Applying the operator to its own output changes nothing."""
     first = executed(bench, case)
     if isinstance(first, Judgement):
         return first
-    again = executed(bench, replace(case, values=Values.of(first.output, case.data_type)))
+    again = executed(bench, replace(case, values=_stream(case, first.output)))
     if isinstance(again, Judgement):
         return again
     wrong = np.flatnonzero(~same_values(first.output, again.output))
@@ -87,7 +107,7 @@ def judge_odd(bench: Bench, case: Case) -> Judgement:
     run = executed(bench, case)
     if isinstance(run, Judgement):
         return run
-    mirrored = executed(bench, replace(case, values=Values.of(-run.x, case.data_type)))
+    mirrored = executed(bench, replace(case, values=_stream(case, -run.x)))
     if isinstance(mirrored, Judgement):
         return mirrored
     wrong = np.flatnonzero(~same_values(run.output, -mirrored.output))
@@ -106,7 +126,7 @@ def _range(bench: Bench, operator: OperatorDesc) -> tuple[Array, Array]:
     else:
         limits = np.iinfo(data_type.numpy)
         ends = np.array([limits.min, limits.max], data_type.numpy)
-    alternatives = bench.oracle(plain).acceptance(ends).alternatives
+    alternatives = bench.vector_oracle(plain).acceptance(ends).alternatives
     return np.min([array[0] for array in alternatives]), np.max([array[1] for array in alternatives])
 
 
@@ -139,6 +159,11 @@ def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
     ))  # fmt: skip
 
 
+def by_formula_names(table: OperatorTable, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The elements of each input by the name that the formula has for it."""
+    return {name: inputs[member] for name, member in table.formula_names.items() if member in inputs}
+
+
 class _Judged(Exception):  # noqa: N818  # the relation's dispatches end here
     """A dispatch gave no output: its judgement stands for the relation's."""
 
@@ -150,27 +175,26 @@ class _Judged(Exception):  # noqa: N818  # the relation's dispatches end here
 def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
     """What the case's clause states holds between the case's inputs and what is dispatched on them."""
     table = bench.tables.operator(case.operator.name)
-    stated = Relation(bench.tables.operators, table, bench.tables.clause(case.clause), case.operator)
     first = executed(bench, case)
     if isinstance(first, Judgement):
         return first
-    executions, shown = [first], []
+    stated = Relation(bench.tables.operators, table, bench.tables.clause(case.clause), case.operator)
+    executions, seen = [first], []
 
     def dispatch(one: Dispatched, inputs: Mapping[str, Array]) -> Array:
-        (values,) = inputs.values()
-        asked = replace(case, operator=one.describe(case.operator.output.sizes),
-                        values=Values.of(values, next(iter(one.types.values()))))  # fmt: skip
+        operator = one.describe(case.operator.output.sizes)
+        asked = replace(case, operator=operator, values=Streams.of(inputs, operator), placement=Placement())
         run = executed(bench, asked)
         if isinstance(run, Judgement):
             raise _Judged(run)
         executions.append(run)
-        shown.append((one.node.operator, values, run.output))
+        seen.append((one.node.operator, run))
         return run.output
 
     try:
-        wrong = np.flatnonzero(stated.broken({next(iter(table.formula_names)): first.x}, dispatch))
+        wrong = np.flatnonzero(stated.broken(by_formula_names(table, first.inputs), dispatch))
     except _Judged as ended:
         return ended.judgement
     return relation(case, tuple(executions), wrong, lambda i: "; ".join(
-        f"{operator} gives {text(output[i])} of {text(values[i])}" for operator, values, output in shown
+        f"{operator} gives {text(run.output[i])} of {inputs_text(run.inputs, i)}" for operator, run in seen
     ))  # fmt: skip

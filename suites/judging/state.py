@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
 from typing import Any
@@ -11,13 +11,19 @@ import numpy as np
 
 from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench, Mishap, Refusal, Unsupported
-from dmlcts.suites.cases.case import Case, Placement
-from dmlcts.suites.cases.values import Values, text, text_with_bits
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement, aliases_of
+from dmlcts.suites.cases.values import Streams, text, text_with_bits
+from dmlcts.suites.generation import attributes as ordinary_attributes
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Array, Finding, Judgement
+from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Array, Finding, Judgement, streams_of
 from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
 from dmlcts.suites.judging.refusals import attempt, stopped
+
+_MOST_OTHERS = 6  # operators beside the case's own
 
 
 def _together(judgements: list[Judgement], clause: str) -> Judgement:
@@ -38,15 +44,25 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
     oracle = bench.oracle(case.operator)
-    values = case.values.array(case.operator.input.element_count)
-    streams = [values, values[::-1], np.roll(values, max(1, values.size // 3)), values]
-    places = [case.placement, Placement(front=1040, gap=48), Placement(in_place=True), Placement(output_first=True)]
+    third = max(1, case.operator.output.element_count // 3)
+    turns: list[Callable[[Array], Array]] = [
+        lambda one: one, lambda one: one[::-1], lambda one: np.roll(one, third), lambda one: one
+    ]  # fmt: skip
+    aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
+    third_place = Placement(in_place=True, alias=aliases[-1]) if aliases else Placement(inputs_turned=True)
+    places = [case.placement, Placement(front=1040, gap=48), third_place, Placement(output_first=True)]
     judgements = []
-    for stream, place in zip(streams, places, strict=True):
-        again = replace(case, values=Values.of(stream, case.data_type), placement=place)
+    for turn, place in zip(turns, places, strict=True):
+        again = replace(case, values=_turned(case, turn), placement=place)
         judgement = judge_dispatch(bench, kernel, again, oracle)
         judgements.append(judgement)
     return _finished(bench, case, [kernel], judgements)
+
+
+def _turned(case: Case, turn: Callable[[Array], Array]) -> Streams:
+    """The case's values in another order, each tensor's by itself."""
+    inputs = case.operator.inputs
+    return streams_of(case, (turn(values.array(inputs[name].element_count)) for name, values in case.values.items()))
 
 
 def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Judgement]) -> Judgement:
@@ -63,24 +79,43 @@ def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Jud
 
 
 def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
-    """Descriptions of the same tensors with other attributes, and of other operators that take them."""
-    found = []
+    """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
+    found: list[OperatorDesc] = []
+    others = 0
     for table in bench.tables.operators.values():
-        low, high = (2, 6) if case.data_type.is_floating or table.operator != case.operator.name else (3, 7)
-        attributes: dict[str, Attribute] = {}
-        for item in table.attributes:
-            if item.type == "FLOAT":
-                attributes[item.name] = np.float32(low if item.name == "Min" else high)
-            else:
-                attributes[item.name] = item.enumerators[-1] if item.type == "ENUM" else None
-        variants = [attributes]
-        for item in table.attributes:
-            if item.type == "DML_SCALE_BIAS":
-                variants.append({**attributes, item.name: ScaleBias(2, 1)})
-            elif item.type == "ENUM":
-                variants += [{**attributes, item.name: name} for name in item.enumerators[:-1]]
-        found += [OperatorDesc(table.operator, case.operator.tensors, variant) for variant in variants]
-    return [operator for operator in found if operator != case.operator and bench.obliged(operator)]
+        own = table.operator == case.operator.name
+        if not _takes(table, case.operator) or (not own and others >= _MOST_OTHERS):
+            continue
+        variants = [one for one in _variants(table, case) if one != case.operator and bench.obliged(one)]
+        others += bool(variants) and not own
+        found += variants
+    return found
+
+
+def _takes(table: OperatorTable, operator: OperatorDesc) -> bool:
+    """Whether an operator has the tensors of a description."""
+    needed = {name for name, row in table.tensors.items() if not row.optional}
+    return needed <= set(operator.tensors) <= set(table.tensors)
+
+
+def _variants(table: OperatorTable, case: Case) -> Iterator[OperatorDesc]:
+    low, high = (2, 6) if case.data_type.is_floating or table.operator != case.operator.name else (3, 7)
+    signature = Signature.of(case.operator, table)
+    attributes = ordinary_attributes.ordinary(table, signature)
+    for item in table.attributes:
+        if item.is_number:
+            value = low if item.role == "low" else high
+            attributes[item.name] = ordinary_attributes.number(table, signature, item, value)
+        elif item.type == "ENUM":
+            attributes[item.name] = item.enumerators[-1]
+    variants = [attributes]
+    for item in table.attributes:
+        if item.type == "DML_SCALE_BIAS":
+            variants.append({**attributes, item.name: ScaleBias(2, 1)})
+        elif item.type == "ENUM":
+            variants += [{**attributes, item.name: name} for name in item.enumerators[:-1]]
+    for variant in variants:
+        yield OperatorDesc(table.operator, case.operator.tensors, variant)
 
 
 def judge_beside_others(bench: Bench, case: Case) -> Judgement:
@@ -124,7 +159,7 @@ def _told_of(bench: Bench, judgement: Judgement, case: Case, everyone: list[Case
     clause = case.clause
     if case.layout_clause is not None:
         table = bench.tables.operator(case.operator.name)
-        clause = Subject(table, case.data_type, bench.level, 0, thorough=False).values_clause(case.operator.attributes)
+        clause = Subject.of(table, case.operator, bench.level).values_clause(case.operator.attributes)
     company = tuple(one.operator for one in everyone)
     own = replace(case, clause=clause, expectation="beside others", beside=company, recipe=None)
     return replace(judgement, findings=tuple(replace(finding, case=own) for finding in judgement.findings))
@@ -267,10 +302,9 @@ def _with_history(
         before: kernels with their descriptions; the case's own may be among them.
         closed_first: whether the others are closed before the case's kernel is made.
     """
-    values = case.values.array(case.operator.input.element_count)
+    values, moved = _turned(case, lambda one: one[::-1]), replace(case.placement, front=1040)
     for other, operator in before:
-        earlier = replace(case, operator=operator, values=Values.of(values[::-1], case.data_type),
-                          placement=replace(case.placement, front=1040))  # fmt: skip
+        earlier = replace(case, operator=operator, values=values, placement=moved)
         mishap = bench.run_unjudged(other, earlier)
         if mishap is not None and other is kernel:
             return stopped(bench, case, mishap)

@@ -71,8 +71,8 @@ def planned_cases(settings: Settings, level: FeatureLevel) -> Exported:
 def prepared(bench: Bench, case: Case) -> Arena:
     """The memory of a case, its output poisoned as the judge of an ordinary dispatch does it."""
     arena = bench.prepare(case)
-    expected = bench.oracle(case.operator).expected(arena.x)
-    return arena.poisoned(case, complement(expected, case.data_type))
+    expected = bench.oracle(case.operator).expected(arena.inputs)
+    return arena.poisoned(case, complement(expected, case.operator.output.data_type))
 
 
 def conversation(case: Case, arena: Arena) -> bytes:

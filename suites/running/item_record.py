@@ -76,7 +76,7 @@ def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:
         case = finding.case
         key = (finding.clause, finding.outcome, case.operator.name, case.data_type.name)
         known = found.get(key)
-        if known is None or case.operator.input.element_count < known.case.operator.input.element_count:
+        if known is None or case.operator.output.element_count < known.case.operator.output.element_count:
             found[key] = finding
     return list(found.values())
 
@@ -126,7 +126,8 @@ def _tallies(
             clean = Outcome.NOT_SUPPORTED  # a row without a case comes of cases that the backend could not express
         outcome = outcomes.get(row, clean if not failed else Outcome.FAIL)
         lacking = tallies[row].unsupported if row in tallies else 0
-        found.append(ClauseTally(*row, outcome, cases, elements, failed, lacking))
+        types = tuple(sorted(tallies[row].types)) if row in tallies else ()
+        found.append(ClauseTally(*row, outcome, cases, elements, failed, lacking, types))
     return found
 
 

@@ -7,28 +7,31 @@ first clause is about; so an operator that is added as a YAML file gets the test
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
 
-from dmlcts.specs import DataType
 from dmlcts.specs.checks import OwnCheck, SharedCheck
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import Signature, signatures_on
+from dmlcts.suites.generation.covering_subjects import is_shared_out
 
 
 def checks(
-    *names: OwnCheck | SharedCheck, data_types: Sequence[str] = (), level: str | None = None
-) -> pytest.MarkDecorator:
+    *names: OwnCheck | SharedCheck, data_types: Sequence[str] = (), level: str | None = None,
+    attributes: Sequence[str] = (),
+) -> pytest.MarkDecorator:  # fmt: skip
     """Mark a test with what it checks.
 
     Args:
         names: what the clauses name in ``check:``; the clauses of the first decide on the types.
         data_types: names of the element types to which the test is limited.
         level: the level whose support table is meant, for ``support.level``.
+        attributes: names of FLOAT attributes; operators that lack one are left out.
     """
-    return pytest.mark.checks(*names, data_types=tuple(data_types), level=level)
+    return pytest.mark.checks(*names, data_types=tuple(data_types), level=level, attributes=tuple(attributes))
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,14 @@ class Checked:
     names: tuple[str, ...]
     data_types: tuple[str, ...]
     level: str | None
+    attributes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, marker: pytest.Mark) -> Checked:
         """Read the marker."""
-        return cls(tuple(marker.args), tuple(marker.kwargs.get("data_types", ())), marker.kwargs.get("level"))
+        given = marker.kwargs
+        return cls(tuple(marker.args), tuple(given.get("data_types", ())), given.get("level"),
+                   tuple(given.get("attributes", ())))  # fmt: skip
 
     def _clauses(self, table: OperatorTable, tables: Tables) -> list[list[Clause]]:
         """For each of the names the clauses that it checks, of the operator and of the shared rules."""
@@ -56,12 +62,22 @@ class Checked:
         """The ids of the clauses that the test checks for this operator."""
         return tuple(clause.id for clauses in self._clauses(table, tables) for clause in clauses)
 
-    def subjects(self, tables: Tables) -> Iterator[tuple[OperatorTable, DataType]]:
-        """Every operator and element type that the test is about."""
+    def subjects(
+        self, tables: Tables, chosen: Mapping[str, Container[Signature]] | None = None
+    ) -> Iterator[tuple[OperatorTable, Signature]]:
+        """Every operator and signature that the test is about; its first type variable is what clauses speak of.
+
+        Args:
+            tables: the spec tables.
+            chosen: the signatures by operator on which tests are run that are about places, where not all are.
+        """
+        places = chosen is not None and is_shared_out(self.names[0])
         for table in tables.operators.values():
             found = self._clauses(table, tables)
-            if not all(found):
+            if not all(found) or not set(self.attributes) <= set(table.float_attributes):
                 continue
             for data_type in tables.data_types(found[0][0], table):
                 if not self.data_types or data_type.name in self.data_types:
-                    yield table, data_type
+                    for signature in signatures_on(table, data_type):
+                        if not places or chosen is None or signature in chosen[table.operator]:
+                            yield table, signature

@@ -19,7 +19,10 @@ from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.generation.covering_subjects import covering_subjects, is_shared_out, leading
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT, IsolatedBackend
 
 PROFILES = ("quick", "full", "certification")
@@ -178,7 +181,7 @@ class Settings:
             backend,
             tuple(parse_options(options).items()),
             Path(results),
-            tuple(tables.operator(name).operator for name in split(operators)),
+            tuple(dict.fromkeys(table.operator for name in split(operators) for table in tables.selected(name))),
             tuple(names),
             patterns,
             None if feature_level is None else FeatureLevel.parse(feature_level),
@@ -292,15 +295,33 @@ class Settings:
         """Whether the selection holds this clause."""
         return not self.clauses or any(fnmatch.fnmatchcase(clause, pattern) for pattern in self.clauses)
 
+    def subject(self, table: OperatorTable, signature: Signature, level: FeatureLevel) -> Subject:
+        """What a test is given: the operator on the signature, at the level that is judged."""
+        leads = self.thorough or leading(self.tables, table, signature, self.seed)
+        return Subject(table, signature, level, self.seed, self.thorough, leads)
+
+    @property
+    def covering(self) -> Mapping[str, frozenset[Signature]] | None:
+        """The signatures by operator on which layouts, memory and state are tried; ``None`` for all."""
+        return None if self.thorough else covering_subjects(self.tables, self.seed)
+
     def obliged(self, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
         """The rows that an implementation of ``level`` owes: clause, operator, data type, obligation."""
         for clause, operator, data_type, obligation in owed_rows(self.tables, level):
             if (
-                self.selects_operator(self.tables.operators[operator])
+                self._takes(clause, operator, data_type)
+                and self.selects_operator(self.tables.operators[operator])
                 and self.selects_clause(clause)
                 and self.selects_data_type(DataType[data_type])
             ):
                 yield clause, operator, data_type, obligation
+
+    def _takes(self, clause: str, operator: str, data_type: str) -> bool:
+        """Whether a clause about places is tried on a type of an operator."""
+        covering = self.covering
+        if covering is None or not is_shared_out(self.tables.clause(clause).check):
+            return True
+        return any(one.data_type.name == data_type for one in covering[operator])
 
     def unsupported(self, info: DeviceInfo) -> set[tuple[str, str]]:
         """Operators with the element types that the device says it does not take."""

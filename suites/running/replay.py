@@ -92,18 +92,24 @@ def _check(path: str | Path, case: Case, tables: Tables) -> None:
     if set(case.operator.attributes) != wanted:
         raise UsageError(f"{path} has the attributes {sorted(case.operator.attributes)}",
                          f"{case.operator.name} has {sorted(wanted)}")  # fmt: skip
+    table = tables.operator(case.operator.name)
+    needed = {name for name, row in table.tensors.items() if not row.optional}
+    if not needed <= set(case.operator.tensors) <= set(table.tensors):
+        raise UsageError(f"{path} has the tensors {sorted(case.operator.tensors)}",
+                         f"{case.operator.name} has {sorted(table.tensors)}")  # fmt: skip
     if case.expectation in WITHOUT_DISPATCH:
         return
     broken = unconditional_violations(case.operator, tables)
     if broken:
         raise UsageError(f"{path} describes what cannot be run: {broken[0].text}", "use a file that a run wrote")
-    source, target = case.operator.input, case.operator.output
-    elements = max(math.prod(tensor.sizes) for tensor in (source, target))
+    target = case.operator.output
+    elements = max(math.prod(tensor.sizes) for tensor in case.operator.tensors.values())
     if elements > _MOST_ELEMENTS:  # strides may lay any number of elements over few bytes
         raise UsageError(f"{path} has {elements:,} elements", f"replay takes up to {_MOST_ELEMENTS:,}")
-    if case.placement.in_place and source != target:
+    alias = case.placement.aliased(case.operator)
+    if alias is not None and case.operator.inputs[alias] != target:
         raise UsageError(f"{path} runs different tensors in place", "use a file that a run wrote")
-    size = case.placement.regions(source, target)[2]
+    size = case.placement.regions(case.operator)[1]
     if size > _MOST_BYTES:
         raise UsageError(f"{path} needs {size} bytes of memory", f"replay takes up to {_MOST_BYTES}")
 

@@ -122,7 +122,7 @@ def _owed(settings: Settings, level: FeatureLevel) -> Iterator[tuple[OperatorTab
 
 
 def _case(bench: Bench, table: OperatorTable, data_type: DataType) -> Case:
-    subject = Subject(table, data_type, bench.level, 0, thorough=False)
+    subject = Subject.on(table, data_type, bench.level)
     attributes = subject.revealing()
     return subject.case(subject.values_clause(attributes), subject.distinct(_ELEMENTS), attributes)
 

@@ -48,7 +48,8 @@ def round_(operator: OperatorDesc) -> Program:
 
 def _to_whole(function: np.ufunc) -> Maker:
     def make(operator: OperatorDesc) -> Program:
-        return floating(float_scaled(of_ufunc(function), scale_bias_attribute(operator)), operator.output)
+        scaled = float_scaled(of_ufunc(function), scale_bias_attribute(operator), operator.output)
+        return floating(scaled, operator.output)
 
     return make
 

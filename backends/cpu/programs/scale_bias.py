@@ -7,18 +7,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from dmlcts.backends.cpu.programs.program import Array, Program, limits
-from dmlcts.specs import DataType, ScaleBias
+from dmlcts.specs import DataType, ScaleBias, TensorDesc
 
 
-def float_scaled(program: Program, scale_bias: ScaleBias | None) -> Program:
-    """``program`` of x * scale + bias, the product and the sum each rounded to the type that it computes in."""
+def float_scaled(program: Program, scale_bias: ScaleBias | None, tensor: TensorDesc | None = None) -> Program:
+    """``program`` of x * scale + bias, the product and the sum each rounded to the type that it computes in.
+
+    Args:
+        program: the operator's own.
+        scale_bias: scale and bias, or ``None``: nothing comes before the program.
+        tensor: the tensor to whose type x * scale + bias is rounded before the program, where that makes a difference.
+    """
     if scale_bias is None:
         return program
     scale, bias = scale_bias.scale, scale_bias.bias
+    narrow = tensor is not None and tensor.data_type is DataType.FLOAT16
 
     def scaled(sources: Sequence[Array], target: Array, scratch: Array) -> None:
         np.multiply(sources[0], scale, out=target)
         np.add(target, bias, out=target)
+        if narrow:
+            np.copyto(target, target.astype(np.float16))
         program((target, *sources[1:]), target, scratch)
 
     return scaled

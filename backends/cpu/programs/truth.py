@@ -20,8 +20,10 @@ def _truth(function: np.ufunc, *constants: float) -> Program:
 
     def program(sources: Sequence[Array], target: Array, scratch: Array) -> None:
         operands = [*sources, *(sources[0].dtype.type(constant) for constant in constants)]
-        out = target.view(np.bool_) if target.itemsize == 1 else target
-        function(*operands, out=out)
+        if target.itemsize == 1 and target.flags.c_contiguous:
+            function(*operands, out=target.view(np.bool_))
+        else:  # numpy 2.4.6 leaves elements out where isnan and isinf write with strides
+            np.copyto(target, function(*operands))
 
     return program
 

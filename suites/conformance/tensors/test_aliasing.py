@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmlcts.specs import TensorDesc
-from dmlcts.suites.cases.case import Case, Placement
-from dmlcts.suites.cases.values import Values
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.generation import edge_values, strategies
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -25,7 +25,7 @@ def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> Non
     """Every kind of value, for a few attribute sets, with the output bound to the input's region."""
     clause = subject.clause("in-place")
     judge.all(
-        subject.case(subject.values_clause(attributes), edge_values.inputs(subject.data_type), attributes,
+        subject.case(subject.values_clause(attributes), subject.edges(), attributes,
                      layout_clause=clause, placement=IN_PLACE)
         for attributes in (*subject.typical(), *_infinite(subject))
     )  # fmt: skip
@@ -33,7 +33,7 @@ def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> Non
 
 def _infinite(subject: Subject) -> Iterator[dict[str, Any]]:
     """Attributes with infinite bounds, which change no input but may be kept as the largest finite value."""
-    if subject.table.float_attributes and subject.data_type.is_floating:
+    if subject.of_one_type and subject.table.float_attributes and subject.data_type.is_floating:
         yield from subject.attribute_sets([(np.float32(-np.inf), np.float32(np.inf))])
 
 
@@ -42,7 +42,7 @@ def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> 
     """Packed, padded and permuted tensors of every rank, in place."""
     clause = subject.clause("in-place")
     attributes = subject.revealing()
-    values = Values.of(subject.distinct(251), subject.data_type)
+    values = subject.distinct(251).streams
     cases = []
     for rank in subject.ranks:
         sizes = (3, 2, 5, 2, 3, 2, 2, 3)[:rank]
@@ -66,7 +66,7 @@ def test_drawn_in_place(subject: Subject, judge: Judge, data: st.DataObject) -> 
 def test_in_place_equals_out_of_place(subject: Subject, judge: Judge) -> None:
     """Without an oracle: a large tensor gives the same in place and out of place, with every enumerator."""
     count = 300_007 if subject.thorough else 70_001
-    values = Values.bulk(subject.data_type, subject.seed + 1).array(count)
+    values = subject.bulk_elements(subject.seed + 1, count)
     judge.all(
         subject.case(subject.values_clause(attributes), values, attributes, expectation="plain layout",
                      layout_clause=subject.clause("in-place"), placement=IN_PLACE)
@@ -81,7 +81,7 @@ def test_distinct_regions_of_one_resource(subject: Subject, judge: Judge) -> Non
     inputs = subject.distinct(1021)
     lengths = [len(inputs), 1, 3, 17]
     judge.all(
-        subject.case(subject.values_clause(attributes), np.resize(inputs, length), attributes,
+        subject.case(subject.values_clause(attributes), inputs.resized(length), attributes,
                      layout_clause="binding.same-resource",
                      placement=Placement(front=front, gap=gap, tail=64, output_first=output_first))
         for length in lengths

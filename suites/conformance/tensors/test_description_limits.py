@@ -6,14 +6,15 @@ Every refusal stands beside a control that is accepted. Nothing of the sizes des
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
-from dmlcts.suites.cases.case import Case, Placement
-from dmlcts.suites.cases.values import Values
+from dmlcts.specs import DataType, ScaleBias, TensorDesc
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement, aliases_of
+from dmlcts.suites.conformance.tensors.describing import Made, accepted, compared, each_odd, packed, refused
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -23,22 +24,6 @@ Sizes = tuple[int, ...]
 SIZES = (3, 5, 2, 7, 3, 2, 5, 4)  # no size equals its neighbours, so that none passes for another
 HUGE = 1 << 31
 MOST = (1 << 32) - 1
-
-
-def _described(
-    subject: Subject, clause: str, source: TensorDesc, target: TensorDesc | None = None, expectation: str = "refused"
-) -> Case:
-    tensors = {"InputTensor": source, "OutputTensor": source if target is None else target}
-    operator = OperatorDesc(subject.table.operator, tensors, subject.attributes())
-    return Case(operator, Values.of([1], subject.data_type), clause, None, expectation)
-
-
-def _accepted(subject: Subject, clause: str, tensor: TensorDesc) -> Case:
-    return _described(subject, clause, tensor, None, "accepted")
-
-
-def _packed(subject: Subject, sizes: Sizes, data_type: DataType | None = None) -> TensorDesc:
-    return TensorDesc(data_type or subject.data_type, sizes)
 
 
 def _replaced(sizes: Sizes, axis: int, size: int) -> Sizes:
@@ -60,51 +45,53 @@ def _share(subject: Subject, cases: list[Case]) -> list[Case]:
 
 @checks("constraint.sizes")
 def test_each_size_alone_is_compared(subject: Subject, judge: Judge) -> None:
-    """One size differs, at every rank and dimension, by one, by 2^16, or swapped with the next one, either way."""
+    """One size differs, at every rank and dimension, by one, by 2^16, or swapped with the next one, on each tensor."""
     clause = subject.clause("constraint.sizes")
-    cases = []
+    names = list(compared(subject, "Sizes").items())
+    cases: list[Case] = []
     for rank in subject.ranks:
         sizes = SIZES[:rank]
-        whole = _packed(subject, sizes)
-        cases.append(_accepted(subject, clause, whole))
+        whole = packed(sizes)
+        cases.append(accepted(subject, clause, whole))
         for axis, size in enumerate(sizes):
-            cases.append(_described(subject, clause, whole, _packed(subject, _replaced(sizes, axis, size + 1))))
-            cases.append(_described(subject, clause, _packed(subject, _replaced(sizes, axis, size + (1 << 16))), whole))
+            changes = [_replaced(sizes, axis, size + 1), _replaced(sizes, axis, size + (1 << 16))]
             if axis + 1 < rank:
-                swapped = _replaced(_replaced(sizes, axis, sizes[axis + 1]), axis + 1, size)
-                cases.append(_described(subject, clause, whole, _packed(subject, swapped)))
+                changes.append(_replaced(_replaced(sizes, axis, sizes[axis + 1]), axis + 1, size))
+            for turn, changed in enumerate(changes):
+                chosen = names if subject.thorough or len(names) > 2 else names[1 - turn % 2 :][:1]
+                cases += each_odd(subject, clause, whole, packed(changed), dict(chosen))
     judge.all(cases)
 
 
 @checks("constraint.dimension-count")
 def test_a_dimension_of_one_anywhere_counts(subject: Subject, judge: Judge) -> None:
-    """One dimension of size 1 more, before, between and behind the others, at every rank, on either tensor."""
+    """One dimension of size 1 more, before, between and behind the others, at every rank, on each tensor in turn."""
     clause = subject.clause("constraint.dimension-count")
-    cases = []
+    names = list(compared(subject, "DimensionCount").items())
+    cases: list[Case] = []
     for rank in subject.ranks:
-        whole = _packed(subject, SIZES[:rank])
-        cases.append(_accepted(subject, clause, whole))
+        whole = packed(SIZES[:rank])
+        cases.append(accepted(subject, clause, whole))
         if rank == 8:
             continue
         for axis in range(rank + 1):
-            longer = _packed(subject, (*SIZES[:axis], 1, *SIZES[axis:rank]))
-            pair = (whole, longer) if axis % 2 else (longer, whole)
-            cases.append(_described(subject, clause, *pair))
+            longer = packed((*SIZES[:axis], 1, *SIZES[axis:rank]))
+            cases += each_odd(subject, clause, whole, longer, dict([names[(axis + 1) % len(names)]]))
     judge.all(cases)
 
 
 @checks("constraint.data-type")
 def test_data_types_are_compared_at_every_rank(subject: Subject, judge: Judge) -> None:
-    """Another listed type, of the same width where there is one, on either tensor, at every rank."""
+    """Another listed type, of the same width where there is one, on each tensor, at every rank."""
     clause = subject.clause("constraint.data-type")
-    others = [other for other in subject.table.data_types if other is not subject.data_type]
-    others.sort(key=lambda other: other.itemsize != subject.data_type.itemsize)
     cases = []
     for rank in subject.ranks:
-        own = _packed(subject, SIZES[:rank])
-        other = _packed(subject, SIZES[:rank], others[0])
-        cases += [_accepted(subject, clause, own), _described(subject, clause, own, other)]
-        cases.append(_described(subject, clause, other, own))
+        usual = packed(SIZES[:rank])
+        cases.append(accepted(subject, clause, usual))
+        for name, data_type in compared(subject, "DataType").items():
+            others = [other for other in subject.table.types_of(name) if other is not data_type]
+            others.sort(key=lambda other, own=data_type.itemsize: other.itemsize != own)  # type: ignore[misc]
+            cases += [refused(subject, clause, usual, {name: usual(other)}) for other in others[:1]]
     judge.all(cases)
 
 
@@ -119,13 +106,17 @@ def test_a_zero_anywhere_is_refused(subject: Subject, judge: Judge) -> None:
     for rank in subject.ranks:
         for axis in range(rank):
             sizes = _replaced(SIZES[:rank], axis, 0)
-            spaced = tuple(2 * stride for stride in _packed(subject, _replaced(SIZES[:rank], axis, 1)).element_strides)
+            ones = _replaced(SIZES[:rank], axis, 1)
+            spaced = tuple(2 * stride for stride in TensorDesc(subject.data_type, ones).element_strides)
             beside = _replaced(sizes, axis - 1, HUGE) if rank > 1 else sizes
             for zero, strides in ((sizes, None), (sizes, spaced), (beside, None)):
-                cases.append(_described(subject, clause, TensorDesc(subject.data_type, zero, strides, 1 << 20)))
-            with_one = TensorDesc(subject.data_type, _replaced(sizes, axis, 1), spaced)
-            cases.append(_accepted(subject, clause, with_one))
+                cases.append(refused(subject, clause, _made(zero, strides, 1 << 20)))
+            cases.append(accepted(subject, clause, _made(ones, spaced)))
     judge.all(_share(subject, cases))
+
+
+def _made(sizes: Sizes, strides: Sizes | None = None, total: int | None = None) -> Made:
+    return lambda data_type: TensorDesc(data_type, sizes, strides, total)
 
 
 def _too_many(rank: int) -> Iterator[Sizes]:
@@ -149,51 +140,68 @@ def _too_many(rank: int) -> Iterator[Sizes]:
 def test_too_many_elements_of_every_rank(subject: Subject, judge: Judge) -> None:
     """More than 2^32 - 1 elements in any dimensions, with a total size that fits, or fits modulo 2^32; few pass."""
     clause = "tensor.elements.maximum"
-    item = subject.data_type.itemsize
+    names = list(subject.wide)
     cases = []
     for rank in subject.ranks:
         if rank < 2:
             continue  # no size reaches 2^32
         for sizes in dict.fromkeys(_too_many(rank)):
-            whole = TensorDesc(subject.data_type, sizes, None, min(math.prod(sizes) * item, (1 << 64) - 4))
-            wrapped = TensorDesc(subject.data_type, sizes, None, math.prod(sizes) % (1 << 32) * item or 4)
-            repeated = TensorDesc(subject.data_type, sizes, (0,) * rank)  # one element in memory, many to compute
-            cases += [_described(subject, clause, whole), _described(subject, clause, wrapped, whole)]
-            fits = math.prod(sizes) * item < 1 << 64
-            cases.append(_described(subject, clause, repeated, whole if fits else repeated))
-        cases.append(_accepted(subject, clause, _packed(subject, SIZES[:rank])))
+            count = math.prod(sizes)
+            whole = _bytes(sizes, lambda item, count=count: min(count * item, (1 << 64) - 4))  # type: ignore[misc]
+            repeated = _made(sizes, (0,) * rank)  # one element in memory, many to compute
+            fits = all(count * one.itemsize < 1 << 64 for one in subject.wide.values())
+            cases.append(refused(subject, clause, whole))
+            for name in names[:-1]:
+                own = subject.wide[name]
+                wrapped = TensorDesc(own, sizes, None, count % (1 << 32) * own.itemsize or 4)
+                cases.append(refused(subject, clause, whole, {name: wrapped}))
+                cases.append(refused(subject, clause, whole if fits else repeated, {name: repeated(own)}))
+        cases.append(accepted(subject, clause, packed(SIZES[:rank])))
     if not cases:
         pytest.skip("needs two dimensions")
     judge.all(_share(subject, cases))
 
 
+def _bytes(sizes: Sizes, total: Callable[[int], int]) -> Made:
+    return lambda data_type: TensorDesc(data_type, sizes, None, total(data_type.itemsize))
+
+
 # Total sizes.
 
 
-def _short(subject: Subject, sizes: Sizes, strides: Sizes | None, total: int) -> list[Case]:
-    """A total size that is too small for sizes and strides, on either tensor; the other one is right."""
-    clause = "tensor.total-size.minimum"
-    short = TensorDesc(subject.data_type, sizes, strides, max(4, -(-total // 4) * 4))
-    assert short.total_size_in_bytes < short.minimum_size_in_bytes, "the total size is enough"
-    right = _packed(subject, sizes)
-    return [_described(subject, clause, short, right), _described(subject, clause, right, short)]
+def _short(subject: Subject, sizes: Sizes, strides: Sizes | None, total: Callable[[int], int]) -> Iterator[Case]:
+    """A total size that is too small for sizes and strides, on each tensor alone; the other ones are right.
+
+    Args:
+        subject: what is described.
+        sizes: of all tensors.
+        strides: of the one that is wrong.
+        total: its bytes, from the bytes of an element; rounded up to a multiple of four.
+    """
+    for name, data_type in subject.wide.items():
+        short = TensorDesc(data_type, sizes, strides, max(4, -(-total(data_type.itemsize) // 4) * 4))
+        if data_type is subject.data_type:
+            assert short.total_size_in_bytes < short.minimum_size_in_bytes, "the total size is enough"
+        if short.total_size_in_bytes < short.minimum_size_in_bytes:
+            yield refused(subject, "tensor.total-size.minimum", packed(sizes), {name: short})
 
 
 @checks("tensor.total-size.minimum")
 def test_every_dimension_counts_for_the_total_size(subject: Subject, judge: Judge) -> None:
     """A total size that forgets the reach of one dimension, each alone, at every rank; with it the size passes."""
-    cases = []
+    cases: list[Case] = []
     for rank in subject.ranks:
         sizes = SIZES[:rank]
-        usual = _packed(subject, sizes)
+        usual = TensorDesc(subject.data_type, sizes)
         for axis in range(rank):
             strides = _replaced(usual.element_strides, axis, 10_000)
-            whole = TensorDesc(subject.data_type, sizes, strides)
-            reach = (sizes[axis] - 1) * 10_000 * subject.data_type.itemsize
-            cases += _short(subject, sizes, strides, whole.total_size_in_bytes - reach)
-            if rank > 1:
-                cases += _short(subject, sizes, strides, reach)  # forgets all the others
-            cases.append(_accepted(subject, "tensor.total-size.minimum", whole))
+            whole = _made(sizes, strides)
+            reach = (sizes[axis] - 1) * 10_000
+            span = TensorDesc(DataType.UINT8, sizes, strides).minimum_size_in_bytes
+            cases += _short(subject, sizes, strides, lambda item, less=span - reach: -(-less * item // 4) * 4)  # type: ignore[misc]
+            if rank > 1:  # forgets all the others
+                cases += _short(subject, sizes, strides, lambda item, reach=reach: reach * item)  # type: ignore[misc]
+            cases.append(accepted(subject, "tensor.total-size.minimum", whole))
     judge.all(_share(subject, cases))
 
 
@@ -201,23 +209,27 @@ def test_every_dimension_counts_for_the_total_size(subject: Subject, judge: Judg
 def test_total_sizes_that_are_right_modulo_2_to_32_only(subject: Subject, judge: Judge) -> None:
     """Strides and sizes that need 2^32 bytes and more, or 2^64 and more, with a total size of the rest."""
     item = subject.data_type.itemsize
-    cases = []
+    cases: list[Case] = []
     for rank in subject.ranks:
         ones = (1,) * rank
         for axis in range(rank):
             five = _replaced(ones, axis, 5)
             strides = _replaced(ones, axis, (1 << 30) // item)
-            cases += _short(subject, five, strides, item)  # 4 * stride * item = 2^32
-            cases += _short(subject, five, _replaced(ones, axis, MOST), (4 * MOST + 1) * item % (1 << 32))
-            cases.append(_accepted(subject, "tensor.total-size.minimum", TensorDesc(subject.data_type, five, ones)))
+            cases += _short(subject, five, strides, lambda item: item)  # 4 * stride * item = 2^32
+            cases += _short(subject, five, _replaced(ones, axis, MOST), lambda item: (4 * MOST + 1) * item % (1 << 32))
+            cases.append(accepted(subject, "tensor.total-size.minimum", _made(five, ones)))
         if rank > 1 and item > 1:
-            packed = _replaced(_replaced(ones, 0, 1 << 16), rank - 1, (1 << 16) // item)  # 2^32 bytes, packed
-            cases += _short(subject, packed, None, 4)
+            whole = _replaced(_replaced(ones, 0, 1 << 16), rank - 1, (1 << 16) // item)  # 2^32 bytes, packed
+            cases += _short(subject, whole, None, lambda item: 4)
         if item > 1:
             most = _replaced(ones, rank - 1, MOST)
-            reach = (MOST - 1) * MOST * item + item
-            cases += _short(subject, most, _replaced(ones, rank - 1, MOST), min(reach % (1 << 64), 1 << 40))
+            cases += _short(subject, most, most, lambda item: min(_reach(item) % (1 << 64), 1 << 40))
     judge.all(_share(subject, cases))
+
+
+def _reach(item: int) -> int:
+    """Bytes of 2^32 - 1 elements with a stride as large."""
+    return (MOST - 1) * MOST * item + item
 
 
 @checks("tensor.total-size.larger")
@@ -226,16 +238,18 @@ def test_larger_total_sizes_of_matrices(subject: Subject, judge: Judge) -> None:
     rank = min((rank for rank in subject.ranks if rank > 1), default=1)
     sizes = (*([1] * (rank - 2)), 6, 10)[-rank:]
     sets = [subject.revealing()]
-    if subject.table.has_scale_bias:
+    if subject.of_one_type and subject.table.has_scale_bias:
         sets.append({**sets[0], "ScaleBias": ScaleBias(1.0, 1.0)})
-    values = Values.of(subject.distinct(60), subject.data_type)
-    needed = _packed(subject, sizes).total_size_in_bytes
+    values = subject.distinct(60).streams
+    needed = TensorDesc(subject.data_type, sizes).total_size_in_bytes
     cases = []
+    alias = aliases_of(subject.table, subject.describe(sizes, sets[0]))
+    placements = [Placement(), *(Placement(in_place=True, alias=name) for name in alias[:1])]
     for attributes in sets:
         clause = subject.scaled_values_clause(attributes)
         for extra in (4, 6 * subject.data_type.itemsize + 8, 256):
             operator = subject.describe(sizes, attributes, None, None, needed + -(-extra // 4) * 4)
-            for placement in (Placement(), Placement(in_place=True)):
+            for placement in placements:
                 cases.append(Case(operator, values, clause, "tensor.total-size.larger", placement=placement))
     judge.all(cases)
 
@@ -247,13 +261,13 @@ def test_larger_total_sizes_of_matrices(subject: Subject, judge: Judge) -> None:
 def test_any_stride_along_one_element(subject: Subject, judge: Judge) -> None:
     """A dimension of one element may have any stride up to 2^32 - 1, on either tensor, at every rank."""
     attributes = subject.revealing()
-    values = Values.of(subject.distinct(97), subject.data_type)
+    values = subject.distinct(97).streams
     cases = []
     for rank in subject.ranks:
         for axis in range(rank):
             sizes = _replaced(SIZES[:rank], axis, 1)
             stride = (HUGE, MOST, (1 << 24) + 1, 1 << 16)[axis % 4]
-            strides = _replaced(_packed(subject, sizes).element_strides, axis, stride)
+            strides = _replaced(TensorDesc(subject.data_type, sizes).element_strides, axis, stride)
             source, target = (strides, None) if axis % 2 else (None, strides)
             operator = subject.describe(sizes, attributes, source, target)
             cases.append(Case(operator, values, subject.values_clause(attributes), "tensor.strides.padded"))
@@ -267,7 +281,7 @@ def test_any_stride_along_one_element(subject: Subject, judge: Judge) -> None:
 def test_undefined_enumerators_do_no_harm(subject: Subject, judge: Judge) -> None:
     """Numbers beyond the named enumerators may be refused or accepted; each named one beside them is accepted."""
     clause = subject.clause("enumerator.undefined")
-    values = Values.of(subject.distinct(5), subject.data_type)
+    values = subject.distinct(5).streams
     answers: dict[str, list[str]] = {"refused": [], "accepted": []}
     operator = subject.describe(subject.flat(5), subject.attributes())
     for item in subject.table.attributes:

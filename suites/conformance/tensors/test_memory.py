@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmlcts.specs import ScaleBias
-from dmlcts.suites.cases.case import Case, Placement
-from dmlcts.suites.cases.values import Values
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.generation import strategies
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -50,7 +50,7 @@ def test_the_input_is_never_written(subject: Subject, judge: Judge) -> None:
     """The input stands before, after and beside the output, with gaps between its elements."""
     attributes = subject.revealing()
     clause = subject.values_clause(attributes)
-    values = Values.of(subject.distinct(101), subject.data_type)
+    values = subject.distinct(101).streams
     cases = []
     for output_first in (False, True):
         for spacing in (1, 2, 3):
@@ -80,7 +80,7 @@ def test_any_multiple_of_16_is_an_offset(subject: Subject, judge: Judge) -> None
 def test_offsets_of_strided_and_scaled_tensors(subject: Subject, judge: Judge) -> None:
     """The same for inputs with gaps, and with ScaleBias, which other paths of a kernel may be for."""
     attributes = subject.revealing()
-    values = Values.of(subject.distinct(71), subject.data_type)
+    values = subject.distinct(71).streams
     sizes = subject.flat(71)
     strides = tuple(213 if axis < len(sizes) - 1 else 3 for axis in range(len(sizes)))
     sets: list[tuple[dict[str, Any], tuple[int, ...] | None]] = [(attributes, strides)]
@@ -106,7 +106,7 @@ def test_drawn_offsets(subject: Subject, judge: Judge, data: st.DataObject) -> N
 def test_padding_is_characterised(subject: Subject, judge: Judge) -> None:
     """Bytes between the output's elements may be overwritten or kept."""
     attributes = subject.revealing()
-    values = Values.of(subject.distinct(67), subject.data_type)
+    values = subject.distinct(67).streams
     behaviours = set()
     for spacing in (2, 3):
         sizes = subject.flat(67)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from dmlcts.specs import ScaleBias
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import Values
-from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.cases.values import Array
+from dmlcts.suites.generation import strategies
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -23,7 +24,7 @@ WORKGROUPS = 65536  # one more than one dispatch takes; times 256 it is past 2^2
 def _bulk(subject: Subject, count: int, expectation: str = "oracle") -> Case:
     attributes = subject.revealing()
     operator = subject.describe(subject.flat(count), attributes)
-    values = Values.bulk(subject.data_type, subject.seed + count)
+    values = subject.bulk(subject.seed + count)
     return Case(operator, values, subject.values_clause(attributes), "tensor.position", expectation)
 
 
@@ -37,7 +38,7 @@ def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
     if subject.table.has_scale_bias:  # the one beyond full groups, past 2^15: no seed may leave it out
         attributes = {**subject.revealing(), "ScaleBias": ScaleBias(1.0, 1.0)}
         count = (1 << 15) + 1
-        judge(Case(subject.describe(subject.flat(count), attributes), Values.bulk(subject.data_type, subject.seed),
+        judge(Case(subject.describe(subject.flat(count), attributes), subject.bulk(subject.seed),
                    subject.scaled_values_clause(attributes), "tensor.position"))  # fmt: skip
 
 
@@ -47,14 +48,14 @@ def test_more_workgroups_than_one_dispatch_takes(subject: Subject, judge: Judge,
     """Past 65535 groups of 64 and of 256 threads with one element each, past 2^24 elements, and a tail."""
     if group == 256 and not subject.thorough and subject.data_type.itemsize > 2 and subject.data_type.name != "FLOAT32":
         group = 128  # the quick profile takes the largest size on the widest-used and on the small types only
-    judge(_bulk(subject, WORKGROUPS * group + 37))
+    judge(_bulk(subject, WORKGROUPS * (group if subject.leading else 1) + 37))
 
 
 @checks("tensor.position")
 def test_row_lengths_that_do_not_divide_well(subject: Subject, judge: Judge) -> None:
     """Rows whose length has no exact reciprocal, at every rank above one: positions come from divisions."""
     attributes = subject.revealing()
-    values = Values.of(subject.distinct(1021), subject.data_type)
+    values = subject.distinct(1021).streams
     clause = subject.values_clause(attributes)
     cases = []
     for length in (3, 7, 11, 41, 47, 49, 55, 61, 82, 83, 94, 97, 98, 103, 107):
@@ -75,7 +76,7 @@ def test_divided_positions_past_2_17(subject: Subject, judge: Judge) -> None:
     multipliers that stand for a division fail from 2^16 elements on.
     """
     attributes = subject.revealing()
-    values = Values.of(subject.distinct(1021), subject.data_type)
+    values = subject.distinct(1021).streams
     clause = subject.values_clause(attributes)
     cases = []
     for rank in subject.ranks:
@@ -98,7 +99,7 @@ def test_more_rows_than_a_grid_has(subject: Subject, judge: Judge) -> None:
         pytest.skip("needs two dimensions")
     attributes = subject.revealing()
     operator = subject.describe((*([1] * (rank - 2)), 65_541, 3), attributes)
-    values = Values.bulk(subject.data_type, subject.seed + 3)
+    values = subject.bulk(subject.seed + 3)
     judge(Case(operator, values, subject.values_clause(attributes), "tensor.position"))
 
 
@@ -109,7 +110,7 @@ def test_many_dimensions_past_many_workgroups(subject: Subject, judge: Judge) ->
     sizes = {1: (300_007,), 2: (547, 548), 3: (67, 67, 67)}.get(rank, (*([2] * (rank - 4)), 11, 13, 17, 19)[-rank:])
     attributes = subject.typical()[0]
     operator = subject.describe(sizes, attributes)
-    values = Values.bulk(subject.data_type, subject.seed)
+    values = subject.bulk(subject.seed)
     judge(Case(operator, values, subject.values_clause(attributes), "tensor.position"))
 
 
@@ -125,6 +126,10 @@ def test_neighbours_do_not_change_values(subject: Subject, judge: Judge) -> None
     """Each value alone among others of another kind, and the lattice forwards, backwards and rotated."""
     attributes = subject.typical()[0]
     clause = subject.values_clause(attributes)
-    inputs = edge_values.inputs(subject.data_type)
-    orders = [inputs, inputs[::-1], np.roll(inputs, 1), np.roll(inputs, 7), np.repeat(inputs, 3), np.tile(inputs, 3)]
+    inputs = subject.edges()
+    changes: list[Callable[[Array], Array]] = [
+        lambda x: x, lambda x: x[::-1], lambda x: np.roll(x, 1), lambda x: np.roll(x, 7), lambda x: np.repeat(x, 3),
+        lambda x: np.tile(x, 3),
+    ]  # fmt: skip
+    orders = [inputs.each(change) for change in changes]
     judge.all(subject.case(clause, order, attributes, layout_clause="tensor.position") for order in orders)

@@ -11,8 +11,7 @@ import numpy as np
 from dmlcts.specs import ScaleBias, TensorDesc
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import Values
-from dmlcts.suites.generation import edge_values
+from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -29,13 +28,13 @@ def test_a_kernel_is_dispatched_again(subject: Subject, judge: Judge) -> None:
             expectation="again", layout_clause="execution.repeatable",
         )
         for attributes in (subject.revealing(), subject.attributes())
-        for values in (subject.distinct(300), edge_values.inputs(subject.data_type)[:300])
+        for values in (subject.distinct(300), subject.edges()[:300])
     )  # fmt: skip
 
 
 def _laid_out(subject: Subject, attributes: Mapping[str, Any], clause: str, expectation: str) -> Iterator[Case]:
     """Padded and permuted tensors, of a low and of the highest rank; in the quick profile of one, by turns."""
-    values = Values.of(subject.distinct(89), subject.data_type)
+    values = subject.distinct(89).streams
     ranks = (min((rank for rank in subject.ranks if rank > 1), default=1), subject.ranks[-1])
     turn = subject.table.data_types.index(subject.data_type) % 2
     for rank in dict.fromkeys(ranks if subject.thorough else ranks[turn : turn + 1]):
@@ -87,7 +86,8 @@ def test_many_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> 
 
 def _others(subject: Subject, table: OperatorTable) -> list[Case]:
     """Cases of another operator on the same type, one for each of many bounds."""
-    if table == subject.table or not table.float_attributes:
+    same = table.tensors.keys() == subject.table.tensors.keys() and of_one_type(table) == subject.of_one_type
+    if table == subject.table or not table.float_attributes or not same:
         return []
     other = replace(subject, table=table)
     sets = other.attribute_sets([(np.float32(low), np.float32(low + 40)) for low in range(_MANY)])
@@ -100,7 +100,7 @@ def test_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
     sets = [subject.revealing(), subject.attributes()]
     if subject.table.has_scale_bias:
         sets.append({**subject.revealing(), "ScaleBias": ScaleBias(1.0, 0.0)})
-    values = np.concatenate([subject.distinct(100), edge_values.inputs(subject.data_type)])
+    values = subject.distinct(100).joined(subject.edges())
     clause = "execution.independent"
     judge.all(
         subject.case(subject.values_clause(one), values, one, expectation="beside others", layout_clause=clause)

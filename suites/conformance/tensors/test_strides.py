@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmlcts.specs import OperatorDesc, TensorDesc
-from dmlcts.suites.cases.case import Case, Placement
-from dmlcts.suites.cases.values import Values
+from dmlcts.specs import TensorDesc
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.conformance.tensors.describing import described, packed
 from dmlcts.suites.generation import strategies
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -40,7 +41,7 @@ def _cases(subject: Subject, layout_clause: str, layouts: Sequence[tuple[tuple[i
     return [
         Case(
             subject.describe(sizes, attributes, source or None, target or None),
-            Values.of(values, subject.data_type), subject.values_clause(attributes), layout_clause,
+            values.streams, subject.values_clause(attributes), layout_clause,
         )
         for sizes, source, target in layouts
     ]  # fmt: skip
@@ -173,7 +174,7 @@ def test_strided_tensor_past_many_workgroups(subject: Subject, judge: Judge) -> 
     strides = _permuted(sizes, tuple(range(len(sizes)))[::-1], 1)
     attributes = subject.revealing()
     operator = subject.describe(sizes, attributes, strides, None)
-    values = Values.bulk(subject.data_type, subject.seed)
+    values = subject.bulk(subject.seed)
     clause = subject.values_clause(attributes)
     judge(Case(operator, values, clause, "tensor.strides.padded"))
     judge(Case(subject.describe(sizes, attributes, None, strides), values, clause, "tensor.strides.output"))
@@ -184,11 +185,10 @@ def test_zero_strides_on_the_output_are_characterised(subject: Subject, judge: J
     """An output that repeats its elements may be refused or accepted."""
     sizes = SIZES[: subject.ranks[-1]]
     zeros = tuple(0 for _ in sizes)
-    tensors = {"InputTensor": TensorDesc(subject.data_type, sizes),
-               "OutputTensor": TensorDesc(subject.data_type, sizes, zeros, math.prod(sizes) * 8)}  # fmt: skip
-    operator = OperatorDesc(subject.table.operator, tensors, subject.attributes())
+    output = TensorDesc(subject.types[subject.table.output], sizes, zeros, math.prod(sizes) * 8)
+    operator = described(subject, packed(sizes), {subject.table.output: output})
     clause = "tensor.strides.zero-output"
-    judgement = judge(Case(operator, Values.of([1], subject.data_type), clause, None, "either", Placement()))
+    judgement = judge(Case(operator, subject.ones, clause, None, "either", Placement()))
     if judgement.unsupported is not None:
         return
     behaviour = "an output stride of zero is refused" if judgement.refused else "an output stride of zero is accepted"

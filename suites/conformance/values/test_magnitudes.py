@@ -48,7 +48,7 @@ def _between(subject: Subject, clause: str, low: np.float32, high: np.float32) -
 # Bounds.
 
 
-@checks("values", data_types=("FLOAT32",))
+@checks("values", data_types=("FLOAT32",), attributes=("Min",))
 def test_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     """Bounds of every exponent and both signs, with mantissas that need all their bits and nine digits."""
     clause = subject.clause("values")
@@ -114,7 +114,7 @@ def _minus_zeros(subject: Subject, clause: str) -> list[Case]:
     return [_between(subject, clause, low, high) for low, high in ((zero, five), (below, zero), (zero, zero))]
 
 
-@checks("values", data_types=("FLOAT32", "FLOAT16"))
+@checks("values", data_types=("FLOAT32", "FLOAT16"), attributes=("Min",))
 def test_bounds_of_minus_zero(subject: Subject, judge: Judge) -> None:
     """A bound of -0 is a zero, and nothing below it."""
     judge.all(_minus_zeros(subject, subject.clause("values")))

@@ -61,7 +61,7 @@ def test_contained(subject: Subject, judge: Judge) -> None:
 def test_drawn_monotone(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any attributes, any values."""
     attributes = data.draw(strategies.attributes(subject), label="attributes")
-    stream = data.draw(strategies.values(subject.data_type), label="stream")
+    stream = data.draw(strategies.values(subject), label="stream")
     judge(subject.case(subject.clause("monotone"), stream, attributes, expectation="monotone"))
 
 

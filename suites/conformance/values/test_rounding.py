@@ -89,7 +89,7 @@ def test_seeded_bulk(subject: Subject, judge: Judge, mode: str) -> None:
 def test_drawn_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
     """Any values, any mode."""
     mode = data.draw(st.sampled_from(MODES), label="mode")
-    _judge(subject, judge, mode, data.draw(strategies.values(subject.data_type), label="stream"))
+    _judge(subject, judge, mode, data.draw(strategies.values(subject), label="stream"))
 
 
 @in_all_modes

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dmlcts.specs import DataType, ScaleBias
 from dmlcts.specs.arithmetic.vector_arithmetic import fused_multiply_add
-from dmlcts.suites.cases.case import Placement
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation import edge_values, strategies
 from dmlcts.suites.generation.subject import Subject
@@ -61,7 +61,7 @@ def test_drawn_scale_and_bias(subject: Subject, judge: Judge, data: st.DataObjec
     factor = st.floats(-4096.0, 4096.0, width=16 if subject.data_type is DataType.FLOAT16 else 32)
     scale_bias = ScaleBias(data.draw(factor, label="scale"), data.draw(factor, label="bias"))
     attributes = {**data.draw(strategies.attributes(subject), label="attributes"), "ScaleBias": scale_bias}
-    stream = data.draw(strategies.values(subject.data_type), label="stream")
+    stream = data.draw(strategies.values(subject), label="stream")
     judge(subject.case(subject.clause("scale-bias"), stream, attributes))
 
 

@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from dmlcts.specs.statements.silent_points import silent_points
-from dmlcts.suites.cases.values import text, text_with_bits
-from dmlcts.suites.generation import edge_values
+import numpy as np
+
+from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
+from dmlcts.suites.cases.values import text_with_bits
+from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.findings import inputs_text
 from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.judging.relations import by_formula_names
 from dmlcts.suites.running.markers import checks
+
+_MOST = 1021
+
+
+def _there(subject: Subject, point: SilentPoint) -> Elements | None:
+    """Elements at which the point holds, with as many ordinary ones behind them; ``None`` where no edge is at it."""
+    for elements in subject.edge_sets():
+        with np.errstate(all="ignore"):
+            held = np.flatnonzero(point.where(by_formula_names(subject.table, elements.spread)))
+        if held.size:
+            chosen = held[:: max(1, held.size // _MOST)]
+            return elements[chosen].joined(subject.distinct(chosen.size).with_single(elements.single))
+    return None
 
 
 @checks("silent")
 def test_silent_points_are_characterised(subject: Subject, judge: Judge) -> None:
-    """Every silent point of the table among ordinary inputs: all is judged, and what the point gives is named."""
-    inputs: Any = edge_values.inputs(subject.data_type)
+    """Every silent point of the table beside ordinary inputs: all is judged, and what the point gives is named."""
     for attributes in subject.attribute_sets():
-        operator = subject.describe(subject.flat(len(inputs)), attributes)
-        for point in silent_points(subject.table, operator):
-            run = judge.run(subject.case(point.clause.id, inputs, attributes))
-            if run is None:
-                continue
-            given = {next(iter(subject.table.formula_names)): run.x}
-            there = point.where(given)
-            if not there.any():
-                continue
-            first = int(there.argmax())
-            example = f"{text(run.x[first])} gives {text_with_bits(run.output[first])}"
-            named = point.behaviour(given, run.output) or "none of the behaviours that have a name"
-            judge.characterise(point.clause.id, operator, named, example)
+        for point in silent_points(subject.table, subject.describe(subject.flat(1), attributes)):
+            elements = _there(subject, point)
+            if elements is not None:
+                _characterise(subject, judge, attributes, point, elements)
+
+
+def _characterise(
+    subject: Subject, judge: Judge, attributes: Mapping[str, Any], point: SilentPoint, elements: Elements
+) -> None:  # fmt: skip
+    case = subject.case(point.clause.id, elements, attributes)
+    run = judge.run(case)
+    if run is None:
+        return
+    example = f"{inputs_text(run.inputs, 0)} gives {text_with_bits(run.output[0])}"
+    given = by_formula_names(subject.table, run.inputs)
+    with np.errstate(all="ignore"):
+        named = point.behaviour(given, run.output) or "none of the behaviours that have a name"
+    judge.characterise(point.clause.id, case.operator, named, example)

@@ -144,7 +144,7 @@ def test_subnormals_are_characterised(subject: Subject, judge: Judge) -> None:
 
 
 def _strict(judge: Judge, case: Case) -> VectorOracle:
-    oracle = judge.bench.oracle(case.operator)
+    oracle = judge.bench.vector_oracle(case.operator)
     return VectorOracle(oracle.law, case.operator, strict=True)
 
 

@@ -30,7 +30,7 @@ FAULTS = [
 
 
 def among(operator: str = "CLIP", data_type: DataType = DataType.FLOAT32) -> Case:
-    subject = Subject(load_tables().operator(operator), data_type, FeatureLevel("5.0"), 0, thorough=False)
+    subject = Subject.on(load_tables().operator(operator), data_type, FeatureLevel("5.0"), 0, thorough=False)
     attributes = subject.revealing()
     return subject.case(subject.values_clause(attributes), subject.distinct(100), attributes,
                         expectation="beside others", layout_clause="execution.independent")  # fmt: skip
@@ -66,9 +66,9 @@ def test_the_data_shown_belong_to_the_kernel_that_is_wrong(
     if not findings:
         pytest.skip("no kernel beside this one has a fault")
     found = smallest(on, findings[0])
-    value = found.case.values.array(1)
+    value = found.case.values.first.array(1)
     told = evidence(found)
-    acceptance = on.oracle(found.case.operator).acceptance(value)
+    acceptance = on.vector_oracle(found.case.operator).acceptance(value)
     got = value.dtype.type(told["got"].split()[0]) if value.dtype.kind == "f" else int(told["got"].split()[0])
     assert not acceptance.admits(np.array([got], value.dtype)).any()
     assert float(told["input"].split()[0]) == float(value[0])

@@ -10,7 +10,8 @@ import pytest
 from dmlcts.reports.summaries.once import UNEXAMINED
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.attribution.faults import Faults
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.selftest.judging.test_judging import bench, f32

@@ -14,7 +14,8 @@ from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.attribution.needs import confirmed
 from dmlcts.suites.attribution.shrink import Effort
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding
@@ -263,7 +264,7 @@ def test_a_nan_beside_it_is_needed() -> None:
     found = least(WrongBesideNaN(), case(clip((5,), (2,), scale_bias=None), "tensor.strides.padded", values=values))
     assert found.clause == "tensor.strides.padded"
     assert found.needs == ("input strides", "inputs")
-    assert np.array_equal(found.case.values.array(2), [np.nan, 5], equal_nan=True)
+    assert np.array_equal(found.case.values.first.array(2), [np.nan, 5], equal_nan=True)
     assert "NaN inputs" in evidence(found)["needs"]
 
 

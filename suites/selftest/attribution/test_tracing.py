@@ -11,7 +11,8 @@ import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.suites.attribution.blame import smallest
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from dmlcts.reports.documents.validation import schema
 from dmlcts.reports.views.dxdispatch import MOST_ELEMENTS, DxDispatchError, model, told_model
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation.strategies import sizes, strides
 

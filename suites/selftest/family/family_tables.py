@@ -10,10 +10,10 @@ import numpy as np
 
 import dmlcts.specs
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion
-from dmlcts.specs.checking.statement_checks import descriptions
 from dmlcts.specs.loading import tables_of_files
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.reading.table_files import builtin_files, extra_files
+from dmlcts.specs.statements.statement import descriptions
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.selftest.family.stated_tables import edges
 

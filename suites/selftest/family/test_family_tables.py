@@ -293,3 +293,42 @@ def test_a_scale_bias_is_not_for_the_oracles_of_several_inputs() -> None:
             oracle(law, scaled)
     assert ExactOracle(law, scaled).acceptable(0).patterns == {1}
     assert ExactOracle(law, scaled).acceptable(5).patterns == {3}
+
+
+SCALED = [(2.0, 1.0), (1.0, 0.0), (0.5, 0.25), (3.0, 7.0), (-1.0, 0.5), (1e-4, 1e-5), (1e30, -3.0), (3.0, float("inf"))]
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
+@pytest.mark.parametrize("pair", SCALED, ids=str)
+def test_both_oracles_agree_on_scaled_inputs(pair: tuple[float, float], strict: bool) -> None:
+    for table, operator in every_description():
+        if not table.has_scale_bias:
+            continue
+        attributes = {**operator.attributes, "ScaleBias": ScaleBias(*pair)}
+        described = OperatorDesc(operator.name, operator.tensors, attributes)
+        given = values(table, described, 150)
+        both = exactly(table, described, given, strict), vectorised(table, described, given, strict)
+        for row, one, other in zip(rows(given), *both, strict=True):
+            assert one.any_value == other.any_value, (label(described), row)
+            same = (one.patterns, one.any_nan) == (other.patterns, other.any_nan)
+            assert one.any_value or same, (label(described), row, one, other)
+
+
+def test_a_function_may_be_taken_of_the_scaled_input_before_it_is_narrowed() -> None:
+    """Cases that an honest implementation of each kind gives: FLOAT32 in between, or 32-bit integers."""
+    half, scale_bias = DataType.FLOAT16, ScaleBias(2, 1)
+
+    def accepted(name: str, data_type: DataType, number: float, scale: ScaleBias, *, strict: bool = False) -> set[Any]:
+        tensors = dict.fromkeys(("InputTensor", "OutputTensor"), TensorDesc(data_type, (1,)))
+        operator = OperatorDesc(f"ELEMENT_WISE_{name}", tensors, {"ScaleBias": scale})
+        law = family().law(family().operator(name))
+        bits = int(np.array(number, data_type.numpy).view(data_type.bits_dtype))
+        found = ExactOracle(law, operator, strict).acceptable(bits).patterns
+        return {np.array(one, data_type.bits_dtype).view(data_type.numpy)[()].item() for one in found}
+
+    assert accepted("CEIL", half, 6.104e-05, scale_bias) == {1.0, 2.0}
+    assert accepted("CEIL", half, 6.104e-05, scale_bias, strict=True) == {1.0}
+    assert accepted("FLOOR", half, 6.104e-05, scale_bias) == {1.0}
+    assert {-1, 32767} <= accepted("ABS", DataType.INT16, -32768, scale_bias)
+    assert {16391, 32767} >= accepted("ABS", DataType.INT16, -8192, ScaleBias(2, -7)) == {16391}
+    assert {-9, 127} <= accepted("ABS", DataType.INT8, -128, ScaleBias(2, 9))  # 247

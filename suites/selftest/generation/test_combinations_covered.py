@@ -18,7 +18,8 @@ from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, Tensor
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.combinations.building import base_levels, build, counts_of, removable, space, without
@@ -44,7 +45,7 @@ IDS = [f"{table.short_name}-{data_type.name}" for table, data_type in SUBJECTS]
 
 
 def subject(table: OperatorTable, data_type: DataType, seed: int = 0, *, thorough: bool = False) -> Subject:
-    return Subject(table, data_type, LEVEL, seed, thorough)
+    return Subject.on(table, data_type, LEVEL, seed, thorough)
 
 
 def dispatched(cases: list[Case], one: Subject) -> np.ndarray[Any, Any]:

@@ -23,7 +23,7 @@ named = pytest.mark.parametrize
 
 
 def subject(name: str, data_type: DataType, level: str = "5.0") -> Subject:
-    return Subject(load_tables().operator(name), data_type, FeatureLevel(level), 0, thorough=False)
+    return Subject.on(load_tables().operator(name), data_type, FeatureLevel(level), 0, thorough=False)
 
 
 def holds(values: np.ndarray, *wanted: float) -> bool:

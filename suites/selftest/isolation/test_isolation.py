@@ -15,11 +15,12 @@ import pytest
 
 from dmlcts.backends import BackendUnavailable
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc, UsageError
+from dmlcts.specs.description_data import read_operator, write_operator
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench, Execution, Mishap
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.isolation.descriptions import read_info, read_operator, write_info, write_operator
+from dmlcts.suites.isolation.descriptions import read_info, write_info
 from dmlcts.suites.isolation.memory import SharedMemory
 from dmlcts.suites.isolation.process import WorkerProcess
 from dmlcts.suites.isolation.proxy import Host, IsolatedBackend, IsolatedDevice

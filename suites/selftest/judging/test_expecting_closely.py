@@ -14,7 +14,8 @@ from dmlcts.backends import InvalidArgument
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import EXPECTATIONS, judge_case
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement, plain
@@ -156,7 +157,7 @@ def test_what_is_right_passes_and_is_counted(expectation: str) -> None:
     judgement = judged(device, replace(one, expectation=expectation))
     assert (judgement.findings, judgement.refused) == ((), False)
     assert len(device.dispatched) == dispatches
-    assert judgement.executions[0].x.tolist() == one.values.array(5).tolist()
+    assert judgement.executions[0].x.tolist() == one.values.first.array(5).tolist()
     assert judgement.elements % 5 == 0
     assert judgement.elements >= 5
     assert {"tensor.position"} <= set(judgement.clauses)
@@ -322,7 +323,7 @@ def test_the_simplest_wrong_value_is_shown_with_what_was_acceptable() -> None:
     assert details(finding) == {
         "input": "0 (0x00) at index [2]", "acceptable": "0 (0x00)", "got": "6 (0x06)", "wrong": "3 of 5 elements",
     }  # fmt: skip
-    assert finding.suspects == (0, 3, -100)
+    assert finding.suspects == ((0,), (3,), (-100,))
     assert finding.wrong == 3
 
 
@@ -330,8 +331,8 @@ def test_suspects_are_a_few_distinct_values() -> None:
     one = case(clip(tensor((50,))), [*range(4, 14)])
     finding = only(judged(Device(dict.fromkeys(range(14), 0)), one))
     assert finding.wrong == 50
-    assert [int(value) for value in finding.suspects] == [4, 5, 6, 7, 8, 9]
-    for count, suspects in ((48, (4,)), (47, (4, 5))):  # only so many of the simplest are looked through
+    assert [int(value) for (value,) in finding.suspects] == [4, 5, 6, 7, 8, 9]
+    for count, suspects in ((48, ((4,),)), (47, ((4,), (5,)))):  # only so many of the simplest are looked through
         one = case(clip(tensor((count + 1,))), [4] * count + [5])
         assert only(judged(Device({4: 0, 5: 0}), one)).suspects == suspects
 
@@ -360,7 +361,8 @@ def test_memory_is_accounted_for() -> None:
     assert (stray.clause, stray.title) == ("tensor.output.bounds", "1 byte outside the output's total size changed")
     words = r"1 changed, the first (\d+) bytes after the output's end \(offset (\d+) of the memory\)"
     shown = re.fullmatch(words, details(stray)["bytes"])
-    _, target, size = case().placement.regions(case().operator.input, case().operator.output)
+    regions, size = case().placement.regions(case().operator)
+    target = regions["OutputTensor"]
     end = target.offset + case().operator.output.total_size_in_bytes
     assert shown is not None
     assert (int(shown[1]), int(shown[2])) == (size - 3 - end, size - 3)
@@ -388,7 +390,7 @@ def test_unwritten_elements_are_told_from_wrong_ones() -> None:
     assert (missing.clause, missing.title) == ("tensor.output.complete", "3 of 5 output elements were not written")
     assert details(missing) == {"element": "the first at index [0]"}
     assert missing.wrong == 3
-    assert (wrong.clause, wrong.wrong, wrong.suspects) == ("tensor.position", 1, (0,))
+    assert (wrong.clause, wrong.wrong, wrong.suspects) == ("tensor.position", 1, ((0,),))
     failing = only(judged(WritesTwo(fails=1), case()))  # the second dispatch, which tells the two apart, fails
     assert (failing.clause, failing.wrong) == ("tensor.position", 3)
 
@@ -418,19 +420,19 @@ def test_idempotence_is_looked_at() -> None:
     assert details(finding) == {
         "input": "100 (0x64) at index [4]", "got": "3 (0x03)", "property": finding.title, "wrong": "1 of 5 elements",
     }  # fmt: skip
-    assert (finding.wrong, finding.suspects) == (1, (100,))
+    assert (finding.wrong, finding.suspects) == (1, ((100,),))
 
 
 def test_a_property_names_a_few_suspects() -> None:
     finding = wrongly("idempotent", case(clip(tensor((9,))), range(4, 13)), {3: 2})
-    assert [int(value) for value in finding.suspects] == [4, 5, 6, 7, 8, 9]
+    assert [int(value) for (value,) in finding.suspects] == [4, 5, 6, 7, 8, 9]
     assert finding.wrong == 9
 
 
 def test_order_is_looked_at() -> None:
     finding = wrongly("monotone", case(values=(3, 2, 1, 0, -100)), {1: -1})
     assert finding.title == "input 0 gives 0, the larger input 1 gives -1"
-    assert finding.suspects == (1,)
+    assert finding.suspects == ((1,),)
     assert wrongly("monotone", case(clip(tensor((2,))), (1, 0)), {1: -1}).wrong == 1
     one = case(clip(FLOAT), (np.nan, 2, 1, 0, -1), expectation="monotone")
     assert judged(Device(), one).findings == ()

@@ -16,8 +16,9 @@ from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc, 
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values, text, text_with_bits
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.judge import account
@@ -213,7 +214,7 @@ def test_a_wrong_value_is_reduced_to_one_element_and_to_the_formula() -> None:
     planted = bench(OneWrong())
     finding = smallest(planted, judge_case(planted, judged).findings[0])
     assert (finding.clause, finding.case.operator.input.sizes) == ("clip.formula", (1,))
-    assert finding.case.values.array(1)[0] == 3
+    assert finding.case.values.first.array(1)[0] == 3
     said = account(planted.tables, finding, "again")
     for words in ("input 3 gives 2", "3 (0x03) at index [0]", "acceptable   3 (0x03)", "got          2 (0x02)",
                   "Min          -2.0 (0xc0000000)", "clip.formula (required)", "replay       again"):  # fmt: skip
@@ -235,7 +236,9 @@ def test_regions_never_overlap_and_are_aligned(data_type: DataType, in_place: bo
         for slack in (0, 4, 60):
             placement = Placement(front=16, gap=0, tail=16, in_place=in_place, slack=slack)
             tensor = TensorDesc(data_type, sizes)
-            read, written, size = placement.regions(tensor, tensor)
+            tensors = {"InputTensor": tensor, "OutputTensor": tensor}
+            regions, size = placement.regions(OperatorDesc("ELEMENT_WISE_CLIP", tensors))
+            read, written = regions["InputTensor"], regions["OutputTensor"]
             assert read.offset % 16 == written.offset % 16 == 0
             assert (read == written) if in_place else (read.end <= written.offset)
             assert max(read.end, written.end) + 16 <= size

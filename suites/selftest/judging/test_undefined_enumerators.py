@@ -16,11 +16,11 @@ from dmlcts.backends.cpu import CpuBackend
 from dmlcts.backends.directml.descriptions import Description
 from dmlcts.reports.views.dxdispatch import DxDispatchError, model
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc, UsageError
+from dmlcts.specs.description_data import read_operator, write_operator
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.rules import unconditional_violations, violations
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.isolation.descriptions import read_operator, write_operator
 from dmlcts.suites.judging.judge import attribute_text
 
 NUMBERS = (3, 255, 1 << 31, (1 << 32) - 1)

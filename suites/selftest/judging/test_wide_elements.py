@@ -23,7 +23,7 @@ from dmlcts.suites.selftest.mutants.reference import Reference
     ],
 )  # fmt: skip
 def test_byte_offsets_of_27_bits_are_for_full(implementation: type[Reference], thorough: bool, seen: bool) -> None:
-    subject = Subject(load_tables().operator("CLIP"), DataType.INT64, FeatureLevel("5.0"), 0, thorough)
+    subject = Subject.on(load_tables().operator("CLIP"), DataType.INT64, FeatureLevel("5.0"), 0, thorough)
     judge = Judge(bench(implementation()), raising=False)
     judge_wide_elements(subject, judge)
     assert bool(judge.ledger.findings) is seen

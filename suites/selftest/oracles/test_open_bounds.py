@@ -13,7 +13,8 @@ from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.cases.case import Case, Placement
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.one_value import stored_beyond

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 
 import pytest
@@ -14,7 +14,10 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.pages import Difference, compare, read_page
 from dmlcts.specs.tables import Tables
 
-TABLES: Tables = load_tables()
+FIRST_THREE = ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD")
+_WHOLE = load_tables()
+TABLES: Tables = replace(_WHOLE, operators={name: _WHOLE.operators[name] for name in FIRST_THREE})
+"""The tables whose pages were read; pages of the whole family are compared in ``selftest/family``."""
 LAYOUTS = ("plain", "stripped", "pipes", "korean", "czech-header")
 ENGLISH = tuple(layout for layout in LAYOUTS if layout != "korean")
 EVERY = [(operator, layout) for operator in TABLES.operators for layout in LAYOUTS]
@@ -90,7 +93,11 @@ def replacing(pattern: str, new: str) -> Callable[[str], str]:
 
 @cache
 def synthetic(operator: str, layout: str) -> Synthetic:
-    table = TABLES.operators[operator]
+    return page_of(TABLES.operators[operator], layout)
+
+
+def page_of(table: OperatorTable, layout: str) -> Synthetic:
+    operator = table.operator
     page = Synthetic()
     korean, stripped = layout == "korean", layout == "stripped"
     name = f"DML_{operator}_OPERATOR_DESC"

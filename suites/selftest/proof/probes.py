@@ -15,9 +15,10 @@ import pytest
 from dmlcts.specs import DataType
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites import conformance
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.generation.subject import Subject, named
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 from dmlcts.suites.running.markers import Checked
 
@@ -33,7 +34,7 @@ class Probe:
         function: the test function.
         clauses: ids of the clauses it checks, the one it is about first.
         table: the operator's table.
-        data_type: the element type.
+        signature: what its type variables stand for.
         parameters: the test's further parameters.
     """
 
@@ -41,8 +42,13 @@ class Probe:
     function: Callable[..., None]
     clauses: tuple[str, ...]
     table: OperatorTable
-    data_type: DataType
+    signature: Signature
     parameters: Mapping[str, Any]
+
+    @property
+    def data_type(self) -> DataType:
+        """The data type of the signature's first type variable."""
+        return self.signature.data_type
 
     @property
     def module(self) -> str:
@@ -55,7 +61,7 @@ class Probe:
         Returns:
             The judge, with what was counted and found; ``ledger.findings`` is empty where the test passed.
         """
-        subject = Subject(self.table, self.data_type, bench.level, seed, thorough=False)
+        subject = Subject(self.table, self.signature, bench.level, seed, thorough=False)
         judge = Judge(bench)
         function = self.function
         if hasattr(function, "hypothesis"):
@@ -98,10 +104,10 @@ def probes(tables: Tables) -> tuple[Probe, ...]:
             if not name.startswith("test_") or marker is None:
                 continue
             checked = Checked.of(marker)
-            for table, data_type in checked.subjects(tables):
+            for table, signature in checked.subjects(tables):
                 for parameters in _parameter_sets(marks):
-                    words = [f"{table.short_name}-{data_type.name}", *(str(value) for value in parameters.values())]
+                    words = [f"{table.short_name}-{named(signature)}", *(str(value) for value in parameters.values())]
                     test = f"{module.rsplit('.', 1)[1]}.py::{name}[{'-'.join(words)}]"
                     clauses = checked.clauses(table, tables)
-                    found.append(Probe(test, function, clauses, table, data_type, parameters))
+                    found.append(Probe(test, function, clauses, table, signature, parameters))
     return tuple(found)

@@ -370,7 +370,7 @@ def _altered(path: str, value: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "path, value, pointer, cause",
     [
-        ("/schema", "dmlcts-results/2", "/schema", 'is "dmlcts-results/2" where this version'),
+        ("/schema", "dmlcts-results/9", "/schema", 'is "dmlcts-results/9" where this version'),
         ("/schema", ..., "", "lacks schema"),
         ("/verdict", "FINE", "/verdict", '"FINE" is not known here'),
         (

@@ -168,7 +168,7 @@ def test_the_control_word_is_seen_and_put_right(bits: dict[str, int], said: str)
 
 def case() -> Case:
     """CLIP on subnormal FLOAT32 numbers."""
-    subject = Subject(TABLES.operator("CLIP"), DataType.FLOAT32, FeatureLevel("5.0"), 0, thorough=False)
+    subject = Subject.on(TABLES.operator("CLIP"), DataType.FLOAT32, FeatureLevel("5.0"), 0, thorough=False)
     operator = subject.describe(subject.flat(256), subject.attributes(Min=np.float32(-1), Max=np.float32(1)))
     return Case(operator, Values.patterns(DataType.FLOAT32, 0), "clip.formula")
 

@@ -40,8 +40,8 @@ def test_a_clause_is_found_by_its_check_whatever_its_id(name: str, tmp_path: Pat
     ceil = tables.operator("CEIL")
     values = Checked.of(checks("values").mark)
     assert values.clauses(ceil, tables) == (f"ceil.{name}",)
-    assert [str(data_type) for one, data_type in values.subjects(tables) if one is ceil] == [
-        "DataType.FLOAT32", "DataType.FLOAT16",
+    assert [str(signature) for one, signature in values.subjects(tables) if one is ceil] == [
+        "FLOAT32", "FLOAT16",
     ]  # fmt: skip
     scaled = Checked.of(checks("scale-bias").mark)
     assert scaled.clauses(ceil, tables) == ()

@@ -56,7 +56,7 @@ def test_every_level_can_be_built(data_type: DataType) -> None:
     """Each level with base levels around it, as far as the constraints allow: the builder knows all names."""
     tables = load_tables()
     assert tables.factors is not None
-    subject = Subject(tables.operator("CLIP"), data_type, FeatureLevel("5.0"), 0, thorough=False)
+    subject = Subject.on(tables.operator("CLIP"), data_type, FeatureLevel("5.0"), 0, thorough=False)
     where = space(subject, tables.factors)
     base = dict(base_levels(where))
     built = 0

@@ -73,7 +73,7 @@ def test_the_suite_goes_on_after_a_lost_device() -> None:
     bench = Bench("wgpu", WgpuBackend(), {}, tables)
     try:
         table = tables.operator("CLIP")
-        subject = Subject(table, DataType.FLOAT32, FeatureLevel.parse("5.0"), 0, False)
+        subject = Subject.on(table, DataType.FLOAT32, FeatureLevel.parse("5.0"), 0, False)
         case = subject.case("clip.formula", [-2.0, 0.5, 2.0])
         first = bench._device
         assert isinstance(first, WgpuDevice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +22,12 @@ INTEGERS = [data_type for data_type in DataType if not data_type.is_floating]
 
 
 def open_or_skip(**options: str) -> WgpuDevice:
-    """The adapter's device with these options; skips the test where there is none."""
+    """The adapter's device with these options; skips the test where there is none.
+
+    The environment's ``DMLCTS_WGPU_ADAPTER`` says which adapter, where the options do not.
+    """
     try:
-        return WgpuBackend().open(**options)
+        return WgpuBackend().open(**{"adapter": os.environ.get("DMLCTS_WGPU_ADAPTER", ""), **options})
     except BackendUnavailable as error:
         pytest.skip(str(error))
 

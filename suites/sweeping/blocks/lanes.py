@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, Region
 from dmlcts.specs.oracle.blocks import PIECE
-from dmlcts.suites.cases.case import Placement
 from dmlcts.suites.cases.memory import Bytes, aligned_memory
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.sweeping.blocks.targets import Block, Target, sample
 
 Array = NDArray[Any]

@@ -241,7 +241,7 @@ class Station:
             if not isinstance(kernel, Mishap):
                 left = max(_LEAST_SECONDS, self._deadline - time.monotonic())
                 with self.bench.limited(left):
-                    mishap = self.bench.dispatch(kernel, Arena(memory.memory, memory.memory, bindings, memory.memory))
+                    mishap = self.bench.dispatch(kernel, Arena(memory.memory, memory.memory, bindings, {}))
                 if mishap is None:
                     clock.lap("device")
                     return None
@@ -276,7 +276,8 @@ class Station:
         if judge is None:
             if len(self._judges) >= 4 * self.lanes:
                 self._judges.clear()
-            judge = self._judges[key] = BlockJudge(self.bench.oracle(operator), compiled=self._compiled and compiled)
+            oracle = self.bench.vector_oracle(operator)
+            judge = self._judges[key] = BlockJudge(oracle, compiled=self._compiled and compiled)
         return judge
 
     def _memory(self, lane: int, data_type: DataType, size: int) -> Lane:

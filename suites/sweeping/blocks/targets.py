@@ -223,7 +223,7 @@ class _Maker:
 
 def subject_of(tables: Tables, target: Target, level: FeatureLevel) -> Subject:
     """The operator and element type of a target, at a level."""
-    return Subject(tables.operator(target.operator), target.data_type, level, target.seed, False)
+    return Subject.on(tables.operator(target.operator), target.data_type, level, target.seed)
 
 
 def plan(
@@ -254,7 +254,7 @@ def plan(
             obliged = any(table.obliged(data_type, rank, level) for rank in range(1, 9))
             if data_type not in wanted or not obliged or (claims and not claims(table.operator, data_type)):
                 continue
-            subject = Subject(table, data_type, level, seed, profile != "quick")
+            subject = Subject.on(table, data_type, level, seed, profile != "quick")
             found += _Maker(subject, seed, profile != "quick").targets()
     return Plan(tuple(found))
 

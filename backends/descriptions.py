@@ -1,0 +1,58 @@
+"""Descriptions, found usable before anything is made of them: what backends without validation of their own share."""
+
+from __future__ import annotations
+
+from dmlcts.backends.contract import InvalidArgument
+from dmlcts.specs import FeatureLevel, OperatorDesc, TensorDesc, UsageError
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.rules import Violation, violations
+from dmlcts.specs.tables import Tables
+
+
+def checked_table(
+    operator: OperatorDesc, level: FeatureLevel, tables: Tables, *, zero_output_strides: bool = True
+) -> OperatorTable:
+    """The table of ``operator``, once the description has been found usable.
+
+    Args:
+        operator: the description.
+        level: the feature level that the backend claims.
+        tables: the spec tables.
+        zero_output_strides: whether an output may have several elements in one place, on which the pages are silent.
+
+    Raises:
+        InvalidArgument: the description breaks rules of the tables, each given with its clause, or says what
+            DirectML's own cannot even say.
+    """
+    try:
+        table = tables.operator(operator.name)
+    except UsageError as error:
+        raise InvalidArgument(error.cause) from None
+    _check_tensor_names(operator, table)
+    for name, tensor in operator.tensors.items():
+        if any(stride < 0 for stride in tensor.element_strides):
+            raise InvalidArgument(f"{name} has strides {list(tensor.element_strides)}, which are unsigned in DirectML")
+    found = list(violations(operator, level, tables))
+    if not zero_output_strides and repeats_elements(operator.tensors[table.output]):
+        text = f"{table.output} has a stride of zero, so several elements would be written to one place"
+        found.append(Violation("tensor.strides.zero-output", text))
+    if found:
+        raise InvalidArgument("; ".join(f"{violation.clause}: {violation.text}" for violation in found))
+    known = [attribute.name for attribute in table.attributes]
+    for name in operator.attributes:
+        if name not in known:
+            raise InvalidArgument(f"{table.operator} has no attribute {name}; it has {', '.join(known) or 'none'}")
+    return table
+
+
+def _check_tensor_names(operator: OperatorDesc, table: OperatorTable) -> None:
+    """Refuse tensors that the operator does not have, and the lack of those that it must have."""
+    needed = {name for name, row in table.tensors.items() if not row.optional}
+    if not needed <= operator.tensors.keys() <= table.tensors.keys():
+        known = ", ".join(table.tensors)
+        raise InvalidArgument(f"the tensors are {sorted(operator.tensors)}; those of {table.operator} are {known}")
+
+
+def repeats_elements(tensor: TensorDesc) -> bool:
+    """Whether a stride of zero puts several elements into one place."""
+    return any(size > 1 and stride == 0 for size, stride in zip(tensor.sizes, tensor.element_strides, strict=True))

@@ -1,0 +1,369 @@
+"""The ``torch`` backend: each operator as one function of PyTorch, eager or compiled, on any device.
+
+Results are written through ``out=`` or in place.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, InvalidArgument, NotSupported
+from dmlcts.backends.descriptions import repeats_elements
+from dmlcts.backends.runtimes import (
+    CLIP,
+    DESCRIPTIONS,
+    LEVEL,
+    NO_SCALE_BIAS,
+    ROUND,
+    THRESHOLD,
+    Counterpart,
+    Mapped,
+    bound,
+    cast_bound,
+    check_description,
+    choice,
+    load,
+    mapping_rows,
+    part_of,
+    parts,
+    sample,
+    types_text,
+)
+from dmlcts.backends.torch_eager.functions import COUNTERPARTS, function_of
+from dmlcts.backends.torch_eager.kernel import Program, Tensor, TorchKernel, said
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScalarUnion, UsageError
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables import Tables
+
+_INSTALL = "pip install torch"
+_DEVICES: Mapping[str, str] = {
+    "cpu": _INSTALL,
+    "cuda": "install a build of torch for CUDA or ROCm, and the GPU's driver",
+    "mps": "run on macOS 13 or later with Apple silicon",
+    "directml": "on Windows: pip install torch-directml",
+}
+# Distinct bounds are distinct programs to the compiler, and it must not fall back to eager execution unseen.
+_MOST_COMPILED = 1 << 16
+_OF_THEIR_OWN = (CLIP, ROUND, THRESHOLD)  # the rows of the mapping that say more than which function it is
+
+
+
+class TorchBackend:
+    """Runs the operators with PyTorch."""
+
+    name = "torch"
+
+    def open(self, *, device: str = "cpu", clamp: str = "clamp", bounds: str = "", compile: str = "no") -> TorchDevice:
+        """Open one of PyTorch's devices.
+
+        Args:
+            device: cpu, cuda, mps or directml.
+            clamp: "clamp" makes CLIP torch.clamp, "minmax" torch.maximum of torch.minimum.
+            bounds: "scalar" passes Min and Max as Python numbers, "tensor" as tensors of no dimension;
+                unless told, clamp is given scalars, and tensors where it is compiled; minmax takes tensors only.
+            compile: "yes" runs everything through torch.compile. Every type, rank and layout, and with
+                bounds=scalar every pair of bounds, is a program that takes seconds to compile: select narrowly.
+
+        Raises:
+            UsageError: an option has a value that means nothing.
+            BackendUnavailable: the package, the device or the compiler is not there.
+        """
+        choice("device", device, _DEVICES)
+        choice("clamp", clamp, ("clamp", "minmax"))
+        choice("compile", compile, ("no", "yes"))
+        usual = "scalar" if clamp == "clamp" and compile == "no" else "tensor"
+        bounds = choice("bounds", bounds or usual, ("scalar", "tensor"))
+        if clamp == "minmax" and bounds == "scalar":
+            raise UsageError("torch.minimum and torch.maximum take no scalars", "choose bounds=tensor or clamp=clamp")
+        torch = load("torch", _INSTALL)
+        found = _device(torch, device)
+        options = {"device": device, "clamp": clamp, "bounds": bounds, "compile": compile}
+        return TorchDevice(torch, found, options)
+
+
+def _device(torch: Any, name: str) -> Any:
+    mend = _DEVICES[name]
+    if name == "directml":
+        return load("torch_directml", mend).device()
+    if name == "cuda" and not torch.cuda.is_available():
+        raise BackendUnavailable(f"torch {torch.__version__} finds no CUDA device", mend)
+    if name == "mps" and not torch.backends.mps.is_available():
+        raise BackendUnavailable(f"torch {torch.__version__} finds no Metal device", mend)
+    return torch.device(name)
+
+
+class TorchDevice:
+    """One of PyTorch's devices; a context manager.
+
+    Args:
+        torch: the package.
+        device: what tensors are made on.
+        options: those of :meth:`TorchBackend.open`, checked.
+        tables: the spec tables; the built-in ones unless given.
+    """
+
+    def __init__(self, torch: Any, device: Any, options: Mapping[str, str], tables: Tables | None = None) -> None:
+        self.torch = torch
+        self.device = device
+        self.options = options
+        self._tables = tables or load_tables()
+        self._closed = False
+        self._compiled: dict[str, Any] = {}
+        self._compiles = options["compile"] == "yes"
+        if self._compiles:
+            self._try_compiler()
+        self._taken_parts = {
+            part: self._taken(table, part) for table in self._tables.operators.values() for part in parts(table)
+        }
+        self._claimed = {
+            name: frozenset[DataType]().union(*(self._taken_parts[part] for part in parts(table)))
+            for name, table in self._tables.operators.items()
+        }
+        self.info = DeviceInfo(
+            name="torch",
+            feature_level=LEVEL,
+            adapter=self._adapter(),
+            library="torch",
+            version=str(torch.__version__),
+            data_types=self._claimed,
+            details={"options": dict(options), "mapping": mapping_rows(self._mapping())},
+        )
+
+    def _adapter(self) -> str:
+        if self.options["device"] == "cuda":
+            return str(self.torch.cuda.get_device_name(self.device))
+        if self.options["device"] == "cpu":
+            return f"CPU ({self.torch.backends.cpu.get_cpu_capability()})"
+        return self.options["device"]
+
+    def _try_compiler(self) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the compiler's own making, while it is looked at
+                x = self.torch.ones(4, device=self.device)
+                self._run(self.torch.trunc, [x], x)
+        except Exception as error:  # whatever stands in its way, it cannot be used
+            said = " ".join(str(error).split())[:300]
+            mend = "install a C++ compiler (g++ or clang; MSVC on Windows), or leave compile=yes away"
+            raise BackendUnavailable(f"torch.compile does not work here: {said}", mend) from error
+
+    def _taken(self, table: OperatorTable, part: str) -> frozenset[DataType]:
+        """The element types on which PyTorch runs a part of an operator here, found by trying each."""
+        taken = set()
+        for data_type in table.data_types:
+            one = sample(table, part, data_type)
+            try:
+                self.trial(one, table, self.program(one, table))
+            except (NotSupported, InvalidArgument):
+                continue
+            taken.add(data_type)
+        return frozenset(taken)
+
+    def _mapping(self) -> list[Mapped]:
+        scalar = self.options["bounds"] == "scalar"
+        operands = "Min and Max as Python numbers" if scalar else "Min and Max as tensors of no dimension"
+        types = {name: types_text(kinds) for name, kinds in self._claimed.items()}
+        minmax = self.options["clamp"] == "minmax"
+        clip = "torch.maximum(torch.minimum(x, Max), Min)" if minmax else "torch.clamp(x, Min, Max)"
+        threshold = "torch.maximum(x, Min)" if minmax else "torch.clamp(x, min=Min)"
+        way = "compiled" if self.options["compile"] == "yes" else "eager"
+        rows = [
+            Mapped("CLIP", f"{clip}, {operands}, {way}", "runtime", f"takes {types[CLIP]}"),
+            Mapped("THRESHOLD", f"{threshold}, {way}", "runtime", f"takes {types[THRESHOLD]}"),
+            Mapped("ROUND HALVES_TO_NEAREST_EVEN", f"torch.round, {way}", "runtime", f"takes {types[ROUND]}"),
+            Mapped("ROUND TOWARD_ZERO", f"torch.trunc, {way}", "runtime", f"takes {types[ROUND]}"),
+            Mapped("ROUND TOWARD_INFINITY", "", "nobody", "torch does not round halves away from zero"),
+            NO_SCALE_BIAS,
+            *(row for part in self._taken_parts for row in self._mapped_part(part, way)),
+            Mapped("the cast of Min and Max on integer tensors", "truncation as CLIP's page says", "backend",
+                   "a fraction would make torch compute in FLOAT32: clauses on integer casts say nothing of torch; "
+                   "what the pages leave open is not supported"),
+        ]  # fmt: skip
+        if scalar:
+            rows.append(Mapped("the cast of Min and Max on FLOAT16 tensors", "none: torch is given the FLOAT's value",
+                               "runtime"))  # fmt: skip
+        else:
+            rows.append(Mapped("the cast of Min and Max on FLOAT16 tensors", "rounding as CLIP's page says", "backend",
+                               "what the pages leave open is not supported"))  # fmt: skip
+        in_place = "torch.clamp_" if self.options["clamp"] == "clamp" and way == "eager" else "out= the input"
+        own = "" if self.options["device"] == "cpu" else "over a copy of all of the memory, which is copied back"
+        rows += [
+            Mapped("strides", "torch.as_strided", "runtime", own),
+            Mapped("output strides of zero", "", "nobody", "torch writes no tensor whose elements share a place"),
+            Mapped("in place", f"{in_place}, round_, trunc_, add_ and the like, or out= an input", "runtime"),
+            DESCRIPTIONS,
+        ]
+        return rows
+
+    def _mapped_part(self, part: str, way: str) -> list[Mapped]:
+        found = COUNTERPARTS.get(part)
+        if f"ELEMENT_WISE_{part.split(' ')[0]}" in _OF_THEIR_OWN:
+            return []
+        if found is None or not found.name:
+            return [Mapped(part, "", "nobody", found.lacking if found else "mapped to nothing")]
+        rows = []
+        for kinds, one in ((" of integers", COUNTERPARTS.get(f"{part} of integers")), ("", found)):
+            if one is not None:
+                given = "".join(f", {key}={value!r}" for key, value in one.attributes.items())
+                notes = [f"takes {types_text(self._taken_parts[part])}", *filter(None, [one.note])]
+                rows.append(Mapped(part + kinds, f"torch.{one.name}{given}, {way}", "runtime", "; ".join(notes)))
+        return rows
+
+    def counterpart(self, operator: OperatorDesc, table: OperatorTable) -> Counterpart:
+        """What PyTorch has for ``operator``.
+
+        Raises:
+            NotSupported: nothing.
+        """
+        part = part_of(operator, table)
+        found = COUNTERPARTS.get(part)
+        if not operator.tensors[table.inputs[0]].data_type.is_floating:
+            found = COUNTERPARTS.get(f"{part} of integers", found)
+        if found is None or not found.name:
+            raise NotSupported(f"{part}: {found.lacking if found else 'mapped to nothing'}")
+        if found.truth and operator.tensors[table.output].data_type is not DataType.UINT8:
+            raise NotSupported(f"{part}: the result of torch.{found.name} is of one byte")
+        return found
+
+    def dtype(self, data_type: DataType, found: Counterpart, *, result: bool = False) -> Any:
+        """PyTorch's name of the type that a tensor is viewed as."""
+        if result and found.truth:
+            return self.torch.bool
+        name = f"int{8 * data_type.itemsize}" if found.patterns else data_type.name.lower()
+        return getattr(self.torch, name)
+
+    def _operand(self, operator: OperatorDesc, name: str) -> Any:
+        """A bound as torch is given it: a Python number, or a tensor of no dimension."""
+        kind = operator.input.data_type
+        if self.options["bounds"] == "scalar" and kind.is_floating:
+            given = operator.attributes[name]
+            return float(given.value if isinstance(given, ScalarUnion) else bound(operator, name))
+        value = cast_bound(operator, name, operator.name != THRESHOLD)
+        if self.options["bounds"] == "scalar":
+            return int(value)
+        return self.torch.from_numpy(np.array(value)).to(self.device)
+
+    def program(self, operator: OperatorDesc, table: OperatorTable) -> Program:
+        """What ``operator`` is mapped to: writes the output tensor, which may be one of the input tensors itself.
+
+        Raises:
+            NotSupported: nothing.
+        """
+        torch, found = self.torch, self.counterpart(operator, table)
+        operands = dict(found.attributes)
+        if "Min" in operator.attributes:
+            operands["min"] = self._operand(operator, "Min")
+        if "Max" in operator.attributes:
+            operands["max"] = self._operand(operator, "Max")
+        function = function_of(torch, found)
+        if found.name == "clamp" and self.options["clamp"] == "minmax":
+            if "max" not in operands:
+                return lambda inputs, y: self._run(torch.maximum, inputs, y, {"other": operands["min"]})
+            function = _minmax(torch)
+        return lambda inputs, y: self._run(function, inputs, y, operands)
+
+    def _run(
+        self, function: Any, inputs: Sequence[Tensor], y: Tensor, operands: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write function(*inputs, operands) to ``y``, by the in-place variant where the first is ``y``."""
+        operands = operands or {}
+        first, *others = inputs
+        if self._compiles:
+            self._compiled_run(function, inputs, y, operands)
+        elif first is y and hasattr(first, f"{function.__name__}_"):
+            getattr(first, f"{function.__name__}_")(*others, **operands)
+        else:
+            function(*inputs, **operands, out=y)
+
+    def _compiled_run(
+        self, function: Any, inputs: Sequence[Tensor], y: Tensor, operands: Mapping[str, Any]
+    ) -> None:
+        place = next((index for index, one in enumerate(inputs) if one is y), None)
+        name = f"{function.__name__} {sorted(operands)} {place}"
+        if name not in self._compiled:
+
+            def program(inputs: Sequence[Tensor], y: Tensor, operands: Mapping[str, Any]) -> None:
+                target = y if place is None else inputs[place]
+                target.copy_(function(*inputs, **operands))
+
+            self._compiled[name] = self.torch.compile(program, dynamic=True, fullgraph=True)
+        with self._compiling():
+            self._compiled[name](list(inputs), y if place is None else None, dict(operands))
+
+    def _compiling(self) -> Any:
+        """Settings under which what cannot be compiled is an error and never runs eagerly."""
+        config = self.torch._dynamo.config
+        names = [name for name in ("recompile_limit", "cache_size_limit", "accumulated_recompile_limit",
+                                   "accumulated_cache_size_limit") if hasattr(config, name)]  # fmt: skip
+        return config.patch(dict.fromkeys(names, _MOST_COMPILED))
+
+    def trial(self, operator: OperatorDesc, table: OperatorTable, program: Program) -> None:
+        """Run ``program`` on one element of each type, eagerly, as PyTorch says only then what it does not do.
+
+        Raises:
+            NotSupported: it has no such function on the type.
+            InvalidArgument: it refuses the operands.
+        """
+        found = self.counterpart(operator, table)
+        compiles, self._compiles = self._compiles, False
+        try:
+            kinds = [self.dtype(operator.tensors[name].data_type, found) for name in table.inputs]
+            inputs = [self.torch.ones(1, dtype=kind, device=self.device) for kind in kinds]
+            kind = self.dtype(operator.tensors[table.output].data_type, found, result=True)
+            program(inputs, self.torch.ones(1, dtype=kind, device=self.device))
+        except NotImplementedError as error:
+            raise NotSupported(f"torch: {said(error)}") from error
+        except Exception as error:  # RuntimeError for nearly everything, told apart by its text
+            if "not implemented for" in str(error):
+                raise NotSupported(f"torch: {said(error)}") from error
+            raise InvalidArgument(f"torch: {said(error)}") from error
+        finally:
+            self._compiles = compiles
+
+    def create(self, operator: OperatorDesc) -> TorchKernel:
+        """Check ``operator`` and find the function for it.
+
+        Raises:
+            InvalidArgument: the description breaks the rules of the tables, or PyTorch refuses the bounds.
+            NotSupported: PyTorch cannot express it.
+            ExecutionFailed: the device is closed.
+        """
+        if self._closed:
+            raise ExecutionFailed("the device is closed")
+        table = check_description(operator, FeatureLevel(LEVEL), self._tables)
+        if repeats_elements(operator.tensors[table.output]):
+            raise NotSupported("torch writes no tensor whose elements share a place")
+        program, found = self.program(operator, table), self.counterpart(operator, table)
+        self.trial(operator, table, program)
+        dtypes = {
+            name: self.dtype(tensor.data_type, found, result=name == table.output)
+            for name, tensor in operator.tensors.items()
+        }
+        own = None if self.options["device"] == "cpu" else self.device
+        return TorchKernel(self.torch, own, operator, table, dtypes, program)
+
+    def close(self) -> None:
+        """Refuse further work; calling it again does nothing."""
+        self._closed = True
+        self._compiled.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _minmax(torch: Any) -> Any:
+    def minmax(x: Tensor, min: Tensor, max: Tensor, **out: Tensor) -> Tensor:
+        return torch.maximum(torch.minimum(x, max), min, **out)
+
+    return minmax

@@ -1,0 +1,157 @@
+"""The oracle of a description, whichever of the two kinds its table asks for, over the elements of every input.
+
+A formula of one input of the output's own type is answered by :class:`VectorOracle`, which knows ScaleBias and the
+casts of attributes; every other by :class:`TypedVectorOracle`. A test judges through :class:`Oracle` and does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.specs.latitudes import NONE
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
+from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle, equal
+from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.law import Law
+from dmlcts.suites.cases.values import Array
+
+Inputs = Mapping[str, Array]
+"""The logical elements of every input tensor by its name, 1-D and of one length."""
+
+_PIECE = 1 << 15  # elements judged at once: what they may become takes many arrays
+
+
+class Oracle(Protocol):
+    """What is right for the elements of a description's output."""
+
+    operator: OperatorDesc
+    data_type: DataType
+    """The output's element type."""
+
+    def expected(self, inputs: Inputs) -> Array:
+        """One acceptable output for each element, 1-D, of the output's type."""
+
+    def acceptance(self, inputs: Inputs) -> Acceptance:
+        """All that is acceptable for each element; of bit patterns as unsigned integers of their width."""
+
+    def admits(self, inputs: Inputs, output: Array) -> NDArray[np.bool_]:
+        """Which elements of ``output``, of the output's type, are acceptable."""
+
+    def judge(self, inputs: Inputs, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
+        """The indices at which ``output`` is not acceptable, ascending; ``expected`` saves the work of finding it."""
+
+
+def of_one_type(table: OperatorTable) -> bool:
+    """Whether a formula has one input, called x, of the output's type, and no numbers but Min, Max, ScaleBias."""
+    kinds = {item.name if item.type == "FLOAT" else item.type for item in table.attributes}
+    return (
+        tuple(table.formula_names) == ("x",) and len(table.type_variables) == 1 and table.domain == "number"
+        and not table.accuracy and kinds <= {"Min", "Max", "ENUM", "DML_SCALE_BIAS"}
+    )  # fmt: skip
+
+
+def oracle_of(tables: Tables, operator: OperatorDesc, *, strict: bool) -> Oracle:
+    """The oracle of a description.
+
+    Raises:
+        UsageError: no table describes the operator.
+    """
+    table = tables.operator(operator.name)
+    law = tables.law(table)
+    if law.of_one_input:
+        return OneInput(VectorOracle(law, operator, strict=strict))
+    return SeveralInputs(law, operator, strict=strict)
+
+
+class OneInput:
+    """The oracle of a formula with one input of the output's type.
+
+    Attributes:
+        vector: the oracle that answers for that input's elements.
+    """
+
+    def __init__(self, vector: VectorOracle) -> None:
+        self.vector = vector
+        self.operator = vector.operator
+        self.data_type = vector.data_type
+        self._name = vector.operator.input_name
+
+    def expected(self, inputs: Inputs) -> Array:
+        """As :meth:`Oracle.expected`."""
+        return self.vector.expected(inputs[self._name])
+
+    def acceptance(self, inputs: Inputs) -> Acceptance:
+        """As :meth:`Oracle.acceptance`."""
+        return self.vector.acceptance(inputs[self._name])
+
+    def admits(self, inputs: Inputs, output: Array) -> NDArray[np.bool_]:
+        """As :meth:`Oracle.admits`."""
+        return self.acceptance(inputs).admits(output)
+
+    def judge(self, inputs: Inputs, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
+        """As :meth:`Oracle.judge`."""
+        return self.vector.judge(inputs[self._name], output, expected)
+
+
+class SeveralInputs:
+    """The oracle of a formula with several inputs or types, of bit patterns, or with approximate results.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description.
+        strict: leave only the latitudes and tolerances that ``--strict`` keeps.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
+        self.operator = operator
+        self.data_type = operator.output.data_type
+        self._law = law
+        self._typed = TypedVectorOracle(law, operator, strict=strict)
+        self._read = self._typed.output
+        self._names = {member: name for name, member in law.table.formula_names.items() if member in operator.tensors}
+
+    @cached_property
+    def _plain(self) -> TypedVectorOracle:
+        """The same oracle without any latitude, and with the strict tolerances."""
+        plain = TypedVectorOracle(self._law, self.operator, strict=True)
+        plain.latitudes = NONE
+        return plain
+
+    def _named(self, inputs: Inputs) -> dict[str, Array]:
+        return {name: inputs[member] for member, name in self._names.items()}
+
+    def expected(self, inputs: Inputs) -> Array:
+        """As :meth:`Oracle.expected`; of an approximate result one near the middle."""
+        if not self.operator.output.element_count:
+            return np.zeros(0, self.data_type.numpy)
+        return np.ascontiguousarray(self._plain.acceptance(self._named(inputs)).alternatives[0]).view(
+            self.data_type.numpy
+        )
+
+    def acceptance(self, inputs: Inputs) -> Acceptance:
+        """As :meth:`Oracle.acceptance`."""
+        return self._typed.acceptance(self._named(inputs))
+
+    def admits(self, inputs: Inputs, output: Array) -> NDArray[np.bool_]:
+        """As :meth:`Oracle.admits`."""
+        return self.acceptance(inputs).admits(output.view(self._read.numpy))
+
+    def judge(self, inputs: Inputs, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
+        """As :meth:`Oracle.judge`: the elements that are not as expected are looked at closely."""
+        if expected is None:
+            expected = self.expected(inputs)
+        own = self._read.numpy
+        differing = np.flatnonzero(~equal(output.view(own), expected.view(own), self._read, strict=True))
+        wrong = [differing[:0]]
+        for start in range(0, differing.size, _PIECE):
+            piece = differing[start : start + _PIECE]
+            few = {name: array[piece] for name, array in inputs.items()}
+            wrong.append(piece[~self.admits(few, output[piece])])
+        return np.concatenate(wrong)

@@ -1,0 +1,109 @@
+"""Where the tensors of a case stand in the memory: offsets, order, gaps, and which share a region."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dmlcts.specs import OperatorDesc, Region, UsageError
+from dmlcts.specs.description_data import DataReader
+from dmlcts.specs.models import OperatorTable
+
+_ALIGNMENT = 16
+_MOST_BYTES = 1 << 32
+_NAME = r"[A-Za-z][A-Za-z0-9]{0,40}"
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def aliases_of(table: OperatorTable, operator: OperatorDesc) -> tuple[str, ...]:
+    """The inputs whose memory the output may be, where the description gives them the output's layout."""
+    allowed = table.tensors[table.output].may_alias
+    return tuple(name for name, tensor in operator.inputs.items() if name in allowed and tensor == operator.output)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the tensors stand in the memory, in bytes; all counts but ``slack`` are multiples of 16.
+
+    Attributes:
+        front: guard bytes before the first tensor.
+        gap: guard bytes between any two.
+        tail: guard bytes after the last.
+        in_place: the output is bound to an input's region.
+        output_first: the output stands before the inputs.
+        slack: bytes by which a bound region is larger than its tensor's total size.
+        alias: in place, the input whose region it is; "" for the first one.
+        one_region: inputs with equal descriptions are bound to one region, and hold the same elements.
+        inputs_turned: the last input stands first.
+    """
+
+    front: int = 512
+    gap: int = 256
+    tail: int = 512
+    in_place: bool = False
+    output_first: bool = False
+    slack: int = 0
+    alias: str = ""
+    one_region: bool = False
+    inputs_turned: bool = False
+
+    def aliased(self, operator: OperatorDesc) -> str | None:
+        """The name of the input whose region the output is bound to; ``None`` out of place."""
+        return (self.alias or operator.input_name) if self.in_place else None
+
+    def regions(self, operator: OperatorDesc) -> tuple[dict[str, Region], int]:
+        """The region of each tensor by its name, and the size of the memory."""
+        inputs, output = operator.inputs, operator.output_name
+        order = list(inputs)[::-1] if self.inputs_turned else list(inputs)
+        alias = self.aliased(operator)
+        if alias is None:
+            order = [output, *order] if self.output_first else [*order, output]
+        found: dict[str, Region] = {}
+        position = self.front
+        for name in order:
+            tensor = operator.tensors[name]
+            if self.one_region and name != output:
+                shared = next((one for one in found if one != output and inputs[one] == tensor), None)
+                if shared is not None:
+                    found[name] = found[shared]
+                    continue
+            size = tensor.total_size_in_bytes
+            if alias is not None and (name == alias or (self.one_region and inputs[alias] == tensor)):
+                size = max(size, operator.output.total_size_in_bytes)
+            found[name] = Region(position, size + self.slack)
+            position = _aligned(found[name].end) + self.gap
+        if alias is not None:
+            found[output] = found[alias]
+        return found, _aligned(max(region.end for region in found.values())) + self.tail
+
+    def to_json(self) -> dict[str, Any]:
+        """The placement as plain data."""
+        return {
+            "front": self.front,
+            "gap": self.gap,
+            "tail": self.tail,
+            "in_place": self.in_place,
+            "output_first": self.output_first,
+            "slack": self.slack,
+            "alias": self.alias,
+            "one_region": self.one_region,
+            "inputs_turned": self.inputs_turned,
+        }
+
+    @classmethod
+    def from_json(cls, reader: DataReader) -> Placement:
+        """The placement that :meth:`to_json` wrote; what earlier versions did not write is as it was then.
+
+        Raises:
+            UsageError: it is not one.
+        """
+        sizes: dict[str, Any] = {name: reader.number(name, _MOST_BYTES) for name in ("front", "gap", "tail", "slack")}
+        if any(sizes[name] % _ALIGNMENT for name in ("front", "gap", "tail")):
+            raise UsageError("placement.front, gap and tail are not multiples of 16", "round them up")
+        flags = {name: reader.flag(name) for name in ("in_place", "output_first")}
+        flags |= {name: reader.flag(name) for name in ("one_region", "inputs_turned") if name in reader.data}
+        alias = reader.text("alias", _NAME) if reader.data.get("alias") else ""
+        return cls(**sizes, **flags, alias=alias)

@@ -1,0 +1,79 @@
+"""Attributes of every type: ordinary ones, and sets of numbers around which implementations go wrong."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import DataType, ScalarUnion
+from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.models.operators import AttributeTable
+from dmlcts.specs.tables.signatures import Signature
+from dmlcts.suites.generation import edge_values
+
+_MOST_SETS = 40
+_OTHER_NUMBERS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -0.25, 100.0)
+
+
+def ordinary(table: OperatorTable, signature: Signature) -> dict[str, Attribute]:
+    """No ScaleBias, the first enumerator, the types that the tensors have, bounds of -1 and 1, and ones."""
+    signed = signature.data_type.is_signed
+    found: dict[str, Attribute] = {}
+    for item in table.attributes:
+        low = -1.0 if signed else 0.0
+        if item.type == "ENUM":
+            found[item.name] = item.enumerators[0]
+        elif item.type == "DML_SCALE_BIAS":
+            found[item.name] = None
+        elif item.type == "DML_TENSOR_DATA_TYPE":
+            found[item.name] = type_named(table, signature, item.name).name
+        elif item.is_number:
+            found[item.name] = number(table, signature, item, low if item.role == "low" else 1.0)
+    return found
+
+
+def type_named(table: OperatorTable, signature: Signature, name: str) -> DataType:
+    """The type that a DML_TENSOR_DATA_TYPE attribute has to name."""
+    item = table.attribute(name)
+    assert item is not None and item.same_as is not None  # noqa: PT018, S101  # lint asks for it
+    return signature[table.tensors[item.same_as].type]
+
+
+def number(table: OperatorTable, signature: Signature, item: AttributeTable, value: Any) -> Attribute:
+    """A number as an attribute of its type; of a union in the type that its other attribute names."""
+    if item.type == "DML_SCALAR_UNION":
+        assert item.data_type is not None  # noqa: S101  # lint asks for it
+        return ScalarUnion.of(type_named(table, signature, item.data_type), value)
+    return np.float32(value)
+
+
+def number_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str, Attribute]]:
+    """Sets of the numbers among the attributes: lows with highs as the boundary lattice has them, and others."""
+    lows = [item for item in table.attributes if item.is_number and item.role == "low"]
+    highs = [item for item in table.attributes if item.is_number and item.role == "high"]
+    others = [item for item in table.attributes if item.is_number and item.role == "other"]
+    data_type = signature.data_type
+    unions = any(item.type == "DML_SCALAR_UNION" for item in (*lows, *highs))
+    pairs = [*edge_values.own_bounds(data_type)] if unions else [*edge_values.bounds(data_type)]
+    pairs += [(high, low) for low, high in pairs[:6] if low < high] if lows and highs else []
+    choices = pairs if lows or highs else [(None, None)]
+    numbers = [_fitting(table, signature, item) for item in others]
+    sets = itertools.product(choices, *numbers) if others else ((pair,) for pair in choices)
+    for (low, high), *rest in itertools.islice(sets, _MOST_SETS):
+        found = {item.name: number(table, signature, item, low) for item in lows}
+        found |= {item.name: number(table, signature, item, high) for item in highs}
+        yield found | {item.name: one for item, one in zip(others, rest, strict=True)}
+
+
+def _fitting(table: OperatorTable, signature: Signature, item: AttributeTable) -> list[Attribute]:
+    found = []
+    for value in _OTHER_NUMBERS:
+        try:
+            found.append(number(table, signature, item, value))
+        except ValueError:
+            continue  # the type does not hold it
+    return found

@@ -1,0 +1,99 @@
+"""Which signatures of an operator the quick profile takes for what does not depend on values: layouts, memory, state.
+
+Forty operators on up to a dozen types each cannot all be tried in every layout within minutes. The operators whose
+kernels differ most (those with bounds or modes on one input) are, and every operator is on a few signatures, chosen so
+that together all types are taken by operators of every form. Tests of values take every signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from dmlcts.specs import FeatureLevel
+from dmlcts.specs.checks import SHARED
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import Signature, signatures
+from dmlcts.suites.cases.oracles import of_one_type
+
+_FEW = 48  # so many pairs of an operator and a signature are all taken
+_EACH = 2  # signatures of an operator at least
+_LEVEL = FeatureLevel("5.0")
+
+
+def is_shared_out(check: str) -> bool:
+    """Whether what checks a clause is about places, not about values: then the signatures may share it out."""
+    return check in SHARED or check == "in-place"
+
+
+def form_of(table: OperatorTable) -> tuple[object, ...]:
+    """What operators have in common that their kernels may share a path for."""
+    return len(table.inputs), len(table.type_variables), table.domain, bool(table.in_place)
+
+
+def whole(table: OperatorTable) -> bool:
+    """Whether an operator is tried on all of its signatures."""
+    modes = any(item.type == "ENUM" for item in table.attributes)
+    return of_one_type(table) and bool(table.float_attributes or modes)
+
+
+def covering_subjects(tables: Tables, seed: int) -> Mapping[str, frozenset[Signature]]:
+    """The signatures of each operator, by its name, on which tests of layouts, memory and state are run in quick."""
+    return _chosen(_Keyed(tables), seed)
+
+
+def leading(tables: Tables, table: OperatorTable, signature: Signature, seed: int) -> bool:
+    """Whether a subject stands for all operators of its form where a single test takes seconds."""
+    if whole(table) or _count(tables) <= _FEW:
+        return True
+    alike = [one for one in tables.operators.values() if form_of(one) == form_of(table) and not whole(one)]
+    chosen = covering_subjects(tables, seed)[table.operator]
+    first = next(one for one in signatures(table) if one in chosen)
+    return alike[seed % len(alike)] is table and signature == first
+
+
+class _Keyed:
+    """Tables as a cache's key: by their identity."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+
+    def __hash__(self) -> int:
+        return id(self.tables)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and self.tables is other.tables
+
+
+def _count(tables: Tables) -> int:
+    return sum(len(_signatures(table)) for table in tables.operators.values() if not whole(table))
+
+
+def _signatures(table: OperatorTable) -> tuple[Signature, ...]:
+    """Those that today's implementations take come first."""
+    usual = signatures(table, _LEVEL)
+    return (*usual, *(one for one in signatures(table) if one not in usual))
+
+
+@lru_cache(maxsize=8)
+def _chosen(keyed: _Keyed, seed: int) -> Mapping[str, frozenset[Signature]]:
+    tables = keyed.tables
+    found = {name: set(signatures(table)) for name, table in tables.operators.items()}
+    if _count(tables) <= _FEW:
+        return {name: frozenset(chosen) for name, chosen in found.items()}
+    covered: set[tuple[object, ...]] = set()
+    shared = [table for table in tables.operators.values() if not whole(table)]
+    for place, table in enumerate(shared):
+        usual = signatures(table, _LEVEL) or signatures(table)
+        turn = seed + place
+        chosen = {usual[(turn + step * max(1, len(usual) // _EACH)) % len(usual)] for step in range(_EACH)}
+        found[table.operator] = chosen
+        covered |= {(form_of(table), one.types) for one in chosen}
+    for table in shared:
+        for one in _signatures(table):
+            key = (form_of(table), one.types)
+            if key not in covered and len(table.type_variables) == 1:
+                covered.add(key)
+                found[table.operator].add(one)
+    return {name: frozenset(chosen) for name, chosen in found.items()}

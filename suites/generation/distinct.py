@@ -1,0 +1,52 @@
+"""Ordinary values that tell places apart: for tests that are about layouts, memory and state, not about values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dmlcts.specs import DataType
+from dmlcts.suites.cases.values import Array
+
+_SCALE = 32.0  # brings the values of `of_type` down to the range of an 8-bit integer
+_ZERO_POINT = 3
+
+
+def of_type(data_type: DataType, count: int, generator: np.random.Generator) -> Array:
+    """Values that differ from their neighbours: multiples of 1/4 up to 3000, or the whole range of an integer type."""
+    if data_type.is_floating:
+        return (generator.integers(-12000, 12000, count) / 4).astype(data_type.numpy)
+    limits = np.iinfo(data_type.numpy)
+    return generator.integers(limits.min, limits.max, count, data_type.numpy, endpoint=True)
+
+
+def together(
+    inputs: Mapping[str, DataType], count: int, generator: np.random.Generator, output: DataType
+) -> dict[str, Array]:
+    """Values of several inputs whose results differ from place to place, whatever the operator.
+
+    Some are zero, some of the further inputs equal the first, or are small: comparisons, truth values and shifts give
+    the same for all others. Where a floating-point input gives another type, some are infinite or NaN.
+    """
+    found: dict[str, Array] = {}
+    for name, data_type in inputs.items():
+        array = of_type(data_type, count, generator)
+        alike = next((known for known in found.values() if known.dtype == array.dtype), None)
+        small = generator.integers(1, 8 * data_type.itemsize, count).astype(data_type.numpy)
+        choice = generator.integers(0, 8, count)
+        if alike is not None:
+            array = np.where(choice < 3, alike, np.where(choice < 5, small, array))
+        if len(inputs) == 1 and data_type.is_floating and output is not data_type:
+            special = np.array([np.nan, np.inf, -np.inf], data_type.numpy)
+            array = np.where(choice < 3, special[choice % 3], array)
+        found[name] = np.where(choice == 7, np.zeros((), array.dtype), array)
+    return found
+
+
+def singles(types: Mapping[str, DataType]) -> dict[str, Array]:
+    """An ordinary element for each tensor that has one: a scale, or a small integer."""
+    return {
+        name: np.array([_SCALE if data_type.is_floating else _ZERO_POINT], data_type.numpy)
+        for name, data_type in types.items()
+    }

@@ -1,0 +1,89 @@
+"""The elements of all inputs together: what a case is filled with, kept in step where it is cut, joined or turned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import DataType
+from dmlcts.suites.cases.values import Array, Streams, Values
+
+
+class Elements:
+    """Elements of every input tensor, by name; element i of one belongs to element i of the others.
+
+    Args:
+        arrays: 1-D, by the tensors' names in the struct's order, all of one length.
+        single: the element of each tensor that has only one, by name.
+        order: the names of all inputs in the struct's order; those of ``arrays``, then of ``single`` by default.
+    """
+
+    def __init__(
+        self, arrays: Mapping[str, Any], single: Mapping[str, Any] | None = None, order: Iterable[str] = ()
+    ) -> None:
+        self.arrays: dict[str, Array] = {name: np.asarray(array) for name, array in arrays.items()}
+        self.single: dict[str, Array] = {name: np.asarray(one).reshape(1) for name, one in (single or {}).items()}
+        self.order = tuple(order) or (*self.arrays, *self.single)
+        lengths = {array.size for array in self.arrays.values()}
+        if len(lengths) != 1:
+            raise ValueError(f"inputs of different lengths: {sorted(lengths)}")
+        (self.count,) = lengths
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, part: Any) -> Elements:
+        """The elements of a slice, of indices, or where a mask holds."""
+        return self.each(lambda array: array[part])
+
+    @property
+    def spread(self) -> dict[str, Array]:
+        """Arrays of one length for all inputs: of a tensor of one element its only one, repeated."""
+        repeated = {name: np.repeat(one, self.count) for name, one in self.single.items()}
+        return self.arrays | repeated
+
+    @property
+    def first(self) -> Array:
+        """The elements of the first input."""
+        return next(iter(self.arrays.values()))
+
+    def each(self, change: Callable[[Array], Array]) -> Elements:
+        """The elements with each array changed; tensors of one element stay as they are."""
+        return Elements({name: change(array) for name, array in self.arrays.items()}, self.single, self.order)
+
+    def with_single(self, single: Mapping[str, Any]) -> Elements:
+        """The elements with others for the tensors that have only one."""
+        return Elements(self.arrays, single, self.order)
+
+    def joined(self, *others: Elements) -> Elements:
+        """These elements and then the others'."""
+        return Elements(
+            {name: np.concatenate([array, *(other.arrays[name] for other in others)])
+             for name, array in self.arrays.items()},
+            self.single, self.order,
+        )  # fmt: skip
+
+    def resized(self, count: int) -> Elements:
+        """``count`` elements, repeated from the first on where there are fewer."""
+        return self.each(lambda array: np.resize(array, count))
+
+    def pieces(self, most: int) -> Iterator[Elements]:
+        """The elements in pieces of at most so many."""
+        for start in range(0, self.count, most):
+            yield self[start : start + most]
+
+    @property
+    def streams(self) -> Streams:
+        """The elements as what fills a case's tensors."""
+        found = {**self.arrays, **self.single}
+        return Streams(tuple((name, _stream(found[name])) for name in self.order))
+
+
+def _stream(array: Array) -> Values:
+    return Values.of(array, _type_of(array))
+
+
+def _type_of(array: Array) -> DataType:
+    return DataType[array.dtype.name.upper()]

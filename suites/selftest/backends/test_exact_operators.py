@@ -1,0 +1,284 @@
+"""Backends against the oracles on every exact operator, type and enumerator: crossed edge values, layouts, aliases.
+
+``cpu`` has to be right everywhere, under ``--strict`` too. The runtimes have to be right where they are mapped, but for
+what is their own fault, which :data:`OWN_FAULTS` lists: a mapping that put its operands the wrong way round would show.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.backends import ExecutionFailed, InvalidArgument, NotSupported
+from dmlcts.backends.cpu import CpuDevice
+from dmlcts.specs import FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
+from dmlcts.specs.oracle.vectorised import VectorOracle
+from dmlcts.suites.selftest.backends.bound_tensors import Array, dispatched
+from dmlcts.suites.selftest.family.family_tables import every_description, family, label, values, with_bounds
+
+LEVEL = FeatureLevel("6.4")
+MOST = 4000
+DESCRIBED = [pytest.param(table, operator, id=label(operator)) for table, operator in every_description()]
+
+
+def accepted(
+    table: OperatorTable, operator: OperatorDesc, given: Mapping[str, Array], output: Array, strict: bool
+) -> Any:
+    """Which elements of an output are acceptable.
+
+    Args:
+        table: the operator's.
+        operator: the description.
+        given: the elements of the inputs by the formula's names, 1-D.
+        output: the output's, 1-D.
+        strict: whether ``--strict`` is on.
+    """
+    law = family().law(table)
+    if law.of_one_input:
+        return VectorOracle(law, operator, strict=strict).acceptance(given["x"]).admits(output)
+    typed = TypedVectorOracle(law, operator, strict=strict)
+    return typed.acceptance(given).admits(output.view(typed.output.numpy))
+
+
+def of_sizes(operator: OperatorDesc, sizes: tuple[int, ...], seed: int, packed: bool) -> OperatorDesc:
+    """The description with other sizes, each tensor with strides of its own: padded, permuted, or both."""
+    generator = np.random.default_rng(seed)
+    tensors = {name: TensorDesc(tensor.data_type, sizes) for name, tensor in operator.tensors.items()}
+    for name, tensor in () if packed else operator.tensors.items():
+        order = generator.permutation(len(sizes))
+        strides, step = [0] * len(sizes), int(generator.integers(1, 3))
+        for axis in order:
+            strides[axis] = step
+            step = step * sizes[axis] + int(generator.integers(0, 3))
+        tensors[name] = TensorDesc(tensor.data_type, sizes, tuple(strides))
+    return OperatorDesc(operator.name, tensors, operator.attributes)
+
+
+def judged(
+    device: Any,
+    table: OperatorTable,
+    operator: OperatorDesc,
+    strict: bool,
+    same: Mapping[str, str],
+    *,
+    packed: bool = False,
+    divides: bool = True,
+) -> None:
+    """Dispatch on edge values and assert that every element is acceptable.
+
+    Args:
+        device: the device.
+        table: the operator's.
+        operator: the description; other sizes and strides are put into it.
+        strict: whether ``--strict`` is on.
+        same: tensors to the tensor whose region they share.
+        packed: whether tensors are packed; otherwise each has strides of its own.
+        divides: whether integers may be divided by 0, and the least by -1.
+    """
+    given = values(table, operator, MOST)
+    if not divides and table.short_name in ("DIVIDE", "MODULUS_TRUNCATE", "MODULUS_FLOOR"):
+        given = {name: array[np.abs(given["b"]) > 1] for name, array in given.items()}
+    members = table.formula_names
+    for name, owner in same.items():
+        if name != table.output:  # two inputs in one region hold the same
+            given |= {one: given[other] for one, other in ((_named(table, name), _named(table, owner)),)}
+    count = len(next(iter(given.values())))
+    sizes = (2, 1, (count + 1) // 2)
+    padded = {name: np.resize(array, 2 * sizes[2]) for name, array in given.items()}
+    laid = of_sizes(operator, sizes, zlib.crc32(label(operator).encode()), packed)
+    if same:  # a region is shared by tensors that lie alike
+        owner = laid.tensors[next(iter(same.values()))]
+        alike = {name: TensorDesc(laid.tensors[name].data_type, sizes, owner.strides) for name in same}
+        laid = OperatorDesc(laid.name, {**laid.tensors, **alike}, laid.attributes)
+    kernel = device.create(laid)
+    inputs = {members[name]: array.reshape(sizes) for name, array in padded.items() if members[name] not in same}
+    output = dispatched(kernel, laid, inputs, table.output, same).reshape(-1)
+    right = accepted(table, laid, padded, output, strict)
+    wrong = np.flatnonzero(~right)
+    if wrong.size:
+        first = wrong[0]
+        shown = {name: array[first] for name, array in padded.items()}
+        pytest.fail(f"{wrong.size} of {right.size} wrong, first {shown} gives {output[first]!r}")
+
+
+def _named(table: OperatorTable, member: str) -> str:
+    return next(name for name, one in table.formula_names.items() if one == member)
+
+
+@pytest.fixture(scope="module")
+def cpu() -> CpuDevice:
+    return CpuDevice(LEVEL, family())
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
+@pytest.mark.parametrize(("table", "operator"), DESCRIBED)
+def test_cpu_is_right_on_every_type(cpu: CpuDevice, table: OperatorTable, operator: OperatorDesc, strict: bool) -> None:
+    for one in with_other_attributes(table, operator):
+        judged(cpu, table, one, strict, {})
+
+
+def with_other_attributes(table: OperatorTable, operator: OperatorDesc) -> Iterator[OperatorDesc]:
+    """The description as it is, with bounds that are equal, inverted, or wide apart, and with a ScaleBias."""
+    yield operator
+    if "Min" in operator.attributes:
+        for low, high in ((1, 1), (3, -2), (0, 100)):
+            yield with_bounds(table, operator, low, max(high, 0) if low > high else high)
+    if table.has_scale_bias:
+        for scale, bias in ((1, 0), (2, 0), (-1, 1), (0.5, 0.25)):
+            yield OperatorDesc(
+                operator.name, operator.tensors, {**operator.attributes, "ScaleBias": ScaleBias(scale, bias)}
+            )
+
+
+@pytest.mark.parametrize(("table", "operator"), DESCRIBED)
+def test_cpu_is_right_in_shared_regions(cpu: CpuDevice, table: OperatorTable, operator: OperatorDesc) -> None:
+    output = table.output
+    ways = [{output: member} for member in table.tensors[output].may_alias]
+    one, *others = [name for name in table.inputs if operator.tensors[name] == operator.tensors[table.inputs[-1]]]
+    if others:  # both inputs in one region, and the output with them where it may
+        ways.append(dict.fromkeys(others, one))
+        ways += [{**dict.fromkeys(others, one), output: one}] * ({one, *others} <= set(table.tensors[output].may_alias))
+    for same in ways:
+        judged(cpu, table, operator, True, same)
+
+
+# The runtimes' own faults in these releases: onnxruntime 1.31.1 and torch 2.13.0, on x86-64.
+OWN_FAULTS: Mapping[str, Mapping[str, str]] = {
+    "onnxruntime": {
+        **dict.fromkeys(("CLIP1-INT64", "MAX-INT64", "MIN-INT64"), "takes some greater INT64 for the smaller"),
+        "SIGN-INT64": "gives -1 for 2^31",
+        **dict.fromkeys(("MODULUS_TRUNCATE-INT64", "MODULUS_TRUNCATE-UINT64"), "computes in FLOAT64"),
+    },
+    "torch": {},
+}
+
+
+@pytest.fixture(scope="module")
+def runtimes() -> dict[str, Any]:
+    """The devices of the runtimes that are installed."""
+    found: dict[str, Any] = {}
+    if importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("onnx"):
+        import onnx
+        import onnxruntime
+
+        from dmlcts.backends.onnxruntime.backend import OnnxRuntimeDevice
+
+        options = {"provider": "CPUExecutionProvider", "opset": "20", "bounds": "constant", "optimize": "all",
+                   "threshold": "max", "fold": "no", "threads": "1"}  # fmt: skip
+        found["onnxruntime"] = OnnxRuntimeDevice(onnxruntime, onnx, options, family())
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        from dmlcts.backends.torch_eager import TorchDevice
+
+        options = {"device": "cpu", "clamp": "clamp", "bounds": "scalar", "compile": "no"}
+        found["torch"] = TorchDevice(torch, torch.device("cpu"), options, family())
+    return found
+
+
+@pytest.mark.parametrize("name", OWN_FAULTS)
+@pytest.mark.parametrize(("table", "operator"), DESCRIBED)
+def test_what_a_runtime_is_mapped_to_is_meant(
+    runtimes: dict[str, Any], name: str, table: OperatorTable, operator: OperatorDesc
+) -> None:
+    if name not in runtimes:
+        pytest.skip(f"not installed: {name}")
+    if label(operator) in OWN_FAULTS[name]:
+        pytest.skip(OWN_FAULTS[name][label(operator)])
+    for same in ({}, *({table.output: member} for member in table.tensors[table.output].may_alias)):
+        try:
+            judged(runtimes[name], table, operator, False, same, packed=name == "onnxruntime", divides=False)
+        except NotSupported as lacking:
+            pytest.skip(str(lacking))
+
+
+@pytest.mark.parametrize(("name", "expressed"), [
+    ("onnxruntime", ["ADD-FLOAT32", "DIVIDE-INT8", "LOGICAL_LESS_THAN-UINT64-UINT8", "BIT_XOR-FLOAT16",
+                     "IS_INFINITY-FLOAT16-UINT8-NEGATIVE", "MODULUS_FLOOR-INT64", "BIT_SHIFT_LEFT-UINT32"]),
+    ("torch", ["ADD-FLOAT32", "DIVIDE-INT8", "LOGICAL_LESS_THAN-INT64-UINT8", "BIT_XOR-FLOAT16", "IF-UINT8-FLOAT64",
+               "IS_INFINITY-FLOAT16-UINT8-NEGATIVE", "MODULUS_FLOOR-FLOAT16", "CLIP_GRAD-FLOAT32"]),
+])  # fmt: skip
+def test_runtimes_express_what_they_have(runtimes: dict[str, Any], name: str, expressed: list[str]) -> None:
+    if name not in runtimes:
+        pytest.skip(f"not installed: {name}")
+    known = {label(operator): operator for _, operator in every_description()}
+    for one in expressed:
+        runtimes[name].create(known[one]).close()
+
+
+@pytest.mark.parametrize(("name", "lacking"), [
+    ("onnxruntime", ["LOGICAL_LESS_THAN-FLOAT32-UINT32", "LOGICAL_AND-UINT8", "IF-UINT8-FLOAT32", "BIT_COUNT-UINT8",
+                     "MODULUS_FLOOR-FLOAT32", "DIFFERENCE_SQUARE-FLOAT32", "CLIP_GRAD-FLOAT32", "MEAN-INT32"]),
+    ("torch", ["IS_NAN-FLOAT32-UINT32", "ADD-UINT32", "BIT_COUNT-UINT8", "MEAN-FLOAT32", "CLIP_GRAD-INT8"]),
+])  # fmt: skip
+def test_runtimes_say_what_they_cannot_express(runtimes: dict[str, Any], name: str, lacking: list[str]) -> None:
+    if name not in runtimes:
+        pytest.skip(f"not installed: {name}")
+    known = {label(operator): operator for _, operator in every_description()}
+    for one in lacking:
+        with pytest.raises(NotSupported):
+            runtimes[name].create(known[one])
+
+
+def test_a_runtime_that_divides_by_zero_fails_and_goes_on(runtimes: dict[str, Any]) -> None:
+    table, operator = next(param.values for param in DESCRIBED if param.id == "DIVIDE-INT32")
+    for device in runtimes.values():
+        with pytest.raises(ExecutionFailed):
+            judged(device, table, operator, False, {}, packed=True)
+        judged(device, table, operator, False, {}, packed=True, divides=False)
+
+
+# The test itself.
+
+
+class _Broken:
+    """A device whose kernels put one wrong element into what another's computed."""
+
+    def __init__(self, device: CpuDevice, table: OperatorTable) -> None:
+        self.device = device
+        self.table = table
+
+    def create(self, operator: OperatorDesc) -> Any:
+        kernel = self.device.create(operator)
+        dispatch, output = kernel.dispatch, self.table.output
+
+        def spoiled(memory: Array, bindings: Any) -> None:
+            dispatch(memory, bindings)
+            memory[bindings[output].offset] ^= 0x40
+
+        kernel.dispatch = spoiled  # type: ignore[method-assign]
+        return kernel
+
+
+@pytest.mark.parametrize(
+    "wanted", ["ADD-INT16", "LOGICAL_EQUALS-FLOAT32-UINT8", "BIT_COUNT-UINT64-UINT32", "IDENTITY-FLOAT64"]
+)
+def test_a_wrong_element_is_seen(cpu: CpuDevice, wanted: str) -> None:
+    table, operator = next(param.values for param in DESCRIBED if param.id == wanted)
+    with pytest.raises(pytest.fail.Exception, match=r"1 of .* wrong"):
+        judged(_Broken(cpu, table), table, operator, False, {})
+
+
+def test_the_order_of_operands_is_seen(cpu: CpuDevice) -> None:
+    table, operator = next(param.values for param in DESCRIBED if param.id == "SUBTRACT-INT32")
+    given = values(table, operator, MOST)
+    swapped = given["b"] - given["a"]
+    assert not accepted(table, operator, given, swapped, True).all()
+    assert accepted(table, operator, given, given["a"] - given["b"], True).all()
+
+
+def test_refusals_are_those_of_the_tables(cpu: CpuDevice) -> None:
+    table, operator = next(param.values for param in DESCRIBED if param.id == "IS_INFINITY-FLOAT32-UINT8-EITHER")
+    other = OperatorDesc(operator.name, operator.tensors, {"InfinityMode": np.uint32(3)})
+    with pytest.raises(InvalidArgument, match="InfinityMode"):
+        cpu.create(other)
+    with pytest.raises(InvalidArgument, match="the tensors are"):
+        cpu.create(OperatorDesc(operator.name, {table.output: operator.tensors[table.output]}, operator.attributes))
+    cpu.create(operator).close()

@@ -1,0 +1,51 @@
+"""The mapping of operators onto runtimes: the guide's table is the code's, and names what the runtimes have."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from dmlcts.backends.mapping.table import rows
+from dmlcts.backends.onnxruntime.operators import COUNTERPARTS as OF_ONNX
+from dmlcts.backends.runtimes import Counterpart, parts
+from dmlcts.backends.torch_eager.functions import COUNTERPARTS as OF_TORCH
+from dmlcts.backends.torch_eager.functions import function_of
+from dmlcts.specs.loading import load_tables
+
+GUIDE = Path(__file__).parents[3] / "backends" / "README.md"
+
+
+def test_the_guide_shows_the_table() -> None:
+    assert "\n".join(rows()) in GUIDE.read_text(encoding="utf-8"), (
+        "python -m dmlcts.backends.mapping.table prints what has to stand there"
+    )
+
+
+def test_both_runtimes_have_a_word_on_every_part() -> None:
+    named = {part.removesuffix(" of integers") for part in OF_TORCH}
+    assert named == set(OF_ONNX)
+    assert {part for table in load_tables().operators.values() for part in parts(table)} <= named
+
+
+@pytest.mark.parametrize("found", [*OF_ONNX.values(), *OF_TORCH.values()], ids=lambda one: one.name or one.lacking)
+def test_what_is_not_mapped_says_why_and_what_is_mapped_does_not(found: Counterpart) -> None:
+    assert bool(found.name) != bool(found.lacking)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="not installed: onnx")
+def test_onnx_has_the_operators() -> None:
+    import onnx
+
+    known = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
+    assert {found.name for found in OF_ONNX.values() if found.name} <= known
+    assert not {"Trunc", "PopCount", "Atan2", "RoundHalfAwayFromZero"} & known  # what is said to be lacking
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="not installed: torch")
+def test_torch_has_the_functions() -> None:
+    import torch
+
+    assert all(callable(function_of(torch, found)) for found in OF_TORCH.values() if found.name)
+    assert not any(hasattr(torch, name) for name in ("bitwise_count", "popcount"))  # what is said to be lacking

@@ -1,0 +1,1 @@
+"""The ``cpu`` backend: its values, its layouts, and the regions that tensors share."""

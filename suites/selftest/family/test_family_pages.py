@@ -1,0 +1,80 @@
+"""`dmlcts spec compare` on pages of the whole family, made from the tables: clean, and each planted fault is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.pages import compare, identify, read_page
+from dmlcts.suites.selftest.family.family_tables import exact_tables, family
+from dmlcts.suites.selftest.pages.synthetic_pages import Synthetic, page_of
+
+every_table = pytest.mark.parametrize("table", exact_tables(), ids=lambda table: table.short_name)
+
+
+def told(table: OperatorTable, text: str) -> list[str]:
+    return [str(one) for one in compare(read_page(text, "page.txt"), table)]
+
+
+def by_cases(page: Synthetic, table: OperatorTable) -> str:
+    """The page with each case of its formula on a line of its own, as the pages print them."""
+    return page.replaced("f", *(table.page_formula or "").split("; "))
+
+
+@every_table
+def test_a_faithful_page_has_no_differences(table: OperatorTable) -> None:
+    page = page_of(table, "plain")
+    assert identify(read_page(page.text, "page.txt"), family()) is table
+    assert told(table, page.text) == []
+    if table.page_formula:
+        assert told(table, by_cases(page, table)) == []
+
+
+@every_table
+def test_another_formula_is_told(table: OperatorTable) -> None:
+    page = page_of(table, "plain")
+    if table.page_formula is None:
+        (said,) = told(table, page.text.replace("This text", "f(x) = x + 1\nThis text"))
+        assert "that the page has none" in said
+        return
+    left, right = table.page_formula.split(" = ", 1)
+    said = told(table, page.replaced("f", f"{left} = 3 + {right}"))
+    assert any(one.startswith("line ") and "formula" in one and "3 + " in one for one in said), said
+    cases = table.page_formula.split("; ")
+    if len(cases) > 1:
+        said = told(table, page.replaced("f", *cases[:-1], "7, otherwise"))
+        assert any(f"case {len(cases)} of the formula" in one for one in said), said
+
+
+@every_table
+def test_what_a_support_row_lacks_is_told(table: OperatorTable) -> None:
+    page = page_of(table, "plain")
+    for support in table.support:
+        for row in table.support_rows(support):
+            key = f"row {support.level} {row.tensor}"
+            if len(row.data_types) > 1:
+                said = told(table, page.edited(key, f"{row.data_types[0]}, ", "", 1))
+                assert any(f"no {row.data_types[0]}" in one and row.tensor in one for one in said), (key, said)
+            said = told(table, page.edited(key, row.data_types[-1], f"{row.data_types[-1]}, INT4"))
+            assert any("INT4" in one for one in said), (key, said)
+
+
+@every_table
+def test_a_changed_sentence_is_told(table: OperatorTable) -> None:
+    page = page_of(table, "plain")
+    shared = page.line("constraint")
+    assert any("Sizes" in one for one in told(table, page.replaced("constraint", shared.replace("Sizes", "Flags"))))
+    if table.in_place:
+        assert any("in-place" in one for one in told(table, page.edited("in-place", "permitted", "not permitted")))
+    else:
+        text = page.text + "\nIt works in-place, so the output tensor is permitted to alias the input tensor."
+        assert any("in-place" in one for one in told(table, text))
+
+
+def test_the_page_may_name_enumerators_in_another_order_before_its_list() -> None:
+    table = family().operator("IS_INFINITY")
+    page = page_of(table, "plain")
+    assert page.text.index("MODE_POSITIVE") < page.text.index("MODE_EITHER")  # the formula
+    assert told(table, page.text) == []
+    said = told(table, page.swapped("enumerator EITHER", "enumerator NEGATIVE"))
+    assert any("order of DML_IS_INFINITY_MODE" in one for one in said), said
