@@ -183,8 +183,8 @@ class Kernel(Protocol):
         Args:
             memory: writable, one dimension, ``uint8``: the whole resource. After the call it holds what
                 the device left in all of it.
-            bindings: "InputTensor" and "OutputTensor" to their regions of ``memory``; offsets are
-                multiples of 16. The same region under both names is in-place execution.
+            bindings: the names of the description's tensors to their regions of ``memory``; offsets are
+                multiples of 16. The output in the region of an input is in-place execution; inputs may share one.
 
         Raises:
             DeviceLost: the device is gone.

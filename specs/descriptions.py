@@ -235,6 +235,15 @@ class OperatorDesc:
         return self.tensors[self.input_name]
 
     @property
+    def data_type(self) -> DataType:
+        """The data type that records call the operator's: the first input's, but for a condition, which only chooses.
+
+        It is that of the first type variable of the operator's table.
+        """
+        inputs = [tensor for name, tensor in self.inputs.items() if name != "ConditionTensor"]
+        return inputs[0].data_type if inputs else self.input.data_type
+
+    @property
     def output(self) -> TensorDesc:
         """The description of the output tensor."""
         return self.tensors[self.output_name]

@@ -230,7 +230,8 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
 @pytest.fixture
 def subject(request: pytest.FixtureRequest, bench: Bench) -> Subject:
     """One operator on one signature, as the test's clauses call for."""
-    return request.config.stash[_SETTINGS].subject(*request.param, bench.level)
+    table, signature = request.param
+    return request.config.stash[_SETTINGS].subject(table, signature, bench.level)
 
 
 @pytest.fixture

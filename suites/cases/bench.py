@@ -220,7 +220,7 @@ class Bench:
             return True
         table = self.tables.operator(operator.name)
         claimed = self.info.data_types.get(table.operator)
-        return claimed is None or operator.input.data_type in claimed
+        return claimed is None or operator.data_type in claimed
 
     def obliged(self, operator: OperatorDesc) -> bool:
         """Whether the level obliges the implementation to accept ``operator``, and it claims to."""

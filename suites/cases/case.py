@@ -83,8 +83,8 @@ class Case:
 
     @property
     def data_type(self) -> DataType:
-        """The first input's element type."""
-        return self.operator.input.data_type
+        """The data type that records call the case's."""
+        return self.operator.data_type
 
     def with_operator(self, operator: OperatorDesc) -> Case:
         """The same case of another description; the kernels beside it take its tensors."""

@@ -18,6 +18,7 @@ __all__ = ["Array", "Streams", "Values", "simplicity", "text", "text_with_bits"]
 Array = NDArray[Any]
 
 _BLOCK = 1 << 16  # elements changed at once, so that they are still in the cache
+BULK_PERIOD = 1_048_583  # a prime: no position that a kernel may take for another one is a multiple of it away
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,10 @@ class Values:
 
     @classmethod
     def bulk(cls, data_type: DataType, seed: int) -> Values:
-        """Seeded values over the whole range of the type: normal numbers, of every exponent, for floats."""
+        """Seeded values over the whole range of the type: normal numbers, of every exponent, for floats.
+
+        Beyond :data:`BULK_PERIOD` elements they repeat.
+        """
         return cls(data_type, None, seed)
 
     @classmethod
@@ -58,6 +62,13 @@ class Values:
         """The length of an explicit stream; a recipe has as many values as asked for."""
         return 0 if self.data is None else len(self.data) // self.data_type.itemsize
 
+    @property
+    def period(self) -> int:
+        """After how many elements the stream repeats; 0 for consecutive patterns."""
+        if self.first is not None:
+            return 0
+        return BULK_PERIOD if self.data is None else len(self)
+
     def array(self, count: int) -> Array:
         """The first ``count`` elements of the stream, in native byte order."""
         if self.first is not None:
@@ -65,7 +76,8 @@ class Values:
             bits = np.arange(count, dtype=np.uint64) + np.uint64(self.first)
             return (bits & np.uint64((1 << width) - 1)).astype(self.data_type.bits_dtype).view(self.data_type.numpy)
         if self.data is None:
-            return _bulk(self.data_type, self.seed, count)
+            once = _bulk(self.data_type, self.seed, min(count, BULK_PERIOD))
+            return once if count <= BULK_PERIOD else np.resize(once, count)
         stream = np.frombuffer(self.data, self.data_type.numpy.newbyteorder("<")).astype(self.data_type.numpy)
         return stream[:count] if count <= stream.size else np.resize(stream, count)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import re
 import secrets
 from collections.abc import Iterator, Sequence
@@ -26,22 +27,24 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, UsageError
-from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.outcome import Unconstrained
-from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import signatures_on
 from dmlcts.suites.cases.bench import Bench, DeviceGone, Execution, Mishap, Outcome
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
-from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.oracles import OneInput, Oracle, oracle_of
+from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.cases.values import Values, text_with_bits
 from dmlcts.suites.generation import edge_values
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.findings import inputs_text
 
 SAMPLED = 32
 """How many drawn cases each operator and data type adds to its lattice."""
 
+_MOST_PAIRS = 4096  # elements of a case that tries several inputs together
 _MOST_ELEMENTS = 1024
 _CHALLENGE_BYTES = 16
 _FACTORS = ((2.0, 0.0), (-1.0, 0.0), (0.5, -0.25), (-3.0, 7.0), (3.3333333, -2.7182817))
@@ -130,12 +133,14 @@ def _plan(tables: Tables, level: FeatureLevel, drawn: str, seed: int) -> Iterato
         table = tables.operators[name]
         listed = {data_type for support in table.support_at(level) for data_type in support.data_types}
         for data_type in DataType:
-            if data_type in listed:
-                subject = Subject.on(table, data_type, level, seed, thorough=True)
-                cases = [*_lattice(subject), *_sample(subject, drawn)]
-                for kind, case in cases:
+            for signature in signatures_on(table, data_type) if data_type in listed else ():
+                subject = Subject(table, signature, level, seed, thorough=True)
+                cases = (_lattice(subject), _sample(subject, drawn)) if subject.of_one_type else (
+                    (_pairs(subject), _sample_of_several(subject, drawn))
+                )
+                for kind, case in itertools.chain(*cases):
                     if _judged(case, tables, level):
-                        yield Planned(f"{name} {data_type.name} {kind}", case)
+                        yield Planned(f"{name} {signature} {kind}", case)
 
 
 def digest(planned: Sequence[Planned]) -> str:
@@ -152,17 +157,17 @@ def _judged(case: Case, tables: Tables, level: FeatureLevel) -> bool:
     """Whether the level obliges an implementation to accept the case, and the pages fix its casts."""
     if violations(case.operator, level, tables):
         return False
+    found = oracle(case.operator, tables)
     try:
-        _ = oracle(case.operator, tables).attributes
+        _ = found.vector.attributes if isinstance(found, OneInput) else None
     except Unconstrained:
         return False
     return True
 
 
-def oracle(operator: OperatorDesc, tables: Tables) -> VectorOracle:
+def oracle(operator: OperatorDesc, tables: Tables) -> Oracle:
     """The oracle of a description, with every latitude: a certification is never strict."""
-    table = tables.operator(operator.name)
-    return VectorOracle(tables.law(table), operator)
+    return oracle_of(tables, operator, strict=False)
 
 
 def _fractional(data_type: DataType) -> list[edge_values.Bounds]:
@@ -211,15 +216,11 @@ def _lattice(subject: Subject) -> Iterator[tuple[str, Case]]:
         yield f"lattice {index}", subject.case(clause, _inputs(data_type, around), attributes)
 
 
-def _scale_bias(table: OperatorTable) -> str | None:
-    return next((item.name for item in table.attributes if item.type == "DML_SCALE_BIAS"), None)
-
-
 def _sample(subject: Subject, drawn: str) -> Iterator[tuple[str, Case]]:
     table, data_type = subject.table, subject.data_type
     for number in range(SAMPLED):
         draw = _Draw(f"{drawn}/{table.operator}/{data_type.name}/{number}")
-        name = _scale_bias(table)
+        name = next((item.name for item in table.attributes if item.type == "DML_SCALE_BIAS"), None)
         scaled = name is not None and number % 3 == 2
         attributes: dict[str, Any] = dict(draw.of(list(subject.attribute_sets(_WIDE if scaled else None))))
         if scaled and name is not None:
@@ -233,6 +234,39 @@ def _sample(subject: Subject, drawn: str) -> Iterator[tuple[str, Case]]:
             in_place=in_place, output_first=not in_place and bool(draw.below(2)),
         )  # fmt: skip
         operator = subject.describe(sizes, attributes, source, target)
+        yield f"sample {number}", Case(operator, values, subject.values_clause(attributes), None, "oracle", placement)
+
+
+def _pairs(subject: Subject) -> Iterator[tuple[str, Case]]:
+    """Edge values of several inputs together, a part of what the tests of values try."""
+    for index, attributes in enumerate(subject.attribute_sets()):
+        clause = subject.values_clause(attributes)
+        for place, elements in enumerate(subject.edge_sets()):
+            some = elements[:: -(-elements.count // _MOST_PAIRS)]
+            yield f"lattice {index}.{place}", subject.case(clause, some, attributes)
+
+
+def _sample_of_several(subject: Subject, drawn: str) -> Iterator[tuple[str, Case]]:
+    """Bulk values in layouts of their own for each tensor, some of them in place."""
+    table = subject.table
+    for number in range(SAMPLED):
+        draw = _Draw(f"{drawn}/{table.operator}/{subject.signature}/{number}")
+        attributes = draw.of(list(subject.attribute_sets()))
+        sizes = _sizes(draw, draw.of(subject.ranks))
+        layouts = {name: _strides(draw, sizes, broadcast=False) if draw.below(3) else None for name in subject.inputs}
+        target = _strides(draw, sizes, broadcast=False) if draw.below(2) else None
+        operator = subject.describe(sizes, attributes, None, target, layouts=layouts)
+        aliases = table.tensors[table.output].may_alias
+        alias = draw.of(list(aliases)) if aliases and number % 4 == 3 else ""
+        if alias:
+            operator = subject.describe(sizes, attributes, None, layouts[alias], layouts=layouts)
+        if aliases_of(table, operator).count(alias) == 0:
+            alias = ""
+        placement = Placement(
+            front=16 * (1 + draw.below(40)), gap=16 * (1 + draw.below(40)), tail=16 * (1 + draw.below(40)),
+            in_place=bool(alias), alias=alias, output_first=not alias and bool(draw.below(2)),
+        )  # fmt: skip
+        values = subject.bulk(draw.below(1 << 32))
         yield f"sample {number}", Case(operator, values, subject.values_clause(attributes), None, "oracle", placement)
 
 
@@ -352,11 +386,12 @@ def judge(planned: Sequence[Planned], outputs: bytes, absent: frozenset[int], ta
             continue
         data_type = item.case.operator.output.data_type
         output = np.frombuffer(carried, data_type.numpy.newbyteorder("<")).astype(data_type.numpy)
-        x = Arena.prepare(item.case).x
+        inputs = Arena.prepare(item.case).inputs
         with np.errstate(all="ignore"):  # infinities and NaNs are values like any other here
-            wrong = oracle(item.case.operator, tables).judge(x, output)
+            wrong = oracle(item.case.operator, tables).judge(inputs, output)
         if wrong.size:
             first = int(wrong[0])
-            said = f"element {first}: input {text_with_bits(x[first])} gives {text_with_bits(output[first])}"
+            given = inputs_text(inputs, first, text_with_bits)
+            said = f"element {first}: input {given} gives {text_with_bits(output[first])}"
             found.append(Wrong(item, int(wrong.size), said))
     return found

@@ -115,7 +115,8 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
         target = source
     if placement.in_place:
         aliases = subject.table.tensors[subject.table.output].may_alias
-        placement = replace(placement, alias=aliases[recipe.seed % len(aliases)] if len(aliases) > 1 else "")
+        alias = aliases[recipe.seed % len(aliases)]
+        placement = replace(placement, alias="" if alias == next(iter(subject.types)) else alias)
     attributes: dict[str, Any]
     values: Values | Streams
     if subject.of_one_type:

@@ -45,7 +45,7 @@ def covering_subjects(tables: Tables, seed: int) -> Mapping[str, frozenset[Signa
 
 def leading(tables: Tables, table: OperatorTable, signature: Signature, seed: int) -> bool:
     """Whether a subject stands for all operators of its form where a single test takes seconds."""
-    if whole(table) or _count(tables) <= _FEW:
+    if whole(table):
         return True
     alike = [one for one in tables.operators.values() if form_of(one) == form_of(table) and not whole(one)]
     chosen = covering_subjects(tables, seed)[table.operator]

@@ -159,7 +159,7 @@ def limits_as_float(data_type: DataType) -> Bounds:
 def bounds(data_type: DataType) -> list[Bounds]:
     """Min no greater than Max, both exactly representable in the type."""
     if data_type.is_floating:
-        information = np.finfo(data_type.numpy)
+        information = np.finfo(np.float16 if data_type is DataType.FLOAT16 else np.float32)
         greatest, tiny = float(information.max), float(information.smallest_normal)
         ulp = float(information.eps)
         pairs = [
@@ -206,7 +206,8 @@ def own_bounds(data_type: DataType) -> list[tuple[Any, Any]]:
     if data_type.is_floating:
         own: Any = data_type.numpy.type
         infinite = (own(-np.inf), own(np.inf))
-        return [infinite, *((own(low), own(high)) for low, high in bounds(data_type))]
+        most = own(np.finfo(data_type.numpy).max)
+        return [infinite, (-most, most), *((own(low), own(high)) for low, high in bounds(data_type))]
     limits = np.iinfo(data_type.numpy)
     low, high = int(limits.min), int(limits.max)
     pairs = [(0, 1), (1, 6), (10, 100), (low, high), (0, high), (high, high), (low, low), (high - 1, high)]

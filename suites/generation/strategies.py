@@ -158,8 +158,18 @@ def cases(
         tensor = TensorDesc(subject.data_type, shape, source)
         total = tensor.total_size_in_bytes + 4 * draw(st.integers(1, 64), label="extra")
     placement = draw(placements(), label="placement")
+    layouts: dict[str, tuple[int, ...]] = {}
     if in_place:
-        placement = Placement(front=placement.front, tail=placement.tail, slack=placement.slack, in_place=True)
-    operator = subject.describe(shape, chosen, source, target, total)
+        allowed = subject.table.tensors[subject.table.output].may_alias
+        alias = draw(st.sampled_from(allowed), label="alias") if len(allowed) > 1 else "".join(allowed)
+        alias = "" if alias == next(iter(subject.inputs)) else alias
+        placement = Placement(
+            front=placement.front, tail=placement.tail, slack=placement.slack, in_place=True, alias=alias
+        )
+    elif strided:
+        for name in list(subject.inputs)[1:]:
+            own = strides(shape, padded=padded, permuted=permuted, broadcast=broadcast)
+            layouts[name] = draw(own, label=f"strides of {name}")
+    operator = subject.describe(shape, chosen, source, target, total, layouts=layouts)
     stream = draw(values(subject), label="stream")
     return Case(operator, stream, subject.values_clause(chosen), layout_clause, expectation, placement)

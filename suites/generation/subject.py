@@ -195,12 +195,24 @@ class Subject:
                 same = data_type is self.data_type and (own == strides or self.of_one_type)
                 total = total_size if same else documented_total_size(data_type, sizes, own) + extra
             tensors[name] = TensorDesc(data_type, sizes, own, total)
-        return OperatorDesc(self.table.operator, tensors, attributes)
+        return OperatorDesc(self.table.operator, tensors, self._typed(attributes))
+
+    def _typed(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The attributes, with numbers that stand for a union brought into the type that it has to be of."""
+        unions = {
+            item.name: attributes.number(self.table, self.signature, item, given[item.name])
+            for item in self.table.attributes
+            if item.type == "DML_SCALAR_UNION" and isinstance(given.get(item.name), float | np.floating)
+        }
+        return {**given, **unions}
 
     def elements(self, given: Any) -> Elements:
-        """Elements of every input: as given, or an array of the only input's."""
+        """Elements of every input: as given, or an array of the first input's beside ordinary values of the others."""
         if isinstance(given, Elements):
             return given
+        if len(self.inputs) > 1:
+            ordinary = self.distinct(len(given))
+            return self.of_arrays({**ordinary.arrays, next(iter(self.inputs)): given}, ordinary.single)
         return Elements({next(iter(self.inputs)): np.asarray(given, next(iter(self.inputs.values())).numpy)})
 
     def of_arrays(self, arrays: Mapping[str, Any], single: Mapping[str, Any] | None = None) -> Elements:

@@ -49,7 +49,7 @@ class Hazards:
         operator = case.operator
         return (
             operator.name in self.operators
-            or (operator.name, operator.input.data_type) in self.data_types
+            or (operator.name, operator.data_type) in self.data_types
             or (operator.name, operator.input.rank) in self.ranks
         )
 

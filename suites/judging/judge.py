@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcts.reports.summaries.characters import one_line, quoted
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
@@ -206,7 +206,7 @@ class Judge:
 
     def characterise(self, clause: str, operator: OperatorDesc, behaviour: str, example: str = "") -> None:
         """Record what the implementation does where the pages leave it open."""
-        row = (clause, operator.name, operator.input.data_type.name)
+        row = (clause, operator.name, operator.data_type.name)
         known, first = self.ledger.behaviours.get(row, ("", example))
         seen = [*known.split("; "), behaviour] if known else [behaviour]
         self.ledger.behaviours[row] = ("; ".join(dict.fromkeys(seen)), first)
@@ -228,6 +228,8 @@ def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
         return text_with_bits(value).replace(text(value), str(int(value)), 1) if large else text_with_bits(value)
     if isinstance(value, str | np.uint32):
         return str(value)
+    if isinstance(value, ScalarUnion):
+        return f"{text_with_bits(value.value)} as {value.data_type.name}"
     return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
 
 
@@ -245,12 +247,16 @@ def clause_text(tables: Tables, clause: Clause) -> list[str]:
 def evidence(finding: Finding) -> dict[str, str]:
     """What was asked and what came back: label and text, in the order in which a person wants them."""
     case = finding.case
-    source, target = case.operator.input, case.operator.output
-    placed = ", in place" if case.placement.in_place else ""
-    if source == target:
-        told = {"tensors": _tensor_text(source) + placed}
+    operator, placement = case.operator, case.placement
+    alias = placement.aliased(operator)
+    placed = "" if alias is None else ", in place" if len(operator.inputs) == 1 else f", in place of {alias}"
+    if len(operator.tensors) == 2 and operator.input == operator.output:
+        told = {"tensors": _tensor_text(operator.output) + placed}
     else:
-        told = {"InputTensor": _tensor_text(source), "OutputTensor": _tensor_text(target) + placed}
+        told = {name: _tensor_text(tensor) for name, tensor in operator.tensors.items()}
+        told[operator.output_name] += placed
+    if placement.one_region:
+        told["placement"] = "inputs with equal descriptions share one region"
     told |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
     return told | dict(finding.details)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import OperatorDesc, ScaleBias
+from dmlcts.specs import OperatorDesc, ScalarUnion, ScaleBias
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.signatures import Signature
@@ -222,6 +222,8 @@ def _said(operator: OperatorDesc) -> str:
 def _attribute_text(value: Attribute) -> str:
     if isinstance(value, ScaleBias):
         return f"({text(value.scale)}, {text(value.bias)})"
+    if isinstance(value, ScalarUnion):
+        return text(value.value)
     return text(value) if isinstance(value, np.float32) else str("none" if value is None else value)
 
 

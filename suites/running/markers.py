@@ -16,6 +16,7 @@ from dmlcts.specs.checks import OwnCheck, SharedCheck
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature, signatures_on
+from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.generation.covering_subjects import is_shared_out
 
 
@@ -29,7 +30,7 @@ def checks(
         names: what the clauses name in ``check:``; the clauses of the first decide on the types.
         data_types: names of the element types to which the test is limited.
         level: the level whose support table is meant, for ``support.level``.
-        attributes: names of FLOAT attributes; operators that lack one are left out.
+        attributes: names of FLOAT attributes; operators that lack one, or have several inputs, are left out.
     """
     return pytest.mark.checks(*names, data_types=tuple(data_types), level=level, attributes=tuple(attributes))
 
@@ -58,6 +59,9 @@ class Checked:
             for name in self.names
         ]
 
+    def _has_attributes(self, table: OperatorTable) -> bool:
+        return of_one_type(table) and set(self.attributes) <= set(table.float_attributes)
+
     def clauses(self, table: OperatorTable, tables: Tables) -> tuple[str, ...]:
         """The ids of the clauses that the test checks for this operator."""
         return tuple(clause.id for clauses in self._clauses(table, tables) for clause in clauses)
@@ -74,7 +78,7 @@ class Checked:
         places = chosen is not None and is_shared_out(self.names[0])
         for table in tables.operators.values():
             found = self._clauses(table, tables)
-            if not all(found) or not set(self.attributes) <= set(table.float_attributes):
+            if not all(found) or (self.attributes and not self._has_attributes(table)):
                 continue
             for data_type in tables.data_types(found[0][0], table):
                 if not self.data_types or data_type.name in self.data_types:

@@ -17,7 +17,11 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
-IN_PLACE = Placement(in_place=True)
+
+def _in_place(subject: Subject) -> list[Placement]:
+    """The output bound to the region of each input whose memory it may be."""
+    allowed = subject.table.tensors[subject.table.output].may_alias
+    return [Placement(in_place=True, alias=name) for name in allowed if name in subject.inputs]
 
 
 @checks("in-place")
@@ -26,8 +30,9 @@ def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> Non
     clause = subject.clause("in-place")
     judge.all(
         subject.case(subject.values_clause(attributes), subject.edges(), attributes,
-                     layout_clause=clause, placement=IN_PLACE)
+                     layout_clause=clause, placement=placement)
         for attributes in (*subject.typical(), *_infinite(subject))
+        for placement in _in_place(subject)
     )  # fmt: skip
 
 
@@ -50,7 +55,8 @@ def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> 
         reverse = TensorDesc(subject.data_type, sizes[::-1]).element_strides[::-1]
         for strides in (None, tuple(3 * stride for stride in packed), reverse):
             operator = subject.describe(sizes, attributes, strides, strides)
-            cases.append(Case(operator, values, subject.values_clause(attributes), clause, placement=IN_PLACE))
+            cases += [Case(operator, values, subject.values_clause(attributes), clause, placement=placement)
+                      for placement in _in_place(subject)]  # fmt: skip
     judge.all(cases)
 
 
@@ -69,7 +75,7 @@ def test_in_place_equals_out_of_place(subject: Subject, judge: Judge) -> None:
     values = subject.bulk_elements(subject.seed + 1, count)
     judge.all(
         subject.case(subject.values_clause(attributes), values, attributes, expectation="plain layout",
-                     layout_clause=subject.clause("in-place"), placement=IN_PLACE)
+                     layout_clause=subject.clause("in-place"), placement=_in_place(subject)[-1])
         for attributes in subject.attribute_sets(edge_values.bounds(subject.data_type)[:1])
     )  # fmt: skip
 
@@ -88,3 +94,18 @@ def test_distinct_regions_of_one_resource(subject: Subject, judge: Judge) -> Non
         for output_first in (False, True)
         for front, gap in ((64, 0), (64, 16), (4096, 65536))
     )  # fmt: skip
+
+
+@checks("binding.same-resource")
+def test_inputs_in_one_region(subject: Subject, judge: Judge) -> None:
+    """Inputs that are only read may be the same memory: packed, strided, and with the last one first where apart."""
+    attributes = subject.revealing()
+    clause, values = subject.values_clause(attributes), subject.distinct(251)
+    cases = []
+    for placement in (Placement(one_region=True), Placement(inputs_turned=True), Placement(inputs_turned=True, gap=0)):
+        for sizes in (subject.flat(251), (3, 2, 5, 2, 3, 2, 2, 3)[: subject.ranks[-1]]):
+            spaced = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
+            for strides in (None, spaced):
+                operator = subject.describe(sizes, attributes, strides)
+                cases.append(Case(operator, values.streams, clause, "binding.same-resource", placement=placement))
+    judge.all(cases if len(subject.inputs) > 1 else cases[:1])

@@ -38,13 +38,19 @@ def _cases(subject: Subject, layout_clause: str, layouts: Sequence[tuple[tuple[i
     """Every layout (sizes, input strides, output strides), filled with values that differ from their neighbours."""
     attributes = subject.revealing()
     values = subject.distinct(251)  # a prime number of values never falls in step
-    return [
-        Case(
-            subject.describe(sizes, attributes, source or None, target or None),
-            values.streams, subject.values_clause(attributes), layout_clause,
-        )
-        for sizes, source, target in layouts
-    ]  # fmt: skip
+    described = [
+        subject.describe(sizes, attributes, source or None, target or None) for sizes, source, target in layouts
+    ]
+    names = list(subject.inputs)
+    if len(names) > 1:  # each input alone in turn, and each beside others that are laid out otherwise
+        for turn, (sizes, source, target) in enumerate(layouts):
+            own = {names[turn % len(names)]: source or None}
+            described.append(subject.describe(sizes, attributes, None, target or None, layouts=own))
+            if source and 0 not in source:
+                spaced = tuple(2 * stride for stride in source)
+                described.append(subject.describe(sizes, attributes, spaced, target or None, layouts=own))
+    clause = subject.values_clause(attributes)
+    return [Case(operator, values.streams, clause, layout_clause) for operator in described]
 
 
 def _all_ranks(subject: Subject) -> list[tuple[int, ...]]:

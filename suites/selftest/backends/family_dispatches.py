@@ -28,7 +28,8 @@ ELEMENTS = 3000
 _INF, _NAN = float("inf"), float("nan")
 _BOUNDS = [(-2.0, 3.0), (3.0, 1.0), (0.0, 0.0)]  # the lower one is 0 on unsigned types
 _FLOATING = [(-_INF, _INF), (-1.5, _INF), (_NAN, 3.0), (-2.0, _NAN), (2.0**-24, 65504.0)]
-_FACTORS = [(1.0, 0.0), (2.0, 1.0), (-0.5, 1.25), (0.1, -0.3), (3.0, 7.0)]
+# The last takes 65504 past the greatest FLOAT16, though not as far as rounding to infinity begins.
+_FACTORS = [(1.0, 0.0), (2.0, 1.0), (-0.5, 1.25), (0.1, -0.3), (3.0, 7.0), (1.0, 6.0)]
 
 
 @dataclass(frozen=True)

@@ -18,33 +18,13 @@ from dmlcts.backends import ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.cpu import CpuDevice
 from dmlcts.specs import FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
-from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.selftest.backends.bound_tensors import Array, dispatched
+from dmlcts.suites.selftest.family.acceptance import accepted
 from dmlcts.suites.selftest.family.family_tables import every_description, family, label, values, with_bounds
 
 LEVEL = FeatureLevel("6.4")
 MOST = 4000
 DESCRIBED = [pytest.param(table, operator, id=label(operator)) for table, operator in every_description()]
-
-
-def accepted(
-    table: OperatorTable, operator: OperatorDesc, given: Mapping[str, Array], output: Array, strict: bool
-) -> Any:
-    """Which elements of an output are acceptable.
-
-    Args:
-        table: the operator's.
-        operator: the description.
-        given: the elements of the inputs by the formula's names, 1-D.
-        output: the output's, 1-D.
-        strict: whether ``--strict`` is on.
-    """
-    law = family().law(table)
-    if law.of_one_input:
-        return VectorOracle(law, operator, strict=strict).acceptance(given["x"]).admits(output)
-    typed = TypedVectorOracle(law, operator, strict=strict)
-    return typed.acceptance(given).admits(output.view(typed.output.numpy))
 
 
 def of_sizes(operator: OperatorDesc, sizes: tuple[int, ...], seed: int, packed: bool) -> OperatorDesc:

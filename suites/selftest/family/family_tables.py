@@ -10,9 +10,8 @@ import numpy as np
 
 import dmlcts.specs
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion
-from dmlcts.specs.loading import tables_of_files
+from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.reading.table_files import builtin_files, extra_files
 from dmlcts.specs.statements.statement import descriptions
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.selftest.family.stated_tables import edges
@@ -23,8 +22,8 @@ FIRST = ("CLIP", "ROUND", "THRESHOLD")
 
 @cache
 def family() -> Tables:
-    """All tables, whether the suite can run them or not."""
-    return tables_of_files([*builtin_files(), *(extra_files([PENDING]) if PENDING.is_dir() else [])], runnable=False)
+    """All tables, those that wait to be judged among them."""
+    return load_tables(*([PENDING] if any(PENDING.glob("*.yaml")) else []))
 
 
 def exact_tables() -> list[OperatorTable]:

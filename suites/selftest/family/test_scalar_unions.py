@@ -113,3 +113,13 @@ def tables() -> Tables:
 )
 def test_rules_hold_for_each_tensor(tables: Tables, operator: OperatorDesc, level: str, wanted: list[str]) -> None:
     assert [one.clause for one in violations(operator, FeatureLevel.parse(level), tables)] == wanted
+
+
+def test_records_name_the_type_of_most_inputs() -> None:
+    of = {name: TensorDesc(DataType[name], (1,)) for name in ("UINT8", "FLOAT16", "INT32")}
+    chosen = {"ConditionTensor": of["UINT8"], "ATensor": of["FLOAT16"], "BTensor": of["FLOAT16"]}
+    assert OperatorDesc("ELEMENT_WISE_IF", {**chosen, "OutputTensor": of["FLOAT16"]}).data_type is DataType.FLOAT16
+    compared = {"ATensor": of["INT32"], "BTensor": of["INT32"], "OutputTensor": of["UINT8"]}
+    assert OperatorDesc("ELEMENT_WISE_LOGICAL_EQUALS", compared).data_type is DataType.INT32
+    counted = {"InputTensor": of["INT32"], "OutputTensor": of["UINT8"]}
+    assert OperatorDesc("ELEMENT_WISE_BIT_COUNT", counted).data_type is DataType.INT32

@@ -1,4 +1,4 @@
-"""A plain implementation of the three operators, made to be broken: every step is a method that a mutant overrides.
+"""A plain implementation of the operators, made to be broken: every step is a method that a mutant overrides.
 
 It is right, vectorised, and deliberately simple; it shares no code with the oracles or with the cpu backend.
 """
@@ -14,7 +14,9 @@ from numpy.lib.stride_tricks import as_strided
 from dmlcts.backends import DeviceInfo, InvalidArgument
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.rules import violations
+from dmlcts.suites.selftest.mutants.formulas import FORMULAS, numbers, scaled
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -27,9 +29,11 @@ class Reference:
         modelled_on: the public bug that the fault was modelled on, as a link or citation, or "".
         needs: what it takes to be caught beyond the quick profile ("isolation", "full", "sweep"), or "".
         level: the feature level that is claimed.
+        operator: the operator that the fault is about, by its full name, or "": one or more of the first three.
     """
 
     name = "reference"
+    operator = ""
     clause = ""
     modelled_on = ""
     needs = ""
@@ -90,7 +94,25 @@ class Reference:
             y = self.compute(operator, x)
         self.write(memory, bindings["OutputTensor"], operator.output, y)
 
+    def dispatch_exact(
+        self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Mapping[str, Region]
+    ) -> None:
+        """Read all inputs, compute, write: the operators that have a formula of :mod:`formulas`."""
+        given = [name for name in table.inputs if name in operator.tensors]
+        inputs = [self.read(memory, bindings[name], operator.tensors[name]) for name in given]
+        with np.errstate(all="ignore"):
+            y = self.compute_exact(operator, inputs)
+        target = operator.tensors[table.output]
+        self.write(memory, bindings[table.output], target, np.asarray(y).astype(target.data_type.numpy))
+
     # -- arithmetic --------------------------------------------------------------------------------
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """The results for the elements of the inputs, in the order of the page; truth values may be ``bool``."""
+        kind = next(iter(operator.tensors.values())).data_type
+        first = scaled(inputs[0], operator.attributes.get("ScaleBias"), self.scale_bias, kind)
+        formula = FORMULAS[operator.name.removeprefix("ELEMENT_WISE_")]
+        return np.asarray(formula(first, *inputs[1:], *numbers(operator, self.cast)))
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         """The operator's values for the elements ``x``, of x's type and shape."""
@@ -170,7 +192,10 @@ class Kernel:
 
     def dispatch(self, memory: Array, bindings: Mapping[str, Region]) -> None:
         """Run once."""
-        self.device.dispatch(self.operator, memory, bindings)
+        if self.operator.name.removeprefix("ELEMENT_WISE_") in FORMULAS:
+            self.device.dispatch_exact(self.operator, load_tables().operator(self.operator.name), memory, bindings)
+        else:
+            self.device.dispatch(self.operator, memory, bindings)
 
     def close(self) -> None:
         """Nothing is held."""

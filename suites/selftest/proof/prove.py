@@ -149,6 +149,8 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     backend = IsolatedBackend(where, _ISOLATED_SECONDS, _ISOLATED_GROWTH) if alone else mutant()
     bench = Bench(mutant.__name__, backend, {}, tables)
     chosen = _ordered(probes(tables), mutant.clause)
+    if mutant.operator:  # every other operator is right
+        chosen = [probe for probe in chosen if probe.table.operator == mutant.operator]
     if mutant.needs:  # the tests of its clause alone: they need more than the quick profile, or cost a process each
         chosen = [probe for probe in chosen if mutant.clause in probe.clauses]
     for probe in chosen:

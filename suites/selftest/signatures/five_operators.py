@@ -77,7 +77,7 @@ class Right:
         view[...] = np.broadcast_to(result, view.shape)
 
     def compute(self, operator: OperatorDesc, given: dict[str, Array]) -> Array:
-        name = operator.name.removeprefix("ELEMENT_WISE_").lower()
+        name = operator.name.removeprefix("ELEMENT_WISE_OWN_").lower()
         found: Array = getattr(self, name)(operator, *given.values())
         return found
 
@@ -118,7 +118,7 @@ class _Kernel:
 class AddSaturates(Right):
     """Integers saturate where they have to wrap: no clause of the table lists that."""
 
-    operator, clause = "ADD", "add.formula"
+    operator, clause = "OWN_ADD", "own-add.formula"
 
     def add(self, operator: OperatorDesc, a: Array, b: Array) -> Array:
         if a.dtype.kind == "f":
@@ -131,7 +131,7 @@ class AddSaturates(Right):
 class AddReadsTheSecondPacked(Right):
     """The second input's strides are taken for the first one's."""
 
-    operator, clause = "ADD", "tensor.strides.padded"
+    operator, clause = "OWN_ADD", "tensor.strides.padded"
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
         a, b = operator.tensors["ATensor"], operator.tensors["BTensor"]
@@ -145,7 +145,7 @@ class AddReadsTheSecondPacked(Right):
 class AddLosesTheLowWord(Right):
     """64-bit sums are computed in FLOAT64."""
 
-    operator, clause = "ADD", "add.formula"
+    operator, clause = "OWN_ADD", "own-add.formula"
 
     def add(self, operator: OperatorDesc, a: Array, b: Array) -> Array:
         if a.dtype.itemsize < 8:
@@ -158,7 +158,7 @@ class AddLosesTheLowWord(Right):
 class AddWritesTheSecond(Right):
     """The second input is left with the sum in it, though the output stands elsewhere."""
 
-    operator, clause = "ADD", "tensor.input.unchanged"
+    operator, clause = "OWN_ADD", "tensor.input.unchanged"
 
     def write(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region], result: Array) -> None:
         super().write(operator, memory, bindings, result)
@@ -173,7 +173,7 @@ class AddWritesTheSecond(Right):
 class EqualsGives255(Right):
     """Truth is all ones."""
 
-    operator, clause = "LOGICAL_EQUALS", "logical-equals.formula"
+    operator, clause = "OWN_LOGICAL_EQUALS", "own-logical-equals.formula"
 
     def logical_equals(self, operator: OperatorDesc, a: Array, b: Array) -> Array:
         return np.where(a == b, np.iinfo(operator.output.data_type.numpy).max, 0)
@@ -182,7 +182,7 @@ class EqualsGives255(Right):
 class EqualsComparesLowWords(Right):
     """UINT64 are compared by their low words."""
 
-    operator, clause = "LOGICAL_EQUALS", "logical-equals.formula"
+    operator, clause = "OWN_LOGICAL_EQUALS", "own-logical-equals.formula"
 
     def logical_equals(self, operator: OperatorDesc, a: Array, b: Array) -> Array:
         return (a.astype(np.uint32) == b.astype(np.uint32)) if a.dtype == np.uint64 else (a == b)
@@ -191,7 +191,7 @@ class EqualsComparesLowWords(Right):
 class EqualsComparesBits(Right):
     """-0 and +0 differ."""
 
-    operator, clause = "LOGICAL_EQUALS", "logical-equals.formula"
+    operator, clause = "OWN_LOGICAL_EQUALS", "own-logical-equals.formula"
 
     def logical_equals(self, operator: OperatorDesc, a: Array, b: Array) -> Array:
         bits = f"u{a.dtype.itemsize}"
@@ -201,11 +201,11 @@ class EqualsComparesBits(Right):
 class EqualsTakesAnySizes(Right):
     """Sizes that differ are accepted."""
 
-    operator, clause = "LOGICAL_EQUALS", "logical-equals.constraint.sizes"
+    operator, clause = "OWN_LOGICAL_EQUALS", "own-logical-equals.constraint.sizes"
 
     def refuses(self, operator: OperatorDesc) -> str:
         found = violations(operator, FeatureLevel("5.0"), _tables(os.environ[FOLDER]))
-        return "; ".join(one.text for one in found if one.clause != "logical-equals.constraint.sizes")
+        return "; ".join(one.text for one in found if one.clause != "own-logical-equals.constraint.sizes")
 
 
 # BIT_AND
@@ -214,7 +214,7 @@ class EqualsTakesAnySizes(Right):
 class AndFlushesSubnormals(Right):
     """FLOAT32 patterns below the smallest normal number become zero."""
 
-    operator, clause = "BIT_AND", "bit-and.formula"
+    operator, clause = "OWN_BIT_AND", "own-bit-and.formula"
 
     def bit_and(self, operator: OperatorDesc, a: Array, b: Array) -> Array:
         result = super().bit_and(operator, a, b)
@@ -226,7 +226,7 @@ class AndFlushesSubnormals(Right):
 class AndQuietsNans(Right):
     """A NaN pattern comes out as the usual NaN."""
 
-    operator, clause = "BIT_AND", "bit-and.formula"
+    operator, clause = "OWN_BIT_AND", "own-bit-and.formula"
 
     def bit_and(self, operator: OperatorDesc, a: Array, b: Array) -> Array:
         result = super().bit_and(operator, a, b)
@@ -236,7 +236,7 @@ class AndQuietsNans(Right):
 class AndLosesTheTopBit(Right):
     """Bit 63 is lost."""
 
-    operator, clause = "BIT_AND", "bit-and.formula"
+    operator, clause = "OWN_BIT_AND", "own-bit-and.formula"
 
     def bit_and(self, operator: OperatorDesc, a: Array, b: Array) -> Array:
         result = super().bit_and(operator, a, b)
@@ -246,7 +246,7 @@ class AndLosesTheTopBit(Right):
 class AndInPlaceReadsTheFirstTwice(Right):
     """In place over the second input, the first is read for both."""
 
-    operator, clause = "BIT_AND", "bit-and.in-place"
+    operator, clause = "OWN_BIT_AND", "own-bit-and.in-place"
 
     def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
         if operator.name.endswith("BIT_AND") and bindings["BTensor"] == bindings["OutputTensor"]:
@@ -260,7 +260,7 @@ class AndInPlaceReadsTheFirstTwice(Right):
 class SqrtIsTwoUlpOff(Right):
     """Two units of the last place too much, for some."""
 
-    operator, clause = "SQRT", "sqrt.formula"
+    operator, clause = "OWN_SQRT", "own-sqrt.formula"
 
     def sqrt(self, operator: OperatorDesc, x: Array) -> Array:
         root = super().sqrt(operator, x)
@@ -271,7 +271,7 @@ class SqrtIsTwoUlpOff(Right):
 class SqrtOfNegativesIsZero(Right):
     """The root of a negative number is zero instead of NaN."""
 
-    operator, clause = "SQRT", "sqrt.formula"
+    operator, clause = "OWN_SQRT", "own-sqrt.formula"
 
     def sqrt(self, operator: OperatorDesc, x: Array) -> Array:
         return np.where(x < 0, np.zeros_like(x), super().sqrt(operator, x))
@@ -280,7 +280,7 @@ class SqrtOfNegativesIsZero(Right):
 class SqrtOfInfinityIsLargest(Right):
     """The root of infinity is the largest finite number."""
 
-    operator, clause = "SQRT", "sqrt.formula"
+    operator, clause = "OWN_SQRT", "own-sqrt.formula"
 
     def sqrt(self, operator: OperatorDesc, x: Array) -> Array:
         return np.where(np.isinf(x) & (x > 0), np.finfo(x.dtype).max, super().sqrt(operator, x))
@@ -289,7 +289,7 @@ class SqrtOfInfinityIsLargest(Right):
 class SqrtLeavesTheTail(Right):
     """The last of more than 64 elements is not written."""
 
-    operator, clause = "SQRT", "tensor.output.complete"
+    operator, clause = "OWN_SQRT", "tensor.output.complete"
 
     def write(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region], result: Array) -> None:
         view = self.view(memory, bindings["OutputTensor"], operator.output)
@@ -305,7 +305,7 @@ class SqrtLeavesTheTail(Right):
 class QuantizeTruncates(Right):
     """The quotient is truncated instead of rounded."""
 
-    operator, clause = "QUANTIZE_LINEAR", "quantize-linear.formula"
+    operator, clause = "OWN_QUANTIZE_LINEAR", "own-quantize-linear.formula"
 
     def quantize_linear(self, operator: OperatorDesc, x: Array, scale: Array, zero: Array | None = None) -> Array:
         return super().quantize_linear(operator, np.trunc(x / scale.reshape(-1)[0]).astype(x.dtype),
@@ -315,7 +315,7 @@ class QuantizeTruncates(Right):
 class QuantizeForgetsTheZeroPoint(Right):
     """The zero point is not added."""
 
-    operator, clause = "QUANTIZE_LINEAR", "quantize-linear.formula"
+    operator, clause = "OWN_QUANTIZE_LINEAR", "own-quantize-linear.formula"
 
     def quantize_linear(self, operator: OperatorDesc, x: Array, scale: Array, zero: Array | None = None) -> Array:
         return super().quantize_linear(operator, x, scale)
@@ -324,7 +324,7 @@ class QuantizeForgetsTheZeroPoint(Right):
 class QuantizeWraps(Right):
     """What is beyond the type wraps instead of being clamped."""
 
-    operator, clause = "QUANTIZE_LINEAR", "quantize-linear.formula"
+    operator, clause = "OWN_QUANTIZE_LINEAR", "own-quantize-linear.formula"
 
     def quantize_linear(self, operator: OperatorDesc, x: Array, scale: Array, zero: Array | None = None) -> Array:
         whole = np.rint((x / scale.reshape(-1)[0]).astype(x.dtype)).astype(np.float64)
@@ -337,7 +337,7 @@ class QuantizeWraps(Right):
 class QuantizeNeedsAZeroPoint(Right):
     """A description without the optional tensor is refused."""
 
-    operator, clause = "QUANTIZE_LINEAR", "quantize-linear.support.level-3-0"
+    operator, clause = "OWN_QUANTIZE_LINEAR", "own-quantize-linear.support.level-3-0"
 
     def refuses(self, operator: OperatorDesc) -> str:
         if operator.name.endswith("QUANTIZE_LINEAR") and "ZeroPointTensor" not in operator.tensors:

@@ -1,4 +1,4 @@
-"""The tables of five operators of different forms, as a user would write them into a folder."""
+"""The tables of five operators of different forms, as a user would write them, under names of their own."""
 
 from __future__ import annotations
 
@@ -45,30 +45,30 @@ SHAPES = "  - {{same: [DimensionCount, Sizes], tensors: [{0}]}}"
 ULP = """accuracy:
   - {{function: {0}, data_types: [FLOAT32, FLOAT16], judged: {{ulp: 1}}, strict: {{ulp: 0.5}}, source: page}}"""
 TABLES: dict[str, dict[str, Any]] = {
-    "ADD": {
+    "OWN_ADD": {
         "tensors": {**PAIR, "OutputTensor": SAME}, "formula": "a + b", "latitude": "zero-sign, subnormals",
         "types": "{T: [FLOAT32, FLOAT16, INT32, INT8, UINT8, INT64, UINT64]}", "in place": True,
         "constraints": ALL.format("ATensor, BTensor, OutputTensor"),
     },
-    "LOGICAL_EQUALS": {
+    "OWN_LOGICAL_EQUALS": {
         "tensors": {**PAIR, "OutputTensor": "{kind: output, type: U}"}, "formula": "cast(U, a == b)",
         "types": "{T: [FLOAT32, INT8, UINT64], U: [UINT32, UINT8]}", "latitude": "nan-comparison, subnormals",
         "constraints": "  - {same: [DataType], tensors: [ATensor, BTensor]}\n" + SHAPES.format(
             "ATensor, BTensor, OutputTensor"
         ),
     },
-    "BIT_AND": {
+    "OWN_BIT_AND": {
         "tensors": {**PAIR, "OutputTensor": SAME}, "formula": "bit_and(a, b)", "more": "domain: bits",
         "types": "{T: [FLOAT32, UINT8, UINT64]}", "in place": True,
         "constraints": ALL.format("ATensor, BTensor, OutputTensor"),
     },
-    "SQRT": {
+    "OWN_SQRT": {
         "tensors": {"InputTensor": "{name: x, kind: input, type: T}",
                     "OutputTensor": "{kind: output, type: T, may_alias: [InputTensor]}"},
         "types": "{T: [FLOAT32, FLOAT16]}", "formula": "sqrt(x)", "more": ULP.format("sqrt"), "in place": True,
         "latitude": "zero-sign, subnormals", "constraints": ALL.format("InputTensor, OutputTensor"),
     },
-    "QUANTIZE_LINEAR": {
+    "OWN_QUANTIZE_LINEAR": {
         "tensors": {
             "InputTensor": "{name: x, kind: input, type: T}",
             "ScaleTensor": "{name: scale, kind: input, type: T, elements: one}",

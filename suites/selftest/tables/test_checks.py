@@ -34,12 +34,12 @@ def test_every_level_that_a_table_may_write_is_checked_by_a_test() -> None:
 
 @pytest.mark.parametrize("name", ["formula", "whatever"])
 def test_a_clause_is_found_by_its_check_whatever_its_id(name: str, tmp_path: Path) -> None:
-    text = table("CEIL", 7, "ceil(x)", "FLOAT32, FLOAT16").replace("ceil.formula", f"ceil.{name}")
-    (tmp_path / "ceil.yaml").write_text(text, encoding="utf-8")
+    text = table("CEILING", 4007, "ceil(x)", "FLOAT32, FLOAT16").replace("ceiling.formula", f"ceiling.{name}")
+    (tmp_path / "ceiling.yaml").write_text(text, encoding="utf-8")
     tables = load_tables(tmp_path)
-    ceil = tables.operator("CEIL")
+    ceil = tables.operator("CEILING")
     values = Checked.of(checks("values").mark)
-    assert values.clauses(ceil, tables) == (f"ceil.{name}",)
+    assert values.clauses(ceil, tables) == (f"ceiling.{name}",)
     assert [str(signature) for one, signature in values.subjects(tables) if one is ceil] == [
         "FLOAT32", "FLOAT16",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""A new element-wise operator is a YAML file and nothing else: CEIL and ABS, from a temporary folder."""
+"""A new element-wise operator is a YAML file and nothing else: CEILING and MAGNITUDE, from a temporary folder."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Right(Reference):
         return "; ".join(found.text for found in violations(operator, FeatureLevel("5.0"), TABLES))
 
     def compute(self, operator, x):
-        return np.ceil(x) if operator.name == "ELEMENT_WISE_CEIL" else np.abs(x)
+        return np.ceil(x) if operator.name == "ELEMENT_WISE_CEILING" else np.abs(x)
 
 
 class Wrong(Right):
@@ -83,11 +83,11 @@ class Wrong(Right):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the tables of CEIL and ABS, and backends that implement them."""
+    """A folder with the tables of CEILING and MAGNITUDE, and backends that implement them."""
     tables = tmp_path / "tables"
     tables.mkdir()
-    (tables / "ceil.yaml").write_text(table("CEIL", 7, "ceil(x)", "FLOAT32, FLOAT16"), encoding="utf-8")
-    (tables / "abs.yaml").write_text(table("ABS", 2, "abs(x)", "FLOAT32, FLOAT16"), encoding="utf-8")
+    (tables / "ceiling.yaml").write_text(table("CEILING", 4007, "ceil(x)", "FLOAT32, FLOAT16"), encoding="utf-8")
+    (tables / "magnitude.yaml").write_text(table("MAGNITUDE", 4002, "abs(x)", "FLOAT32, FLOAT16"), encoding="utf-8")
     (tmp_path / "backend.py").write_text(BACKEND.format(tables=str(tables)), encoding="utf-8")
     return tmp_path
 
@@ -96,7 +96,7 @@ def run(dmlcts: Callable[..., Any], name: str, operator: str) -> Any:
     return dmlcts("run", "--backend", f"backend.py:{name}", "--tables", "tables", "--operator", operator)
 
 
-@pytest.mark.parametrize("operator", ["CEIL", "ABS"])
+@pytest.mark.parametrize("operator", ["CEILING", "MAGNITUDE"])
 def test_an_operator_from_a_folder_is_judged(folder: Path, dmlcts: Callable[..., Any], operator: str) -> None:
     ran = run(dmlcts, "Right", operator)
     assert ran.code == 0, ran.out + ran.err
@@ -108,11 +108,11 @@ def test_an_operator_from_a_folder_is_judged(folder: Path, dmlcts: Callable[...,
 
 
 def test_a_wrong_implementation_of_it_is_caught(folder: Path, dmlcts: Callable[..., Any]) -> None:
-    ran = run(dmlcts, "Wrong", "CEIL")
+    ran = run(dmlcts, "Wrong", "CEILING")
     assert ran.code == 1, ran.out + ran.err
-    assert ran.outcomes("ceil.formula") == {"fail"}
+    assert ran.outcomes("ceiling.formula") == {"fail"}
     assert "input -0.75 gives -1.0" in ran.out
-    failure = next((folder / "results" / "failures").glob("ceil.formula-*.yaml"))
+    failure = next((folder / "results" / "failures").glob("ceiling.formula-*.yaml"))
     again = dmlcts("replay", str(failure), "--backend", "backend.py:Wrong", "--tables", "tables")
     assert again.code == 1
     assert "input -0.75 gives -1.0" in again.out

@@ -25,10 +25,15 @@ F32, F16, INT8, UINT8 = DataType.FLOAT32, DataType.FLOAT16, DataType.INT8, DataT
 NAN, INF = float("nan"), float("inf")
 
 
+FIRST_THREE = ("operators/clip.yaml", "operators/round.yaml", "operators/threshold.yaml")
+
+
 def changed(file: str, old: str, new: str) -> Tables:
-    """The built-in tables with one of them changed."""
+    """The shared tables and those of the first three operators, with one of them changed."""
     files = []
     for one in builtin_files():
+        if one.digest_name.startswith("operators/") and one.digest_name not in FIRST_THREE:
+            continue
         text = one.data.decode()
         if one.digest_name == file:
             assert re.search(old, text), f"{file} does not hold {old}"
@@ -159,7 +164,8 @@ def test_a_maximum_is_taken_in_a_wider_type_only_where_a_clause_says_so() -> Non
 def test_every_latitude_of_a_built_in_table_is_tried() -> None:
     elsewhere = {"integer-cast-range", "wider-maximum"}
     listed = {name for clause in load_tables().clauses for name in clause.latitude}
-    assert listed == {*CASES, *elsewhere}
+    by_the_typed = {"any-value", "integer-overflow", "nan-comparison"}  # oracles; selftest/oracles and selftest/family
+    assert listed - by_the_typed == {*CASES, *elsewhere}
     assert listed <= set(LATITUDES)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from dmlcts.specs.loading import load_tables
 from dmlcts.suites.selftest.mutants.permitted.casting import (
     Float16OverflowSaturates,
     OutOfRangeIsIndefinite,
@@ -32,6 +33,7 @@ from dmlcts.suites.selftest.mutants.permitted.descriptions import (
     UnlistedTypesAccepted,
     ZeroOutputStrideRefused,
 )
+from dmlcts.suites.selftest.mutants.permitted.exact import PERMITTED_EXACT
 from dmlcts.suites.selftest.mutants.permitted.integer_scaling import arithmetics
 from dmlcts.suites.selftest.mutants.permitted.nans import (
     NanBoundGivesNan,
@@ -102,18 +104,22 @@ PERMITTED: tuple[type[Permitted], ...] = (
     Float16OverflowSaturates, ThresholdMinRoundedUp, ThresholdMinRoundedDown, ThresholdMinRoundedToNearest,
     PaddingCleared, ZeroOutputStrideRefused, UnlistedTypesAccepted, LaterLevelsAccepted, LaterLevelsAcceptedAtLevel1,
     Level10, Level21, Level30, Level50, Level62,
+    *(made for made in PERMITTED_EXACT if not load_tables().operators.keys().isdisjoint(
+        f"ELEMENT_WISE_{name}" for name in made.among)),
 )  # fmt: skip
 
 
 def meet(first: type[Permitted], second: type[Permitted]) -> bool:
     """Whether two latitudes make a pair: they choose different things, and change the same kind of tensor."""
     apart = not set(first.choice) & set(second.choice)
+    if first.among or second.among:  # of a few operators alone
+        apart = apart and bool(set(first.among) & set(second.among))
     return apart and bool(set(first.touches) & set(second.touches)) and not (first.alone or second.alone)
 
 
 def paired(first: type[Permitted], second: type[Permitted]) -> type[Permitted]:
     """A class with both latitudes; the first one's level counts where it chooses one."""
-    level = next((found.level for found in (first, second) if "level" in found.choice), Reference.level)
+    level = next((found.level for found in (first, second) if "level" in found.choice or found.among), Reference.level)
     members = {"__doc__": f"{first.__doc__} {second.__doc__}", "__module__": __name__, "level": level,
                "choice": first.choice + second.choice}  # fmt: skip
     return type(f"{first.__name__}_{second.__name__}", (first, second), members)

@@ -21,11 +21,13 @@ class Permitted(Reference):
         choice: what the class chooses among; two classes with one choice in common exclude each other.
         touches: the kinds of tensor whose results it may change; two classes that touch none in common never meet.
         alone: whether it is one of many variants of a choice, of which others stand for all in pairs.
+        among: short names of the operators whose results it may change; empty: the first three.
     """
 
     choice: tuple[str, ...] = ()
     touches: tuple[str, ...] = (FLOATING, INTEGER)
     alone = False
+    among: tuple[str, ...] = ()
 
     # -- descriptions ----------------------------------------------------------------------------------
 

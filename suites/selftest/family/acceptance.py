@@ -1,0 +1,35 @@
+"""Which outputs the oracle of a description accepts, whichever of the two kinds its table asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import OperatorDesc
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
+from dmlcts.specs.oracle.vectorised import VectorOracle
+from dmlcts.suites.selftest.family.family_tables import family
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def accepted(
+    table: OperatorTable, operator: OperatorDesc, given: Mapping[str, Array], output: Array, strict: bool
+) -> Any:
+    """Which elements of an output are acceptable.
+
+    Args:
+        table: the operator's.
+        operator: the description.
+        given: the elements of the inputs by the formula's names, 1-D.
+        output: the output's, 1-D.
+        strict: whether ``--strict`` is on.
+    """
+    law = family().law(table)
+    if law.of_one_input:
+        return VectorOracle(law, operator, strict=strict).acceptance(given["x"]).admits(output)
+    typed = TypedVectorOracle(law, operator, strict=strict)
+    return typed.acceptance(given).admits(output.view(typed.output.numpy))

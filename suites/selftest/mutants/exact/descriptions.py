@@ -1,0 +1,110 @@
+"""Descriptions of the exact operators accepted that must be refused, and refused that a level obliges to accept.
+
+One mutant for each clause of each table that says something of descriptions, made from the table itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import FeatureLevel, OperatorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable, SupportTable
+from dmlcts.specs.models.clauses import Clause
+from dmlcts.specs.rules import violations
+from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import LEVEL
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+OVERLOOKED = {
+    "constraint.data-type": ("constraint.data-type", "support.unlisted", "support.later-level"),
+    "constraint.dimension-count": ("constraint.dimension-count", "constraint.sizes", "support.later-level"),
+    "constraint.sizes": ("constraint.sizes",),
+    "constraint.attribute-type": ("constraint.attribute-type",),
+}
+
+
+class _Overlooking(Reference):
+    """Descriptions that break only the rules of :attr:`overlooked` are accepted."""
+
+    level = LEVEL
+    overlooked: tuple[str, ...] = ()
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        """For every other rule."""
+        if operator.name != self.operator:
+            return super().refuses(operator)
+        found = violations(operator, FeatureLevel(self.level), load_tables())
+        return "; ".join(one.text for one in found if one.clause not in self.overlooked)
+
+
+class _Refusing(Reference):
+    """What a level adds is refused, though it is claimed."""
+
+    level = LEVEL
+    support: SupportTable
+    table: OperatorTable
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        """What only this level's row lists."""
+        if operator.name == self.operator:
+            tensors = {name: (tensor.data_type, tensor.rank) for name, tensor in operator.tensors.items()}
+            below = [one for one in self.table.support if one.feature_level < self.support.feature_level]
+            levels = [FeatureLevel(one.level) for one in below]
+            listed = self.table.supports(tensors, self.support.feature_level)
+            if listed and not any(self.table.supports(tensors, level) for level in levels):
+                return "not supported"
+        return super().refuses(operator)
+
+
+class _Accepting(_Overlooking):
+    """What need not be supported is accepted, and every element comes out as 1."""
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """1 throughout, where it could have been refused."""
+        if operator.name == self.operator and Reference.refuses(self, operator):
+            return np.ones_like(inputs[0])
+        return super().compute_exact(operator, inputs)
+
+
+def named(clause: Clause, suffix: str) -> str:
+    """``AddConstraintSizesOverlooked``."""
+    words = clause.id.replace(".", "-").split("-")
+    return "".join(word.capitalize() for word in words) + suffix
+
+
+def _made(name: str, base: type[Reference], said: str, **members: Any) -> type[Reference]:
+    return type(name, (base,), {"__doc__": said, "__module__": __name__, **members})
+
+
+def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
+    """The mutants of a table's clauses."""
+    for clause in table.clauses:
+        about: Mapping[str, Any] = {"operator": table.operator, "clause": clause.id}
+        if clause.check in OVERLOOKED:
+            ids = tuple(other.id for check in OVERLOOKED[clause.check] for other in table.checked_by(check))  # type: ignore[arg-type]
+            said = f"{table.short_name} does not look at the rule: {clause.text}"
+            yield _made(named(clause, "Overlooked"), _Overlooking, said, overlooked=ids, **about)
+        elif clause.check == "support.level":
+            support = next(one for one in table.support if one.level == clause.level)
+            said = f"{table.short_name} refuses what level {support.level} adds."
+            yield _made(named(clause, "Refused"), _Refusing, said, support=support, table=table, **about)
+        elif clause.check in ("support.unlisted", "support.later-level"):
+            level = table.introduced if clause.check == "support.later-level" else LEVEL
+            said = f"{table.short_name} accepts what it need not and gives 1: {clause.text}"
+            made = _made(named(clause, "AcceptedWrongly"), _Accepting, said, overlooked=(clause.id,), **about)
+            made.level = level
+            yield made
+
+
+MADE = {
+    made.__name__: made
+    for table in load_tables().operators.values()
+    if table.short_name not in ("CLIP", "ROUND", "THRESHOLD")
+    for made in of_table(table)
+}
+
+globals().update(MADE)

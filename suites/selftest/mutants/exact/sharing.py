@@ -1,0 +1,131 @@
+"""Several tensors confused: one operand read with another's strides, or overwritten before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import OperatorDesc, Region, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.selftest.mutants.bases import packed
+from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import LEVEL
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+Bindings = Mapping[str, Region]
+
+
+class _SecondOperand(Reference):
+    """The last input of operators with several is read with other strides; what lies beyond its region reads as 0."""
+
+    level = LEVEL
+    operator = "ELEMENT_WISE_SUBTRACT"  # it strikes on all that have several inputs; the proof is by this one
+
+    def strides(self, first: TensorDesc, last: TensorDesc) -> tuple[int, ...]:
+        """The strides that are used for the last one."""
+        raise NotImplementedError
+
+    def dispatch_exact(self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Bindings) -> None:
+        """Read the last input wrongly."""
+        given = [name for name in table.inputs if name in operator.tensors]
+        if len(given) < 2:
+            super().dispatch_exact(operator, table, memory, bindings)
+            return
+        tensors = [operator.tensors[name] for name in given]
+        inputs = [self.read(memory, bindings[name], operator.tensors[name]) for name in given]
+        inputs[-1] = self.gathered(memory, bindings[given[-1]], tensors[-1], self.strides(tensors[0], tensors[-1]))
+        with np.errstate(all="ignore"):
+            y = self.compute_exact(operator, inputs)
+        target = operator.tensors[table.output]
+        self.write(memory, bindings[table.output], target, y.astype(target.data_type.numpy))
+
+    def gathered(self, memory: Array, region: Region, tensor: TensorDesc, strides: tuple[int, ...]) -> Array:
+        """The elements at the wrong places."""
+        flat = memory[region.offset : region.offset + tensor.minimum_size_in_bytes].view(tensor.data_type.numpy)
+        places = np.zeros(tensor.sizes, np.int64)
+        for axis, (size, stride) in enumerate(zip(tensor.sizes, strides, strict=True)):
+            shape = [1] * tensor.rank
+            shape[axis] = size
+            places += (np.arange(size) * stride).reshape(shape)
+        inside = places < flat.size
+        return np.where(inside, flat[np.where(inside, places, 0)], flat.dtype.type(0))
+
+
+class SecondReadWithFirstStrides(_SecondOperand):
+    """The last operand is read with the strides of the first."""
+
+    clause = "tensor.strides.padded"
+
+    def strides(self, first: TensorDesc, last: TensorDesc) -> tuple[int, ...]:
+        """The first one's."""
+        return first.element_strides
+
+
+class SecondTakenForPacked(_SecondOperand):
+    """The strides of the last operand are ignored."""
+
+    clause = "tensor.strides.permuted"
+
+    def strides(self, first: TensorDesc, last: TensorDesc) -> tuple[int, ...]:
+        """Packed ones."""
+        return packed(last.sizes)
+
+
+class SecondNotBroadcast(_SecondOperand):
+    """A stride of zero of the last operand is taken for the packed one."""
+
+    clause = "tensor.strides.broadcast"
+
+    def strides(self, first: TensorDesc, last: TensorDesc) -> tuple[int, ...]:
+        """Its own, but for zeros."""
+        usual = packed(last.sizes)
+        return tuple(own or one for own, one in zip(last.element_strides, usual, strict=True))
+
+
+class SecondBroadcastWithFirst(_SecondOperand):
+    """Where the first operand has a stride of zero the last one is read with it too."""
+
+    clause = "tensor.strides.broadcast"
+
+    def strides(self, first: TensorDesc, last: TensorDesc) -> tuple[int, ...]:
+        """Its own, but where the first one has zeros."""
+        return tuple(own if one else 0 for own, one in zip(last.element_strides, first.element_strides, strict=True))
+
+
+class _Clearing(Reference):
+    """In place of one operand, half of the output is cleared before that operand is read."""
+
+    level = LEVEL
+    member = ""
+
+    def dispatch_exact(self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Bindings) -> None:
+        """Clear the second half first."""
+        if operator.name == self.operator and bindings[table.output] == bindings[self.member]:
+            elements = self.view(memory, bindings[table.output], operator.tensors[table.output])
+            elements[elements.shape[0] // 2 :] = 1
+        super().dispatch_exact(operator, table, memory, bindings)
+
+
+def _of_table(table: OperatorTable) -> dict[str, Any]:
+    found = {}
+    for clause in table.checked_by("in-place"):
+        for member in table.tensors[table.output].may_alias:
+            words = "".join(word.capitalize() for word in table.short_name.split("_"))
+            name = f"{words}InPlaceOf{member}"
+            said = f"In place of {member} {table.short_name} overwrites half of the elements before it reads them."
+            members = {"__doc__": said, "__module__": __name__, "operator": table.operator, "clause": clause.id}
+            found[name] = type(name, (_Clearing,), {**members, "member": member})
+    return found
+
+
+MADE = {
+    name: made
+    for table in load_tables().operators.values()
+    if table.short_name not in ("CLIP", "ROUND", "THRESHOLD")
+    for name, made in _of_table(table).items()
+}
+
+globals().update(MADE)

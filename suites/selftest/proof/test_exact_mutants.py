@@ -1,0 +1,124 @@
+"""Mutants of the exact operators before the suite meets them: the oracle refuses what each gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import OperatorDesc
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.selftest.family.acceptance import accepted
+from dmlcts.suites.selftest.family.family_tables import every_description, family, label, values, with_bounds
+from dmlcts.suites.selftest.mutants.exact import (
+    arithmetic,
+    bit_patterns,
+    choices,
+    comparisons,
+    division,
+    signs,
+    truth,
+)
+from dmlcts.suites.selftest.mutants.permitted.exact import PERMITTED_EXACT
+from dmlcts.suites.selftest.mutants.permitted.steps import Permitted
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+MODULES: tuple[ModuleType, ...] = (arithmetic, bit_patterns, choices, comparisons, division, signs, truth)
+ROWS = [pytest.param(getattr(module, name), id=name) for module in MODULES for name in module.ROWS]
+MOST = 4000
+
+
+@cache
+def described(operator: str) -> list[tuple[OperatorTable, OperatorDesc]]:
+    """Every description of an operator, with bounds in order, equal and inverted."""
+    return [
+        (table, one)
+        for table, found in every_description() if found.name == operator
+        for one in (found, *(with_bounds(table, found, *pair) for pair in bounds(found)))
+    ]  # fmt: skip
+
+
+def bounds(operator: OperatorDesc) -> Iterator[tuple[float, float]]:
+    """Bounds to try beside those that a description has: inverted, high in the type, and beyond what FLOAT32 holds."""
+    kind = next(iter(operator.tensors.values())).data_type
+    if "Min" not in operator.attributes:
+        return
+    yield from ((3, 0), (0, 100))
+    if operator.name == "ELEMENT_WISE_CLIP1" and kind.is_floating:
+        yield np.nan, 3
+    if not kind.is_floating:
+        most = int(np.iinfo(kind.numpy).max)
+        yield 0, most // 4 * 3
+        if kind.itemsize > 2:
+            yield 0, 2**31 - 1
+
+
+def with_signalling(given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The elements and, of one floating-point input, signalling NaNs of either sign."""
+    ((name, x),) = given.items() if len(given) == 1 else (("", np.zeros(0)),)
+    if not name or x.dtype.kind != "f":
+        return given
+    infinite = np.array([np.inf, -np.inf], x.dtype).view(f"u{x.dtype.itemsize}")
+    return {name: np.concatenate([x, (infinite + infinite.dtype.type(1)).view(x.dtype)])}
+
+
+def given_by(
+    device: Reference, table: OperatorTable, operator: OperatorDesc, given: dict[str, np.ndarray]
+) -> np.ndarray:
+    kind = operator.tensors[table.output].data_type.numpy
+    with np.errstate(all="ignore"):
+        found = device.compute_exact(operator, [given[name] for name in table.formula_names])
+    return np.ascontiguousarray(found.astype(kind))
+
+
+def refused(mutant: type[Reference]) -> Iterator[str]:
+    """The descriptions on which the oracle refuses an element of what a mutant gives."""
+    for table, operator in described(mutant.operator):
+        given = with_signalling(values(table, operator, MOST))
+        if not accepted(table, operator, given, given_by(mutant(), table, operator, given), False).all():
+            yield label(operator)
+
+
+@pytest.mark.parametrize(
+    ("table", "operator"), [pytest.param(*pair, id=label(pair[1])) for pair in every_description()]
+)
+def test_the_reference_is_right(table: OperatorTable, operator: OperatorDesc) -> None:
+    given = values(table, operator, MOST)
+    for strict in (False, True):
+        assert accepted(table, operator, given, given_by(Reference(), table, operator, given), strict).all()
+
+
+@pytest.mark.parametrize("mutant", ROWS)
+def test_the_oracle_refuses_every_mutant(mutant: type[Reference]) -> None:
+    assert next(refused(mutant), None) is not None
+
+
+@pytest.mark.parametrize("mutant", ROWS)
+def test_a_mutant_names_a_clause_of_its_operator(mutant: type[Reference]) -> None:
+    table = family().operator(mutant.operator)
+    assert mutant.clause in {clause.id for clause in table.clauses}
+
+
+def test_no_two_mutants_have_one_name() -> None:
+    names = [name for module in MODULES for name in module.ROWS]
+    assert len(names) == len(set(names)) >= 200
+
+
+# Permitted implementations.
+
+
+@pytest.mark.parametrize("permitted", PERMITTED_EXACT, ids=lambda made: made.__name__)
+def test_the_oracle_accepts_what_is_permitted(permitted: type[Permitted]) -> None:
+    changed = False
+    for table, operator in every_description():
+        if table.short_name in permitted.among:
+            given = with_signalling(values(table, operator, MOST))
+            output = given_by(permitted(), table, operator, given)
+            changed |= output.tobytes() != given_by(Reference(), table, operator, given).tobytes()
+            right = accepted(table, operator, given, output, False)
+            refused = {name: array[~right][:3] for name, array in given.items()}
+            assert right.all(), (label(operator), refused, output[~right][:3])
+    assert changed, "it does what the reference does"

@@ -1,0 +1,95 @@
+"""Five operators of other forms, from YAML alone: right is conformant, wrong is caught, told, replayed and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dmlcts.reports.documents.validation import load_failure
+from dmlcts.specs.loading import lint, load_tables
+from dmlcts.suites.selftest.signatures import five_operators
+from dmlcts.suites.selftest.signatures.five_operators import FAULTS, FOLDER, Right
+from dmlcts.suites.selftest.signatures.five_tables import TABLES, write_tables
+
+MODULE = "dmlcts.suites.selftest.signatures.five_operators"
+SMALL = 4
+"""Elements that a fault of a value needs at most to be shown."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = write_tables(tmp_path / "tables")
+    monkeypatch.setenv(FOLDER, str(made))
+    return made
+
+
+def run(dmlcts: Callable[..., Any], folder: Path, device: type[Right], operator: str, *more: str) -> Any:
+    return dmlcts(
+        "run", "--backend", f"{MODULE}:{device.__name__}", "--isolation", "none", "--tables", str(folder),
+        "--operator", operator, "--results", "results", *more,
+    )  # fmt: skip
+
+
+def test_the_tables_are_sound(folder: Path) -> None:
+    assert lint(folder) == ()
+    assert len(load_tables(folder).operators) == len(load_tables().operators) + len(TABLES)
+
+
+@pytest.mark.parametrize("operator", TABLES)
+def test_a_right_implementation_is_conformant(
+    operator: str, folder: Path, dmlcts: Callable[..., Any]
+) -> None:
+    done = run(dmlcts, folder, Right, operator)
+    assert done.code == 0, done.out[-3000:]
+    results = done.results
+    assert results["verdict"] == "CONFORMANT"
+    values = [row for row in results["clauses"] if row["id"].endswith(".formula")]
+    table = load_tables(folder).operator(operator)
+    assert {row["data_type"] for row in values} == {data_type.name for data_type in table.data_types}
+    assert all(row["cases"] > 1 for row in values)
+    if not table.of_one_type_variable:
+        assert all(len(row["types"]) > 1 for row in values), "every signature is judged"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_caught_told_and_replayed(
+    fault: type[Right], folder: Path, tmp_path: Path, dmlcts: Callable[..., Any]
+) -> None:
+    done = run(dmlcts, folder, fault, fault.operator, "--clause", fault.clause)
+    assert done.code == 1, done.out[-3000:]
+    failures = sorted((tmp_path / "results" / "failures").glob("*.yaml"))
+    told = [load_failure(path) for path in failures]
+    mine = [(path, one) for path, one in zip(failures, told, strict=True) if one["clause"] == fault.clause]
+    assert mine, [one["clause"] for one in told]
+    path, failure = mine[0]
+    assert fault.operator in failure["operator"]
+    output = failure["case"]["tensors"]["OutputTensor"]
+    if fault.clause.endswith(".formula"):
+        count = 1
+        for size in output["sizes"]:
+            count *= size
+        assert count <= SMALL, "the least case"
+    again = dmlcts("replay", str(path), "--backend", f"{MODULE}:{fault.__name__}", "--isolation", "none",
+                   "--tables", str(folder))  # fmt: skip
+    assert again.code == 1, again.out
+    right = dmlcts("replay", str(path), "--backend", f"{MODULE}:Right", "--isolation", "none", "--tables", str(folder))
+    assert right.code == 0, right.out
+
+
+def test_the_operators_are_shown_and_covered(folder: Path, dmlcts: Callable[..., Any]) -> None:
+    for operator in TABLES:
+        shown = dmlcts("spec", "show", operator, "--tables", str(folder))
+        assert shown.code == 0, shown.err
+        assert load_tables(folder).operator(operator).formula in " ".join(shown.out.split())
+    covered = dmlcts("spec", "coverage", "--tables", str(folder))
+    assert covered.code == 0, covered.err
+    assert all(f"{operator.lower().replace('_', '-')}.formula" in covered.out for operator in TABLES)
+
+
+def test_every_operator_has_four_faults() -> None:
+    assert {fault.operator for fault in FAULTS} == set(TABLES)
+    assert len(FAULTS) == 4 * len(TABLES)
+    assert all(getattr(five_operators, fault.__name__) is fault for fault in FAULTS)

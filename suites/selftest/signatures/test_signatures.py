@@ -1,0 +1,41 @@
+"""Signatures: what a description's is, which are tried where, and what a row is called."""
+
+from __future__ import annotations
+
+from dmlcts.specs import FeatureLevel
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.tables.signatures import Signature, signatures
+from dmlcts.suites.generation.covering_subjects import covering_subjects, form_of, whole
+from dmlcts.suites.generation.subject import Subject
+
+LEVEL = FeatureLevel("6.4")
+
+
+def test_a_description_says_which_signature_and_which_row_it_is_of() -> None:
+    """For every table there is: records name the type of the first type variable."""
+    for table in load_tables().operators.values():
+        for signature in signatures(table):
+            subject = Subject(table, signature, LEVEL, 0, thorough=False)
+            operator = subject.describe(subject.flat(3), subject.attributes())
+            assert Signature.of(operator, table) == signature
+            assert operator.data_type is signature.data_type
+            assert operator.output_name == table.output
+            assert tuple(operator.inputs) == tuple(name for name in table.inputs if name in operator.tensors)
+
+
+def test_places_are_shared_out_among_signatures_and_every_type_is_taken() -> None:
+    tables = load_tables()
+    for seed in (0, 1, 7):
+        chosen = covering_subjects(tables, seed)
+        assert set(chosen) == set(tables.operators)
+        for name, table in tables.operators.items():
+            every = set(signatures(table))
+            assert chosen[name] <= every
+            assert len(chosen[name]) >= min(2, len(every))
+            assert not whole(table) or chosen[name] == every
+        for form in {form_of(table) for table in tables.operators.values()}:
+            alike = [table for table in tables.operators.values() if form_of(table) == form and not whole(table)]
+            listed = {one.types for table in alike for one in signatures(table) if len(table.type_variables) == 1}
+            taken = {one.types for table in alike for one in chosen[table.operator]}
+            assert listed <= taken, form
+    assert covering_subjects(tables, 0) != covering_subjects(tables, 1)
