@@ -44,11 +44,13 @@ class Exported:
         level: the feature level that they are for.
         settings: the tables, the seed and the selection.
         planned: the cases, in the order of their files.
+        left_out: the operators of the selection whose cases the plan does not fill whole.
     """
 
     level: FeatureLevel
     settings: Settings
     planned: tuple[Planned, ...]
+    left_out: tuple[str, ...] = ()
 
     def files(self) -> Iterator[tuple[str, Planned]]:
         """The name of each case's file, in both folders."""
@@ -58,14 +60,18 @@ class Exported:
 
 def planned_cases(settings: Settings, level: FeatureLevel) -> Exported:
     """The cases of a selection at a level."""
-    chosen = tuple(
-        item for item in plan(settings.tables, level, settings.seed)
-        if settings.selects_operator(settings.tables.operator(item.case.operator.name))
-        and settings.selects_data_type(item.case.data_type)
-    )  # fmt: skip
+    chosen, left_out = [], {}
+    for item in plan(settings.tables, level, settings.seed):
+        case, table = item.case, settings.tables.operator(item.case.operator.name)
+        if not settings.selects_operator(table) or not settings.selects_data_type(case.data_type):
+            continue
+        if {name for name, _ in case.values.items()} == set(case.operator.tensors) - {table.output}:
+            chosen.append(item)
+        else:
+            left_out[table.short_name] = True
     if not chosen:
         raise UsageError("the selection holds no case", "choose operators and types that the feature level lists")
-    return Exported(level, settings, chosen)
+    return Exported(level, settings, tuple(chosen), tuple(left_out))
 
 
 def prepared(bench: Bench, case: Case) -> Arena:
@@ -127,6 +133,8 @@ def export(exported: Exported, bench: Bench, folder: Path, say: Callable[[str], 
     }  # fmt: skip
     write_text(folder / LIST, "".join(f"{name}\n" for name, _ in exported.files()))
     write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
+    if exported.left_out:
+        say(f"left out, to be judged on a device that answers: {', '.join(exported.left_out)}")
     say(f"written: {len(rows):,} cases, {total / (1 << 20):.1f} MiB, in {folder}")
     say(f"on the device: RUNNER --offline {folder} OUTPUTS; then here: dmlcts offline judge {folder} OUTPUTS")
 

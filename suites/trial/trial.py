@@ -81,8 +81,13 @@ class Trial:
 
     @property
     def works(self) -> bool:
-        """Whether there was something to try, and all of it was right."""
-        return bool(self.tried) and all(one.right for one in self.tried)
+        """Whether something was right, and nothing wrong; what the backend cannot express is neither."""
+        return any(one.right for one in self.tried) and not self.wrong
+
+    @property
+    def wrong(self) -> tuple[Tried, ...]:
+        """What has to be mended."""
+        return tuple(one for one in self.tried if not one.right and one.outcome != "not_supported")
 
 
 def try_backend(settings: Settings) -> Trial:

@@ -282,6 +282,7 @@ typedef struct conversation {
     int local;  /* the other side is on this machine: memory may be shared */
     int proven; /* the suite knows the secret, or there is none */
     int challenged, opened;
+    int refused; /* the last create was */
     uint8_t suite_nonce[32], runner_nonce[32];
     kernel_entry *kernels;
     uint32_t kernel_count, kernel_room;
@@ -460,6 +461,7 @@ static int on_create(conversation *talk) {
     }
     dmlcts_fail(&talk->error, 0, "%s", "");
     status = talk->runner->create(talk->runner, &operation, &kernel, &talk->error);
+    talk->refused = status != DMLCTS_STATUS_OK;
     if (status != DMLCTS_STATUS_OK) return answer_error(talk, status);
     talk->kernels[talk->kernel_count].number = create->kernel;
     talk->kernels[talk->kernel_count].kernel = kernel;
@@ -677,8 +679,8 @@ static int serve_one(conversation *talk, int *bye) {
     }
 }
 
-/* A whole conversation; gives main's exit code. */
-static int converse(dmlcts_runner *runner, const channel *way, const secret *known, int local) {
+/* A whole conversation; gives main's exit code. A recorded one cannot know that create was refused: it ends there. */
+static int converse(dmlcts_runner *runner, const channel *way, const secret *known, int local, int recorded) {
     conversation *talk = (conversation *)calloc(1, sizeof *talk);
     int bye = 0;
     if (talk == NULL) return 1;
@@ -687,7 +689,8 @@ static int converse(dmlcts_runner *runner, const channel *way, const secret *kno
     talk->known = known;
     talk->local = local;
     talk->proven = known->size == 0;
-    while (serve_one(talk, &bye)) continue;
+    while (!(recorded && talk->refused) && serve_one(talk, &bye)) continue;
+    if (recorded && talk->refused) bye = 1;
     while (talk->kernel_count > 0) runner->destroy(runner, talk->kernels[--talk->kernel_count].kernel);
     if (talk->opened && runner->close != NULL) runner->close(runner);
     unshare(talk);
@@ -720,7 +723,7 @@ static int serve_pipes(dmlcts_runner *runner) {
     way.out = dup(1);
     if (way.in < 0 || way.out < 0 || dup2(2, 1) < 0) return complain("there is no standard input and output", "");
 #endif
-    return converse(runner, &way, &none, 1);
+    return converse(runner, &way, &none, 1, 0);
 }
 
 static int read_secret(const char *path, secret *known) {
@@ -754,7 +757,7 @@ static unsigned __stdcall serve_connection(void *given) {
     memset(&way, 0, sizeof way);
     way.is_socket = 1;
     way.socket = made->socket;
-    converse(made->runner, &way, made->known, 0);
+    converse(made->runner, &way, made->known, 0, 0);
     closesocket(made->socket);
     InterlockedDecrement(made->count);
     free(made);
@@ -878,7 +881,7 @@ static int serve_connections(dmlcts_runner *runner, const char *address, const c
 #ifdef __linux__
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-                exit(converse(runner, &way, known, local));
+                exit(converse(runner, &way, known, local, 0));
             }
             if (process > 0) {
                 children[count].process = process;
@@ -943,7 +946,7 @@ static int execute_folder(dmlcts_runner *runner, const char *cases, const char *
         if (way.in < 0) failed++;
         else if (way.out < 0) there++;
         else {
-            failed += converse(runner, &way, &none, 0) != 0;
+            failed += converse(runner, &way, &none, 0, 1) != 0;
             ran++;
         }
         close_file(way.in);

@@ -90,9 +90,9 @@ def test_a_wrong_value_is_found(cases: Path, outputs: Path, tmp_path: Path) -> N
     from dmlcts.suites.offline.cases import read_export
 
     name, case = "000001.dmlr", read_export(str(cases)).planned[0].case
-    _, region, size = case.placement.regions(case.operator.input, case.operator.output)
+    regions, size = case.placement.regions(case.operator)
     memory = (outputs / name).stat().st_size - 2 * 24 - size
-    change(outputs / name, memory + region.offset + 1)
+    change(outputs / name, memory + regions["OutputTensor"].offset + 1)
     ran, results = judged(cases, outputs, tmp_path / "results")
     assert ran.exit_code == 1
     assert [failure["clause"] for failure in results["failures"]] == [case.clause]

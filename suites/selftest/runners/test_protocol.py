@@ -45,6 +45,12 @@ def test_the_operators_are_those_of_the_tables() -> None:
         assert names - {"ScaleBias"} <= set(known.members)
 
 
+def test_the_plain_runner_claims_no_more_than_it_has() -> None:
+    text = (kit.KIT / "plain_runner.c").read_text(encoding="utf-8")
+    claimed = [int(code) for code in re.findall(r"\{(\d+), 0\}", text)]
+    assert sorted([*claimed, 8, 32, 99]) == sorted(one.code for one in KNOWN.operators.values())
+
+
 def test_the_numbers_are_directmls() -> None:
     assert KNOWN.data_types == {data_type.name: data_type.dml_value for data_type in DataType}
     for name, prefix, modes in (

@@ -23,7 +23,7 @@ def check(backend: str, *words: str) -> Result:
 def test_what_works_says_so_and_what_to_do_next() -> None:
     ran = check("cpu", "--operator", "ROUND")
     assert ran.exit_code == 0
-    for line in ("device     cpu, feature level 5.0", "works      ROUND on FLOAT32, FLOAT16", "ms for a few elements",
+    for line in ("device     cpu, feature level", "works      ROUND on FLOAT32, FLOAT16", "ms for a few elements",
                  "2 of 2 operators and types work", "next: dmlcts run --backend cpu"):  # fmt: skip
         assert line in ran.output
 
@@ -38,7 +38,7 @@ def test_a_module_and_a_file(tmp_path: Path) -> None:
 class TestRunners:
     def test_the_kit_over_both_transports(self, plain_runner: Path) -> None:
         ran = check(f"exec:{plain_runner}")
-        assert ran.exit_code == 0
+        assert ran.exit_code == 0, ran.output
         assert "protocol   dmlcts-runner/1" in ran.output
         assert "works      CLIP on FLOAT32, FLOAT16, UINT32, UINT16, UINT8, INT32, INT16, INT8, UINT64" in ran.output
         with listening(plain_runner) as (port, _):
