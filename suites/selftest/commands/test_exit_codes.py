@@ -109,12 +109,12 @@ main()
 
 @pytest.mark.parametrize("name", ["click", "dmlcts.suites.commands.main", "dmlcts.specs", "numpy", "pytest",
                                   "pydantic", "dmlcts.suites.running.pytest_run",
-                                  "dmlcts.suites.conformance", "rich.console"])  # fmt: skip
+                                  "dmlcts.suites.selftest", "rich.console"])  # fmt: skip
 def test_ctrl_c_before_anything_ran_is_no_verdict(name: str, folder: Path) -> None:
     program = INTERRUPTING.format(name=name, words=RUN)
     done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=300,
                           check=False)  # fmt: skip
-    if name == "dmlcts.suites.conformance":
+    if name == "dmlcts.suites.selftest":
         assert done.returncode == 0, done.stderr  # the control: nothing of that name is imported
         return
     assert done.returncode == INTERRUPTED, done.stdout + done.stderr

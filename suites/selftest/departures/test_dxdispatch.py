@@ -122,7 +122,7 @@ def test_a_bulk_recipe_and_a_large_tensor_have_no_model_and_the_limit_has_one() 
 def test_a_pattern_beyond_the_type_is_malformed(pattern: str, there: bool) -> None:
     tensor = TensorDesc(DataType.UINT8, (1,))
     case = Case(clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
-    written, because = told_model(case | {"values": {"bits": [pattern]}})
+    written, because = told_model(case | {"values": {"InputTensor": {"bits": [pattern]}}})
     assert (written is not None, "the case is malformed" in because) == (there, not there)
 
 
@@ -130,5 +130,5 @@ def test_a_pattern_beyond_the_type_is_malformed(pattern: str, there: bool) -> No
 def test_values_without_one_are_malformed(patterns: list[str], there: bool) -> None:
     tensor = TensorDesc(DataType.UINT8, (1,))
     case = Case(clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
-    written, because = told_model(case | {"values": {"bits": patterns}})
+    written, because = told_model(case | {"values": {"InputTensor": {"bits": patterns}}})
     assert (written is not None, "the case is malformed" in because) == (there, not there)

@@ -250,7 +250,7 @@ def test_a_failure_of_one_input_in_4_billion_is_found_and_replayed() -> None:
     failures = sweep_mutant(OneRoundedValueOfFloat32, bench, 0)
     assert [failure.clause for failure in failures] == ["round.nearest-even"]
     assert "31415.926" in failures[0].text
-    assert failures[0].case["values"] == {"bits": ["0x46f56fda"]}
+    assert failures[0].case["values"] == {"InputTensor": {"bits": ["0x46f56fda"]}}
     bench.close()
 
 
@@ -261,7 +261,7 @@ def test_what_a_position_makes_wrong_is_not_blamed_on_the_value() -> None:
     assert totals.wrong == 1
     (failure,) = explain(bench, target, totals, Settings.read(backend="cpu"))
     assert failure.clause == "tensor.position"
-    assert failure.case["values"] == {"patterns": {"first": "0x3f800000"}}
+    assert failure.case["values"] == {"InputTensor": {"patterns": {"first": "0x3f800000"}}}
     assert replay(bench, Case.from_json(failure.case), "").failed
 
 
