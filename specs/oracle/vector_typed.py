@@ -230,9 +230,9 @@ class TypedVectorOracle:
         if "integer-cast-range" in self.latitudes:
             self._open = self._open | outside
         inside = np.where(np.isnan(whole), 0, np.clip(whole, float(limits.min), float(limits.max)))
-        stored = np.where(inside >= float(limits.max), limits.max, 0)  # the greatest INT64 is no FLOAT64
-        below = np.where(inside >= float(limits.max), 0.0, inside)
-        return np.where(inside >= float(limits.max), stored.astype(target.numpy), below.astype(target.numpy))
+        greatest = inside >= float(limits.max)  # that of INT64 is no FLOAT64
+        below = np.where(greatest, 0.0, inside).astype(target.numpy)
+        return np.where(greatest, np.asarray(limits.max, target.numpy), below)
 
     # functions ---------------------------------------------------------------------------------------
 
