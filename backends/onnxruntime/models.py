@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,7 @@ def versions(onnx: Any, operator: str) -> list[int]:
     return sorted(schema.since_version for schema in found if schema.name == operator and not schema.domain)
 
 
+@lru_cache(maxsize=1024)  # asked with every kernel, and answered from a list of thousands
 def version_at(onnx: Any, operator: str, opset: int) -> int | None:
     """The version of ``operator`` that ``opset`` has; ``None`` where it has none."""
     earlier = [version for version in versions(onnx, operator) if version <= opset]
