@@ -259,6 +259,14 @@ class OperatorTable(Model):
         """Whether all tensors have one data type and none is optional: a data type then says all of a signature."""
         return len(self.type_variables) == 1 and not any(row.optional for row in self.tensors.values())
 
+    @cached_property
+    def of_x_alone(self) -> bool:
+        """Whether the formula is of one input, called x, of the output's type: numbers, and exact."""
+        return (
+            tuple(self.formula_names) == ("x",) and len(self.type_variables) == 1 and self.domain == "number"
+            and not self.accuracy
+        )  # fmt: skip
+
     @property
     def in_place(self) -> bool:
         """Whether the output may be bound to the memory of an input."""

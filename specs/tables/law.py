@@ -46,11 +46,7 @@ class Law:
 
         They do where the formula has one input, called x, of the output's type, and holds neither conditions nor casts.
         """
-        table = self.table
-        return (
-            tuple(table.formula_names) == ("x",) and len(table.type_variables) == 1 and table.domain == "number"
-            and not table.accuracy and _without_conditions(self.expression)
-        )  # fmt: skip
+        return self.table.of_x_alone and _without_conditions(self.expression)
 
     def latitudes(self, data_type: DataType, *, strict: bool) -> Latitudes:
         """The latitudes that clauses of the table list for a type; with ``strict`` those alone that it keeps."""

@@ -51,10 +51,7 @@ class Oracle(Protocol):
 def of_one_type(table: OperatorTable) -> bool:
     """Whether a formula has one input, called x, of the output's type, and no numbers but Min, Max, ScaleBias."""
     kinds = {item.name if item.type == "FLOAT" else item.type for item in table.attributes}
-    return (
-        tuple(table.formula_names) == ("x",) and len(table.type_variables) == 1 and table.domain == "number"
-        and not table.accuracy and kinds <= {"Min", "Max", "ENUM", "DML_SCALE_BIAS"}
-    )  # fmt: skip
+    return table.of_x_alone and kinds <= {"Min", "Max", "ENUM", "DML_SCALE_BIAS"}
 
 
 def oracle_of(tables: Tables, operator: OperatorDesc, *, strict: bool) -> Oracle:
