@@ -71,6 +71,26 @@ def dispatcher(bench: Bench, case: Case) -> Callable[[], Any]:
     return dispatch
 
 
+def tell(found: dict[str, Any], most_seconds: float, most_share: float) -> bool:
+    """Print what was measured beside what it may be.
+
+    Args:
+        found: with what is ``added`` to a dispatch, in seconds, and the ``added_share`` of bulk work.
+        most_seconds: what may be added to a dispatch.
+        most_share: what may be added to bulk work.
+
+    Returns:
+        Whether one of the two is more than it may be.
+    """
+    added, share = found["dispatch_seconds"]["added"], found["bulk_seconds"]["added_share"]
+    click.echo(json.dumps(found, indent=2))
+    click.echo(
+        f"{1000 * added:.3f} ms a dispatch (at most {1000 * most_seconds:g}), "
+        f"{100 * share:+.1f} % on bulk work (at most {100 * most_share:g} %)"
+    )
+    return bool(added > most_seconds or share > most_share)
+
+
 def measure(backend: str, rounds: int, bulk_rounds: int, elements: int) -> dict[str, Any]:
     """Seconds a small dispatch and a bulk judgement take with and without isolation: medians, and what is added."""
     benches = [Settings.read(backend=backend, isolation=isolation).open() for isolation in ("none", "process")]
@@ -99,13 +119,7 @@ def measure(backend: str, rounds: int, bulk_rounds: int, elements: int) -> dict[
 def main(backend: str, rounds: int, bulk_rounds: int, elements: int) -> None:
     """Measure what isolation costs; exit code 1 where it is more than it may."""
     found = measure(backend, rounds, bulk_rounds, elements)
-    click.echo(json.dumps(found, indent=2))
-    added, share = found["dispatch_seconds"]["added"], found["bulk_seconds"]["added_share"]
-    click.echo(
-        f"{1000 * added:.3f} ms a dispatch (at most {1000 * MOST_SECONDS_A_DISPATCH:g}), "
-        f"{100 * share:+.1f} % on bulk work (at most {100 * MOST_BULK_SHARE:g} %)"
-    )
-    sys.exit(added > MOST_SECONDS_A_DISPATCH or share > MOST_BULK_SHARE)
+    sys.exit(tell(found, MOST_SECONDS_A_DISPATCH, MOST_BULK_SHARE))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ is what the runner costs; of *bulk* dispatches, on shared memory, it is told as 
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import statistics
 import subprocess
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from dmlcts.backends import DeviceInfo
 from dmlcts.specs import OperatorDesc, Region, UsageError
-from dmlcts.suites.benchmarks.isolation_overhead import clip_case, dispatcher, in_turn, timed
+from dmlcts.suites.benchmarks.isolation_overhead import clip_case, dispatcher, in_turn, tell, timed
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.running.options import Settings
 
@@ -130,13 +129,7 @@ def main(runner: str | None, rounds: int, bulk_rounds: int, elements: int) -> No
     """Measure what a runner costs; exit code 1 where it is more than it may."""
     with contextlib.ExitStack() as stack:
         found = measure(runner or stack.enter_context(skeleton()), rounds, bulk_rounds, elements)
-    click.echo(json.dumps(found, indent=2))
-    added, share = found["dispatch_seconds"]["added"], found["bulk_seconds"]["added_share"]
-    click.echo(
-        f"{1000 * added:.3f} ms a dispatch (at most {1000 * MOST_SECONDS_A_DISPATCH:g}), "
-        f"{100 * share:+.1f} % on bulk work (at most {100 * MOST_BULK_SHARE:g} %)"
-    )
-    sys.exit(added > MOST_SECONDS_A_DISPATCH or share > MOST_BULK_SHARE)
+    sys.exit(tell(found, MOST_SECONDS_A_DISPATCH, MOST_BULK_SHARE))
 
 
 if __name__ == "__main__":

@@ -287,13 +287,12 @@ def prints_by_itself(source: str) -> bool:
 
 
 def test_every_command_prints_in_one_place() -> None:
-    """Three speak by themselves: where it is made plain, and where a benchmark is run by hand."""
+    """Two speak by themselves: where it is made plain, and where benchmarks are run by hand."""
     own = {
         str(path.relative_to(ROOT)) for room in ("reports", "suites") for path in (ROOT / room).rglob("*.py")
         if "selftest" not in path.parts and prints_by_itself(path.read_text(encoding="utf-8"))
     }  # fmt: skip
-    benchmarks = {f"suites/benchmarks/{name}_overhead.py" for name in ("isolation", "runner")}
-    assert own == {"suites/console/saying.py", *benchmarks}
+    assert own == {"suites/console/saying.py", "suites/benchmarks/isolation_overhead.py"}
     assert prints_by_itself("import click\nclick.echo('x')\n")
 
 
