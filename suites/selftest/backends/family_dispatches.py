@@ -1,7 +1,6 @@
 """Every exact operator on every signature of its table, dispatched with edge values and judged by the oracles.
 
-For any backend whose kernels can be made without a table of the suite's own, as long as those of the family wait in
-``operators/pending``: what is compared is only what a kernel writes.
+What is compared is only what a kernel writes: no generation, no memory, no state of the suite's.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""The tables of the family, those that wait in ``operators/pending`` among them, and values to try them on."""
+"""The tables of the family, and values to try them on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
-import dmlcts.specs
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
@@ -16,14 +14,13 @@ from dmlcts.specs.statements.statement import descriptions
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.selftest.family.stated_tables import edges
 
-PENDING = Path(dmlcts.specs.__file__).parent / "operators" / "pending"
 FIRST = ("CLIP", "ROUND", "THRESHOLD")
 
 
 @cache
 def family() -> Tables:
-    """All tables, those that wait to be judged among them."""
-    return load_tables(*([PENDING] if any(PENDING.glob("*.yaml")) else []))
+    """All tables, read once."""
+    return load_tables()
 
 
 def exact_tables() -> list[OperatorTable]:
