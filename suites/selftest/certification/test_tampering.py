@@ -54,10 +54,10 @@ def _judged_once() -> Iterator[None]:
     judged: dict[Any, Any] = {}
     plan, judge = evidence.plan, evidence.judge
 
-    def plan_once(tables: Any, level: Any, seed: int, challenge: str = "") -> Any:
-        key = (str(level), seed, challenge)
+    def plan_once(tables: Any, level: Any, seed: int, challenge: str = "", operators: Any = None) -> Any:
+        key = (str(level), seed, challenge, None if operators is None else frozenset(operators))
         if key not in planned:
-            planned[key] = plan(tables, level, seed, challenge)
+            planned[key] = plan(tables, level, seed, challenge, operators)
         return planned[key]
 
     def judge_once(cases: Any, outputs: bytes, absent: Any, tables: Any) -> Any:
