@@ -102,7 +102,7 @@ EDITS |= {
     "a selection": (result("selection", {"data_types": ["FLOAT32"]}), "options", "only a part was run: data_types"),
     "a selection of operators": (
         result("selection", {"operators": ["ELEMENT_WISE_CLIP"]}), "operators",
-        "names ELEMENT_WISE_ABS, which was not selected in the run",
+        "names ELEMENT_WISE_THRESHOLD, which was not selected in the run",
     ),
     "an operator that the statement leaves out": (
         lambda parts: parts.statement["operators"].remove("ELEMENT_WISE_CLIP"), "operators",

@@ -239,7 +239,7 @@ def test_the_words_of_a_command_are_understood() -> None:
     assert said == {
         "product": "Driver 1.2", "vendor": "ACME", "backend": "cpu", "feature_level": None, "profile": "certification",
         "options": {"feature_level": "1.0"}, "seed": 0, "challenge": "", "waived": False, "draft": False,
-        "signed": True, "operators": "all",
+        "signed": True, "operators": "clip,threshold",
         "isolation": "process",
     }  # fmt: skip
 

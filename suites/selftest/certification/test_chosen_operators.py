@@ -55,6 +55,16 @@ def test_a_certification_of_three_operators_passes_and_names_them(parts: Parts) 
     assert collecting.verify(parts.packed()).standing is Standing.PASS
 
 
+def test_a_certification_of_all_operators_passes() -> None:
+    """At a level that owes no sweep; its statement names each of them."""
+    made = build((), FeatureLevel("1.0"))
+    found = made.verifier.verify(made.packed())
+    assert found.standing is Standing.PASS, "\n".join(found.text())
+    assert made.statement["operators"] == list(obliged_operators(TABLES, FeatureLevel("1.0")))
+    said = next(line.said for line in found.lines if line.check == "operators")
+    assert said == f"{len(made.statement['operators'])} operators, all that level 1.0 obliges"
+
+
 def test_no_sweep_is_owed_where_round_is_not_certified(parts: Parts) -> None:
     found = parts.verifier.verify(parts.packed())
     said = [line.said for line in found.lines if line.check == "sweep"]
@@ -74,7 +84,7 @@ def test_an_operator_that_the_statement_names_and_the_run_lacks_is_refused(parts
 
 def test_a_claim_of_all_operators_on_a_run_of_three_is_refused(parts: Parts) -> None:
     parts.statement["operators"] = list(obliged_operators(TABLES, LEVEL))
-    del parts.statement["command"][-2:]
+    parts.statement["command"][-1] = "all"
     assert any(check == "operators" and "was not selected" in said for check, said in faults(parts))
     del parts.statement["operators"]  # as a statement of an earlier version, which certifies all
     assert any(check == "operators" and "was not selected" in said for check, said in faults(parts))
