@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, ScaleBias
 from dmlcts.suites.cases.values import Array
@@ -348,3 +349,36 @@ def arranged(
             if inside(float(x[start])):
                 break
     return np.roll(x, -best)
+
+
+def beginning(x: Array, data_type: DataType, level: str, count: int, generator: Generator) -> NDArray[np.intp]:
+    """Where to take ``LENGTH`` elements of a stream from, so that those that are dispatched are of the level.
+
+    Args:
+        x: the stream, of any length; it is taken to repeat.
+        data_type: its type.
+        level: the level of ``input``.
+        count: how many elements are dispatched.
+        generator: draws the places that are tried.
+
+    Returns:
+        ``LENGTH`` indices that follow each other; from the last place tried where the level begins nowhere.
+    """
+    seen = min(count, LENGTH)
+    at = np.arange(LENGTH) % x.size
+    for start in generator.permutation(max(1, x.size // 8))[:80] * 8:
+        at = np.arange(start, start + LENGTH) % x.size
+        if kind_of(x[at[:seen]], data_type) == level:
+            break
+    return at
+
+
+def mostly_numbers(x: Array, numbers: Array, generator: Generator) -> Array:
+    """The stream with at most a sixth of zeros, infinities and NaNs: the others become numbers of the second stream.
+
+    An operator that tells NaNs from numbers is shown as many of each: too many for numbers that differ.
+    """
+    special = ~np.isfinite(x) | (x == 0)
+    share = np.count_nonzero(special) / x.size
+    kept = generator.random(x.size) * share < 1 / 6
+    return np.where(special & ~kept, numbers[: x.size], x)

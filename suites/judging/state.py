@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
@@ -80,16 +81,28 @@ def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Jud
 
 def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
-    found: list[OperatorDesc] = []
-    others = 0
+    mine = bench.tables.operator(case.operator.name)
+    variants: dict[str, list[OperatorDesc]] = {}
     for table in bench.tables.operators.values():
-        own = table.operator == case.operator.name
-        if not _takes(table, case.operator) or (not own and others >= _MOST_OTHERS):
-            continue
-        variants = [one for one in _variants(table, case) if one != case.operator and bench.obliged(one)]
-        others += bool(variants) and not own
-        found += variants
-    return found
+        if _takes(table, case.operator):
+            known = [one for one in _variants(table, case) if one != case.operator and bench.obliged(one)]
+            if known:
+                variants[table.operator] = known
+    others = [bench.tables.operator(name) for name in variants if name != mine.operator]
+    if len(others) > _MOST_OTHERS:
+        others = _most_telling(mine, others, case)
+    chosen = {mine.operator, *(table.operator for table in others)}
+    return [one for name, known in variants.items() if name in chosen for one in known]
+
+
+def _most_telling(mine: OperatorTable, others: list[OperatorTable], case: Case) -> list[OperatorTable]:
+    """Those that share most attributes with an operator, then others in turn: each comes beside it in some case."""
+    names = {item.name for item in mine.attributes if item.type != "DML_SCALE_BIAS"}
+    alike = sorted(others, key=lambda table: -len(names & {item.name for item in table.attributes}))
+    alike = [table for table in alike if names & {item.name for item in table.attributes}][: _MOST_OTHERS // 2]
+    rest = [table for table in others if table not in alike]
+    start = zlib.crc32(repr(case.operator).encode()) % len(rest)
+    return [*alike, *(rest[start:] + rest[:start])[: _MOST_OTHERS - len(alike)]]
 
 
 def _takes(table: OperatorTable, operator: OperatorDesc) -> bool:
