@@ -17,7 +17,6 @@ from dmlcts.suites.combinations.classifying import kind_of
 from dmlcts.suites.combinations.magnitudes import exactly_scaled, magnitudes, needs_rounding
 from dmlcts.suites.generation import edge_values
 
-_MANY = 64  # so many elements have their stream's level, wherever they begin
 LENGTH = 1021  # a prime: a stream that repeats never falls in step with sizes and strides
 _FACTORS = (2.0, 3.0, 0.5, 1.5, 0.75, 5.0, 0.25, 1.25)
 _WHOLE_FACTORS = (2.0, 3.0, 5.0)
@@ -50,8 +49,13 @@ def exponent(generator: Generator, data_type: DataType, scale_bias: str, *, frac
         return int(generator.integers(4, 8))
     if fractions or generator.integers(2):
         return int(generator.integers(1, 8))
-    choices = (-8, -6, -4, -2, -1, 0, 12, 13) if data_type is DataType.FLOAT16 else (*range(-90, 18), *range(26, 90))
-    return int(generator.choice(choices))  # where half of the numbers are ties, none would be ordinary
+    # where half of the numbers are ties, none would be ordinary
+    choices = {
+        DataType.FLOAT16: (-8, -6, -4, -2, -1, 0, 12, 13),
+        DataType.FLOAT32: (*range(-90, 18), *range(26, 90)),
+        DataType.FLOAT64: (*range(-90, 46), *range(55, 90)),
+    }[data_type]
+    return int(generator.choice(choices))
 
 
 def _ordinary(generator: Generator, data_type: DataType, power: int) -> Array:
@@ -343,7 +347,7 @@ def arranged(
     """
     best = 0
     for start in generator.permutation(LENGTH // 8)[:40] * 8:  # where what is typical of the level stands
-        alike = count >= _MANY or kind_of(x[np.arange(start, start + count) % LENGTH], data_type) == level
+        alike = kind_of(x[np.arange(start, start + min(count, LENGTH)) % LENGTH], data_type) == level
         if alike:
             best = int(start)
             if inside(float(x[start])):

@@ -65,7 +65,7 @@ def within(value: float | np.float32, data_type: DataType) -> bool:
 
 def needs_rounding(value: float | np.float32, data_type: DataType) -> bool:
     """Whether a scale or bias is no value of the type, or one with so many digits that products of it are rounded."""
-    if data_type is DataType.FLOAT32:
+    if data_type in (DataType.FLOAT32, DataType.FLOAT64):
         mantissa, _ = np.frexp(np.float64(value))
         return not float(mantissa * 4096).is_integer()
     return not (holds(value, data_type) if data_type.is_floating else float(value).is_integer())
