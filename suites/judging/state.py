@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
@@ -282,10 +283,13 @@ def _behind_others(bench: Bench, case: Case, *, alive: bool) -> Judgement:
 
 def _two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
-    found = _neighbours(bench, case)
-    same = [operator for operator in found if operator.name == case.operator.name]
-    others = [operator for operator in found if operator.name != case.operator.name]
-    return [*same[-1:], *others[:1]]
+    own = bench.tables.operator(case.operator.name)
+    same = [one for one in _variants(own, case) if one != case.operator and bench.obliged(one)]
+    others = (
+        one for table in bench.tables.operators.values() if table is not own and _takes(table, case.operator)
+        for one in _variants(table, case) if bench.obliged(one)
+    )  # fmt: skip
+    return [*same[-1:], *itertools.islice(others, 1)]
 
 
 def _with_history(
