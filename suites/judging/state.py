@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -82,27 +83,29 @@ def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Jud
 def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
     mine = bench.tables.operator(case.operator.name)
-    variants: dict[str, list[OperatorDesc]] = {}
-    for table in bench.tables.operators.values():
-        if _takes(table, case.operator):
-            known = [one for one in _variants(table, case) if one != case.operator and bench.obliged(one)]
-            if known:
-                variants[table.operator] = known
-    others = [bench.tables.operator(name) for name in variants if name != mine.operator]
-    if len(others) > _MOST_OTHERS:
-        others = _most_telling(mine, others, case)
-    chosen = {mine.operator, *(table.operator for table in others)}
-    return [one for name, known in variants.items() if name in chosen for one in known]
+    found = {mine.operator: _judged_variants(bench, mine, case)}
+    takers = [table for table in bench.tables.operators.values() if table != mine and _takes(table, case.operator)]
+    for table in _most_telling_first(mine, takers, case):
+        if len(found) > _MOST_OTHERS:
+            break
+        if variants := _judged_variants(bench, table, case):
+            found[table.operator] = variants
+    return [one for name in bench.tables.operators for one in found.get(name, ())]
 
 
-def _most_telling(mine: OperatorTable, others: list[OperatorTable], case: Case) -> list[OperatorTable]:
-    """Those that share most attributes with an operator, then others in turn: each comes beside it in some case."""
+def _judged_variants(bench: Bench, table: OperatorTable, case: Case) -> list[OperatorDesc]:
+    return [one for one in _variants(table, case) if one != case.operator and bench.obliged(one)]
+
+
+def _most_telling_first(mine: OperatorTable, others: list[OperatorTable], case: Case) -> list[OperatorTable]:
+    """First those that share attributes with an operator, then the rest in turn: each comes beside it in some case."""
     names = {item.name for item in mine.attributes if item.type != "DML_SCALE_BIAS"}
-    alike = sorted(others, key=lambda table: -len(names & {item.name for item in table.attributes}))
-    alike = [table for table in alike if names & {item.name for item in table.attributes}][: _MOST_OTHERS // 2]
+    shared = {table.operator: len(names & {item.name for item in table.attributes}) for table in others}
+    alike = sorted((table for table in others if shared[table.operator]), key=lambda table: -shared[table.operator])
+    alike = alike[: _MOST_OTHERS // 2]
     rest = [table for table in others if table not in alike]
-    start = zlib.crc32(repr(case.operator).encode()) % len(rest)
-    return [*alike, *(rest[start:] + rest[:start])[: _MOST_OTHERS - len(alike)]]
+    start = zlib.crc32(repr(case.operator).encode()) % max(1, len(rest))
+    return [*alike, *rest[start:], *rest[:start]]
 
 
 def _takes(table: OperatorTable, operator: OperatorDesc) -> bool:
@@ -295,10 +298,13 @@ def _behind_others(bench: Bench, case: Case, *, alive: bool) -> Judgement:
 
 def _two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
-    found = _neighbours(bench, case)
-    same = [operator for operator in found if operator.name == case.operator.name]
-    others = [operator for operator in found if operator.name != case.operator.name]
-    return [*same[-1:], *others[:1]]
+    own = bench.tables.operator(case.operator.name)
+    same = [one for one in _variants(own, case) if one != case.operator and bench.obliged(one)]
+    others = (
+        one for table in bench.tables.operators.values() if table is not own and _takes(table, case.operator)
+        for one in _variants(table, case) if bench.obliged(one)
+    )  # fmt: skip
+    return [*same[-1:], *itertools.islice(others, 1)]
 
 
 def _with_history(
