@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from dmlcts.reports.documents.wording import many
 from dmlcts.specs import FeatureLevel, UsageError
 from dmlcts.specs.tables import Tables
 
@@ -55,3 +57,30 @@ def certified(statement: Mapping[str, Any], tables: Tables) -> tuple[str, ...]:
     """
     level = FeatureLevel.parse(statement["feature_level"])
     return tuple(statement.get("operators", obliged_operators(tables, level)))
+
+
+def operator_faults(statement: Mapping[str, Any], results: Mapping[str, Any], tables: Tables) -> list[str]:
+    """In which ways the operators that a statement names are not those that its run selected and judged."""
+    level, named = FeatureLevel.parse(statement["feature_level"]), certified(statement, tables)
+    obliged = obliged_operators(tables, level)
+    faults = [f"{name} is no operator of the tables" for name in named if name not in tables.operators]
+    faults += [f"level {level} obliges nothing of {name}" for name in named
+               if name in tables.operators and name not in obliged]  # fmt: skip
+    faults += [f"the statement names {name} {times} times" for name, times in Counter(named).items() if times > 1]
+    run = results["selection"].get("operators") or obliged
+    unrun, unnamed = sorted(set(named) - set(run)), sorted(set(run) - set(named))
+    faults += [f"the statement names {name}, which was not selected in the run" for name in unrun]
+    faults += [f"the run selected {name}, which the statement does not name" for name in unnamed]
+    judged = {row["operator"] for row in results["clauses"] if row["obligation"] != "unspecified"}
+    faults += [f"the statement names {name}, of which the results have no row" for name in sorted(set(named) - judged)]
+    return faults
+
+
+def operators_told(statement: Mapping[str, Any], tables: Tables) -> str:
+    """How many operators a statement names, of how many, in words."""
+    level, named = FeatureLevel.parse(statement["feature_level"]), certified(statement, tables)
+    obliged = obliged_operators(tables, level)
+    if set(named) == set(obliged):
+        return f"{many(len(named), 'operator')}, all that level {level} obliges"
+    short = ", ".join(name.removeprefix("ELEMENT_WISE_") for name in named)
+    return f"{many(len(named), 'operator')} of {len(obliged)}: {short}"

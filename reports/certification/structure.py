@@ -15,7 +15,7 @@ from typing import Any
 from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.drafts import ISOLATED, PROFILE, draft_reasons, owes_sweep, sweep_fault
 from dmlcts.reports.certification.identity import Reference, unreleased
-from dmlcts.reports.certification.operators import certified, obliged_operators
+from dmlcts.reports.certification.operators import certified, operator_faults, operators_told
 from dmlcts.reports.certification.submission import Submission, digest
 from dmlcts.reports.certification.verdict import Said, Status
 from dmlcts.reports.documents.outcomes import Outcome, Verdict
@@ -186,25 +186,10 @@ def check_options(context: Context) -> Said:
 
 def check_operators(context: Context) -> Said:
     """The operators that the statement names are known and obliged, and are those that were run and judged."""
-    level, named = FeatureLevel.parse(context.statement["feature_level"]), context.operators
-    tables, results = context.reference.tables, context.submission.results
-    obliged = obliged_operators(tables, level)
-    faults = [f"{name} is no operator of the tables" for name in named if name not in tables.operators]
-    faults += [f"level {level} obliges nothing of {name}" for name in named
-               if name in tables.operators and name not in obliged]  # fmt: skip
-    faults += [f"the statement names {name} {times} times" for name, times in Counter(named).items() if times > 1]
-    run = results["selection"].get("operators") or obliged
-    unrun, unnamed = sorted(set(named) - set(run)), sorted(set(run) - set(named))
-    faults += [f"the statement names {name}, which was not selected in the run" for name in unrun]
-    faults += [f"the run selected {name}, which the statement does not name" for name in unnamed]
-    judged = {row["operator"] for row in results["clauses"] if row["obligation"] != "unspecified"}
-    faults += [f"the statement names {name}, of which the results have no row" for name in sorted(set(named) - judged)]
+    faults = operator_faults(context.statement, context.submission.results, context.reference.tables)
     yield from ((Status.FAIL, fault) for fault in faults[:_MOST_SAID])
     if not faults:
-        some = many(len(named), "operator")
-        yield Status.PASS, f"{some}, all that level {level} obliges" if set(named) == set(obliged) else (
-            f"{some} of {len(obliged)}: {', '.join(name.removeprefix('ELEMENT_WISE_') for name in named)}"
-        )
+        yield Status.PASS, operators_told(context.statement, context.reference.tables)
 
 
 def check_level(context: Context) -> Said:

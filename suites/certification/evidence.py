@@ -127,14 +127,13 @@ def plan(
         challenge: what the verifier handed out beforehand; the sample is drawn from it as well.
         operators: full names of those that are certified; ``None`` for all.
     """
-    chosen = tables.operators.keys() if operators is None else tables.operators.keys() & set(operators)
+    chosen = sorted(name for name in tables.operators if operators is None or name in operators)
     with np.errstate(all="ignore"):  # infinities and NaNs are values like any other here
-        return list(_plan(tables, sorted(chosen), level, f"{seed}/{challenge}" if challenge else str(seed), seed))
+        return list(_plan(tables, chosen, level, f"{seed}/{challenge}" if challenge else str(seed), seed))
 
 
 def _plan(tables: Tables, names: Sequence[str], level: FeatureLevel, drawn: str, seed: int) -> Iterator[Planned]:
-    for name in names:
-        table = tables.operators[name]
+    for name, table in ((name, tables.operators[name]) for name in names):
         listed = {data_type for support in table.support_at(level) for data_type in support.data_types}
         for data_type in DataType:
             for signature in signatures_on(table, data_type) if data_type in listed else ():
