@@ -1,4 +1,4 @@
-"""How far from the real number the law lets a result be: the farthest acceptable number of one element."""
+"""How far from the real number the law lets a result be: the farthest acceptable number of an element."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ from fractions import Fraction
 
 from dmlcts.specs.accuracy.exact_reference import FORMATS, decoded, unit_at
 from dmlcts.specs.arithmetic.real_number import Enclosure
+from dmlcts.specs.arithmetic.vector_arithmetic import Array
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
-from dmlcts.specs.oracle.exact import ExactOracle
-from dmlcts.specs.oracle.exact_typed import TypedOracle
 from dmlcts.specs.oracle.outcome import Acceptable
+from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
+from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.tables.law import Law
 
 
-def accepted(law: Law, operator: OperatorDesc, elements: Mapping[str, int], *, strict: bool) -> Acceptable:
-    """What the exact oracle accepts for one element.
+def accepted(law: Law, operator: OperatorDesc, inputs: Mapping[str, Array], *, strict: bool) -> list[Acceptable]:
+    """What the vectorised oracle accepts for each element.
 
     Args:
         law: what the tables say of the operator.
         operator: the description.
-        elements: one element's pattern of each input, by the tensors' names.
+        inputs: 1-D arrays of one length, by the tensors' names, of the tensors' types.
         strict: whether ``--strict`` narrows the latitudes and tolerances.
     """
     if law.of_one_input:
-        return ExactOracle(law, operator, strict).acceptable(elements[operator.input_name])
-    names = {member: name for name, member in law.table.formula_names.items() if member in elements}
-    given = {names[member]: bits for member, bits in elements.items()}
-    return TypedOracle(law, operator, strict).acceptable(given)
+        return list(VectorOracle(law, operator, strict=strict).acceptance(inputs[operator.input_name]).elements())
+    names = {member: name for name, member in law.table.formula_names.items() if member in inputs}
+    given = {names[member]: array for member, array in inputs.items()}
+    return list(TypedVectorOracle(law, operator, strict=strict).acceptance(given).elements())
 
 
 def bound(acceptable: Acceptable, real: Enclosure, kind: DataType) -> Fraction | None:
