@@ -146,7 +146,7 @@ class Judge:
         is told by the judge, and not found missing by the library. Where the process was lost no other example is
         tried, since each might cost the whole time limit.
         """
-        if case in self._wrong:
+        if self._wrong and case in self._wrong:
             return self._wrong[case]
         hazards = hazards_of(self.bench)
         expected = hazards.covers(case)
