@@ -10,13 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import zip_longest
+from math import isnan
 from typing import Any
 
 import numpy as np
 
 from dmlcts.reports.documents.records import AccuracySeen, ItemRecord, RecordError
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
-from dmlcts.specs.accuracy.bounds import accepted, bound
+from dmlcts.specs.accuracy.bounds import reach
 from dmlcts.specs.accuracy.exact_reference import ExactReference
 from dmlcts.specs.accuracy.places import described
 from dmlcts.specs.description_data import DataReader, read_attributes
@@ -132,15 +133,10 @@ class _Measured:
             columns = zip(*(worst[number]["inputs"] for number in numbers), strict=True)
             inputs = {name: np.array(column, kind.bits_dtype).view(kind.numpy)
                       for name, kind, column in zip(operator.inputs, kinds, columns, strict=True)}  # fmt: skip
-            reference = ExactReference(self.law, operator)
             for strict in (False, True):
-                allowed = accepted(self.law, operator, inputs, strict=strict)
-                for number, one in zip(numbers, allowed, strict=True):
-                    patterns = dict(zip(operator.inputs, worst[number]["inputs"], strict=True))
-                    real = reference.result(patterns)
-                    known = real is not None and not real.low.infinite and not real.high.infinite
-                    reach = bound(one, real, operator.output.data_type) if known and real is not None else None
-                    found[number].append(None if reach is None else rounded(reach, FEW_DIGITS))
+                reached = reach(self.law, operator, inputs, strict=strict).tolist()
+                for number, most in zip(numbers, reached, strict=True):
+                    found[number].append(None if isnan(most) else rounded(Fraction(most), FEW_DIGITS))
         return found
 
 

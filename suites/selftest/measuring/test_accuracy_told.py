@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from dmlcts.reports.documents import accuracy
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.validation import DocumentError, load_document, load_results, validate_results
 from dmlcts.reports.documents.writing import write_json
+from dmlcts.reports.summaries.error_plot import error_drawing
 from dmlcts.reports.views import accuracy as views
+from dmlcts.reports.views.html import page
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables import Tables
@@ -194,3 +197,69 @@ def test_the_command_measures_a_backend(tmp_path: Path, dmlcts: Callable[..., An
     assert "MULTIPLY  FLOAT16  0.5" in done.out
     (row,) = load_results(tmp_path / "accuracy" / "cpu")["accuracy"]
     assert row["ulp"]["error"] <= 0.5
+
+
+class Drawings(HTMLParser):
+    """The drawings of a page: their labels, and the classes of their paths."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.labels: list[str] = []
+        self.classes: list[list[str]] = []
+        self.tags: set[str] = set()
+        self._inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.tags.add(tag)
+        if tag == "svg" and given.get("class") == "plot errors":
+            self.labels.append(given["aria-label"] or "")
+            self.classes.append([])
+            self._inside = True
+        elif self._inside and given.get("class"):
+            self.classes[-1].append(given["class"] or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = self._inside and tag != "svg"
+
+
+def test_the_page_draws_errors_with_their_bounds() -> None:
+    drawn = Drawings(page(results(3), tables()))
+    assert len(drawn.labels) == 2
+    assert "at ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb)" in drawn.labels[0]
+    assert {"stem", "dot", "axis"} <= set(drawn.classes[0])
+    bounded = [one for row in results(3)["accuracy"] for *_, one in row["range"] if one is not None]
+    assert ("bound strict" in drawn.classes[0]) == bool(bounded)
+    assert Drawings(page(conformant(), tables())).labels == []
+
+
+def test_bounds_are_lines_with_their_names() -> None:
+    row = json.loads(json.dumps(rows(3)[0]))
+    row["range"] = [[-1, 0, 4, 0.4, 2.5, 1], [1, 0, 5, 0.5, 2.5, 1], [1, 1, 5, 0.5, None, None], [1, 64, 1, 0, 1, 1]]
+    text = str(error_drawing(row, "a title & more"))
+    assert 'aria-label="a title &amp; more"' in text
+    assert text.count('class="bound judged"') == text.count('class="bound strict"') == 1
+    assert ">judged</text>" in text
+    assert ">strict</text>" in text
+    judged = re.search(r'class="bound judged" d="([^"]*)"', text)
+    assert judged is not None
+    assert judged[1].count("M") == 3, "a gap where any value is permitted, and where no results are"
+    stems = re.search(r'class="stem" d="([^"]*)"', text)
+    assert stems is not None
+    assert stems[1].count("M") == 4
+
+
+def test_a_strangers_words_are_nothing_but_text_on_the_page() -> None:
+    written = results(1)
+    for row, harm in zip(written["accuracy"], (HARM[1], HARM[2]), strict=True):
+        row["types"] = harm[:500]
+    drawn = Drawings(page(written, tables()))
+    assert not drawn.tags & {"img"}
+    assert any(HARM[1][:20] in label for label in drawn.labels)
+
+
+def test_the_largest_and_the_least_errors_are_drawn() -> None:
+    row = json.loads(json.dumps(rows(3)[0]))
+    row["range"] = [[1, 0, 1, 1e300, 0.0, None], [1, None, 1, 0.0, 1e-300, 0]]
+    assert "nan" not in str(error_drawing(row, "t")).lower()
