@@ -1,8 +1,8 @@
 """Which clauses a test checks: the ``checks`` marker and what it means for parametrisation and selection.
 
 A test names what it checks as the tables do (``check:``, :mod:`dmlcts.specs.checks`). It applies to an operator where
-that operator's table, or the shared rules, have a clause for each of the names, and to the element types that the
-first clause is about; so an operator that is added as a YAML file gets the tests that its clauses call for.
+that operator's table, or the shared rules, have a clause for each of the names, and to the element types that a
+clause of the first name is about; so an operator that is added as a YAML file gets the tests that its clauses call for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def checks(
     """Mark a test with what it checks.
 
     Args:
-        names: what the clauses name in ``check:``; the clauses of the first decide on the types.
+        names: what the clauses name in ``check:``; all clauses of the first decide on the types.
         data_types: names of the element types to which the test is limited.
         level: the level whose support table is meant, for ``support.level``.
         attributes: names of FLOAT attributes; operators that lack one, or have several inputs, are left out.
@@ -80,7 +80,8 @@ class Checked:
             found = self._clauses(table, tables)
             if not all(found) or (self.attributes and not self._has_attributes(table)):
                 continue
-            for data_type in tables.data_types(found[0][0], table):
+            types = dict.fromkeys(data_type for clause in found[0] for data_type in tables.data_types(clause, table))
+            for data_type in types:
                 if not self.data_types or data_type.name in self.data_types:
                     for signature in signatures_on(table, data_type):
                         if not places or chosen is None or signature in chosen[table.operator]:
