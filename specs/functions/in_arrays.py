@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -144,15 +145,15 @@ def _remainder_floored(a: Array, b: Array) -> tuple[Array, Open]:
     return np.remainder(a, np.where(undefined, np.asarray(1, b.dtype), b)), undefined
 
 
-def divisors(rounding: Rounding, b: Array) -> list[Array]:
-    """A divisor; with its other zeros where the sign of zero does not count, which give the other infinity."""
+def with_other_zeros(rounding: Rounding, b: Array) -> list[Array]:
+    """An operand; with its other zeros where the sign of zero does not count: a divisor's give the other infinity."""
     zero = np.asarray(b == 0)
     return [b] if rounding.signed_zeros or not zero.any() else [b, np.where(zero, -b, b)]
 
 
 def _floating_quotient(rounding: Rounding, a: Array, b: Array) -> Alternatives:
     found: Alternatives = []
-    for divisor in divisors(rounding, b):
+    for divisor in with_other_zeros(rounding, b):
         if rounding.flushes:  # 53 bits do for a quotient of 24
             found += rounding.to_float32(a.astype(np.float64) / divisor.astype(np.float64))
         else:
@@ -218,13 +219,13 @@ def opaque(ufunc: Any, error: float) -> InArrays:
     """A real function in FLOAT64 with a stated relative error."""
 
     def applied(rounding: Rounding, *operands: Array) -> Alternatives:
-        a = operands[0]
-        value = np.asarray(ufunc(*(operand.astype(np.float64) for operand in operands)))
-        value = np.where(reduce(np.logical_or, map(np.isnan, operands)), np.nan, value)
-        bounds = [value * (1 - error), value * (1 + error)]
-        if rounding.flushes:
-            return [one for bound in bounds for one in rounding.to_float32(bound)]
-        return [np.asarray(bound.astype(a.dtype)) for bound in bounds]
+        found: Alternatives = []
+        for given in itertools.product(*(with_other_zeros(rounding, operand) for operand in operands)):
+            value = np.asarray(ufunc(*(operand.astype(np.float64) for operand in given)))
+            value = np.where(reduce(np.logical_or, map(np.isnan, given)), np.nan, value)
+            for bound in (value * (1 - error), value * (1 + error)):
+                found += rounding.to_float32(bound) if rounding.flushes else [np.asarray(bound.astype(given[0].dtype))]
+        return found
 
     return InArrays(floating=applied, real=ufunc, error=error)
 
