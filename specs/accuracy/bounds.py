@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs.accuracy.array_reference import ArrayReference, units_in
+from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
+from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.oracle.outcome import Acceptance
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature
 
 _NEIGHBOURS = np.arange(-8, 9)
 
@@ -34,6 +37,8 @@ def accepted(law: Law, operator: OperatorDesc, inputs: Mapping[str, Array], *, s
         return VectorOracle(law, operator, strict=strict).acceptance(inputs[operator.input_name])
     names = {member: name for name, member in law.table.formula_names.items() if member in inputs}
     given = {names[member]: array for member, array in inputs.items()}
+    if is_approximate(law.table, Signature.of(operator, law.table)):
+        return ApproximateVectorOracle(law, operator, strict=strict).acceptance(given)
     return TypedVectorOracle(law, operator, strict=strict).acceptance(given)
 
 
