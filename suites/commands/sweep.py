@@ -58,8 +58,8 @@ def sweep(
 ) -> None:
     r"""Judge every input: all 2^32 of a 32-bit type, for a list of bounds, in every mode.
 
-    Of several inputs every combination of up to 32 bits, as all pairs of 16-bit values. Wider ones and 64-bit types: the
-    boundary lattice and a seeded sample. FLOAT16 bounds: all 63,488 finite ones.
+    Of several inputs every combination of up to 32 bits, as all pairs of 16-bit values. Wider ones and 64-bit types:
+    the boundary lattice and a seeded sample. FLOAT16 bounds: all 63,488 finite ones.
     Ctrl-C stops; --resume DIR goes on, with the same options, device, tables and version. Each judging process has the
     implementation in a further one beside it; with --isolation none they share one, and sweep.json says so.
 
