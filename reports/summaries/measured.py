@@ -32,8 +32,8 @@ def side_by_side(columns: Sequence[Mapping[str, Any] | None]) -> list[tuple[str,
 
 
 def error_text(error: float | None) -> str:
-    """An error in up to three digits: "0.5", "1.94e-07"; "none" where there is none."""
-    return "none" if error is None else f"{error:.3g}"
+    """An error in up to four digits: "0.5", "1.942e-07"; "none" where there is none."""
+    return "none" if error is None else f"{error:.4g}"
 
 
 def operands(row: Row, element: Mapping[str, Any]) -> str:
