@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from dmlcts.reports.documents.wording import type_order
+from dmlcts.reports.documents.wording import short, type_order
 from dmlcts.specs import DataType
 from dmlcts.specs.number_text import text_with_bits
 
@@ -56,6 +56,14 @@ def _valued(bits: str, kind: str) -> str:
     data_type = DataType[kind]
     pattern = int(bits, 16) & (1 << 8 * data_type.itemsize) - 1
     return text_with_bits(np.array([pattern], data_type.bits_dtype).view(data_type.numpy)[0])
+
+
+def error_sentences(results: Mapping[str, Any]) -> Iterator[str]:
+    """The largest error of each operator and signature, a sentence each."""
+    for (operator, types), row in rows_of(results).items():
+        if row["ulp"]:
+            told = f"{operands(row, row['ulp'])} gives {result(row, row['ulp'])}"
+            yield f"{short(operator)} on {types}: the largest error is {row['ulp']['error']:g} ULP: {told}"
 
 
 def share_within(row: Row, units: float) -> float:
