@@ -45,6 +45,9 @@ PAGE_MARK = '<meta name="generator" content="dmlcts">'
 MOST_FAILURES = 300
 """Failures that the page tells in full; the rest is counted."""
 
+FEW_OPERATORS = 3
+"""So many operators are shown unfolded, and without an overview of them."""
+
 MOST_KNOWN = 4
 _INPUT = re.compile(r"(?P<value>\S+) \(0x(?P<bits>[0-9a-f]{2,16})\)")
 
@@ -336,6 +339,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
             errors=errors,
             likenesses=alike,
             most=MOST_FAILURES,
+            few=FEW_OPERATORS,
             version=importlib.metadata.version("dmlcts"),
         )
     )

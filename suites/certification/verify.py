@@ -120,7 +120,7 @@ def check_results(context: Context) -> Said:
     if "combinations" in told:  # results of earlier versions say nothing of them
         level = FeatureLevel.parse(statement["feature_level"])
         subjects = {(operator, data_type) for _, operator, data_type, _ in _owed(context)}
-        rebuilt |= told_of(submission.records, tables, level, told["profile"], subjects)
+        rebuilt |= told_of(submission.records, tables, level, told["profile"], subjects, told["seed"])
     rebuilt |= given.told(rebuilt)
     faults = list(_differences(stable(rebuilt), stable(told)))
     if rebuilt["verdict"] != statement["verdict"]:

@@ -11,6 +11,9 @@ import pytest
 import dmlcts.suites.conformance
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import signatures
+from dmlcts.suites.combinations.coverage import told
+from dmlcts.suites.generation.covering_subjects import covering_subjects
 from dmlcts.suites.running.markers import Checked
 from dmlcts.suites.running.options import Settings
 
@@ -53,3 +56,23 @@ def test_every_clause_of_a_check_counts_and_not_its_first_alone() -> None:
     relation = Checked(("relation",), (), None)
     types = {signature.data_type.name for other, signature in relation.subjects(settings.tables) if other is table}
     assert types == {"INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8"}
+
+
+def test_results_state_which_signatures_stand_for_the_others() -> None:
+    tables, level = Settings.read().tables, FeatureLevel("6.4")
+    subjects = [(name, "INT8") for name in ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_ADD", "ELEMENT_WISE_SUBTRACT")]
+    seen = set()
+    for seed in range(4):
+        found = told([], tables, level, "quick", subjects, seed)
+        chosen = covering_subjects(tables, seed)
+        assert set(found["shared_out"]) == {"ELEMENT_WISE_ADD", "ELEMENT_WISE_SUBTRACT"}, "CLIP is tried on all"
+        for row in found["combinations"]:
+            operator = row["operator"]
+            tried = any(one.data_type.name == "INT8" for one in chosen[operator])
+            assert (row["pairs"]["asked"] > 0) == (row["pairs"]["missing"] > 0) == tried
+            if operator in found["shared_out"]:
+                assert found["shared_out"][operator] == sorted(map(str, chosen[operator]))
+                assert len(chosen[operator]) < len(signatures(tables.operators[operator]))
+            seen.add(tried)
+    assert seen == {True, False}
+    assert "shared_out" not in told([], tables, level, "full", subjects[:1])
