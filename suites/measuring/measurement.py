@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.reports.documents.records import AccuracySeen
+from dmlcts.reports.documents.records import MOST_BINS, AccuracySeen
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.accuracy.array_reference import ArrayReference, units_in
 from dmlcts.specs.accuracy.places import BUCKETS, buckets_of
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 MOST_UNSURE = 2.0**-10
 """Units of the last place that FLOAT64 may be wrong by; elements of which it is less sure are counted apart."""
 
-_BINS = 400
+_BINS = MOST_BINS
 _FLUSHING: Latitudes = frozenset({"subnormals"})
 _APART = ("special", "lost", "subnormal", "tiny", "unsure")
 
