@@ -83,6 +83,12 @@ def bound_near_worst(row: Row, *, strict: bool) -> float | None:
     return None if worst is None else worst[5 if strict else 4]
 
 
+def bounded_error(row: Row) -> float | None:
+    """The largest error where a bound is judged, if it is another than the largest of all; else ``None``."""
+    bounded = [bucket[3] for bucket in row["range"] if bucket[4] is not None]
+    return max(bounded) if bounded and bound_near_worst(row, strict=False) is None else None
+
+
 def losses(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Where the largest error in units of the last place grew from one run to another, in both of which it is known.
 
