@@ -40,7 +40,7 @@ def pytest_arguments(
     found = ["-p", "dmlcts.suites.plugin", "-c", str(CONFORMANCE / "run.ini"), "-p", "no:cacheprovider"]
     found += ["-v"] if verbose else ["-q"]
     found += ["--no-header", "--disable-warnings", "-r", "N", "--tb", "no"]
-    found += ["--assert", "plain"]  # the judge says what is wrong; rewriting the suite's modules takes a second a start
+    found += ["--assert", "plain"]  # the judge says what is wrong; rewriting modules takes a second a start
     if most_failures:
         found += ["--maxfail", str(most_failures)]
     if workers:

@@ -13,8 +13,7 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.statements.statement import descriptions
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.selftest.family.stated_tables import edges
-
-FIRST = ("CLIP", "ROUND", "THRESHOLD")
+from dmlcts.suites.selftest.first_three import FIRST_THREE
 
 
 @cache
@@ -25,7 +24,7 @@ def family() -> Tables:
 
 def exact_tables() -> list[OperatorTable]:
     """The tables of the operators whose result is exact, but the first three, which have proofs of their own."""
-    return [table for table in family().operators.values() if table.short_name not in FIRST]
+    return [table for table in family().operators.values() if table.operator not in FIRST_THREE]
 
 
 def every_description() -> Iterator[tuple[OperatorTable, OperatorDesc]]:

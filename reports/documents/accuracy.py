@@ -1,0 +1,141 @@
+"""The rows of ``accuracy`` in the results: what tests measured, merged, the worst elements computed again exactly.
+
+Counts are added and the worst element wins; of equally wrong ones the one with the least patterns. So neither the order
+of the records nor the number of processes that found them changes anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from itertools import zip_longest
+from typing import Any
+
+from dmlcts.reports.documents.records import AccuracySeen, ItemRecord
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.accuracy.bounds import accepted, bound
+from dmlcts.specs.accuracy.exact_reference import ExactReference
+from dmlcts.specs.accuracy.places import described
+from dmlcts.specs.arithmetic.real_number import Enclosure
+from dmlcts.specs.description_data import DataReader, read_attributes
+from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.law import Law
+
+DIGITS, FEW_DIGITS = 6, 3
+"""Significant digits of a stated error, and of those by bucket."""
+
+_Key = tuple[str, str, str]
+
+
+def rows(items: Iterable[ItemRecord], tables: Tables) -> list[dict[str, Any]]:
+    """One row for each operator and signature that was measured.
+
+    Args:
+        items: the records, in any order.
+        tables: the spec tables that the run rests on.
+    """
+    found: dict[_Key, list[AccuracySeen]] = defaultdict(list)
+    for item in items:
+        for seen in item.accuracy:
+            found[seen.operator, seen.data_type, seen.types].append(seen)
+    return [_row(seen, tables) for _, seen in sorted(found.items())]
+
+
+def _row(seen: list[AccuracySeen], tables: Tables) -> dict[str, Any]:
+    first = seen[0]
+    apart: Counter[str] = Counter()
+    buckets: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    for one in seen:
+        apart.update(one.apart)
+        for bucket in one.buckets:
+            buckets[bucket["bucket"]].append(bucket)
+    measured = _Measured(first, tables)
+    ulp, absolute = _worst(one.ulp for one in seen), _worst(one.absolute for one in seen)
+    return {
+        "operator": first.operator,
+        "data_type": first.data_type,
+        "types": first.types,
+        "tensors": dict(first.tensors),
+        "elements": sum(one.elements for one in seen),
+        "bins": [sum(counts) for counts in zip_longest(*(one.bins for one in seen), fillvalue=0)],
+        "apart": dict(sorted(apart.items())),
+        "ulp": None if ulp is None else measured.told(ulp, absolute=False),
+        "absolute": None if absolute is None else measured.told(absolute, absolute=True),
+        "range": [measured.bucket(number, members) for number, members in sorted(buckets.items())],
+    }
+
+
+def _worst(elements: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The element with the largest error; of those the one with the least patterns."""
+    there = [element for element in elements if element]
+    return min(there, key=_badness, default=None)
+
+
+def _badness(element: Mapping[str, Any]) -> tuple[float, list[int], int, str]:
+    attributes = repr(sorted(element.get("attributes", {}).items()))
+    return -element["error"], list(element["inputs"]), element["got"], attributes
+
+
+class _Measured:
+    """Worst elements of one operator on one signature, computed again exactly."""
+
+    def __init__(self, seen: AccuracySeen, tables: Tables) -> None:
+        self.law: Law = tables.law(tables.operator(seen.operator))
+        self.operator = seen.operator
+        self.tensors = {name: TensorDesc(DataType[kind], (1,)) for name, kind in seen.tensors.items()}
+
+    def _description(self, element: Mapping[str, Any]) -> OperatorDesc:
+        given = read_attributes(DataReader({"attributes": element.get("attributes", {})}, self.operator))
+        attributes = {item.name: given.get(item.name) for item in self.law.table.attributes}
+        return OperatorDesc(self.operator, self.tensors, attributes)
+
+    def told(self, element: Mapping[str, Any], *, absolute: bool) -> dict[str, Any]:
+        """An element for the results: its exact error, its operands and result with their bits."""
+        operator = self._description(element)
+        inputs = dict(zip(operator.inputs, element["inputs"], strict=True))
+        errors = ExactReference(self.law, operator).error(inputs, element["got"])
+        exact = None if errors is None else errors[absolute]
+        shown: dict[str, Any] = {"error": rounded(exact if exact is not None else Fraction(element["error"]))}
+        shown["inputs"] = {name: _hex(bits, operator.tensors[name].data_type) for name, bits in inputs.items()}
+        shown["got"] = _hex(element["got"], operator.output.data_type)
+        return shown | ({"attributes": element["attributes"]} if element.get("attributes") else {})
+
+    def bucket(self, number: int, members: list[Mapping[str, Any]]) -> list[Any]:
+        """A bucket: sign and least exponent, how many elements, the largest error, and what the law permits there."""
+        worst = _worst(members)
+        assert worst is not None  # noqa: S101 - a bucket has an element
+        operator = self._description(worst)
+        inputs = dict(zip(operator.inputs, worst["inputs"], strict=True))
+        reference = ExactReference(self.law, operator)
+        errors, real = reference.error(inputs, worst["got"]), reference.result(inputs)
+        error = rounded(Fraction(worst["error"]) if errors is None else errors[0], FEW_DIGITS)
+        bounds = [self._bound(operator, inputs, real, strict=strict) for strict in (False, True)]
+        count = sum(member["count"] for member in members)
+        return [*described(number), count, error, *bounds]
+
+    def _bound(
+        self, operator: OperatorDesc, inputs: Mapping[str, int], real: Enclosure | None, *, strict: bool
+    ) -> float | None:
+        if real is None or real.low.infinite or real.high.infinite:
+            return None
+        found = bound(accepted(self.law, operator, inputs, strict=strict), real, operator.output.data_type)
+        return None if found is None else rounded(found, FEW_DIGITS)
+
+
+def rounded(exact: Fraction, digits: int = DIGITS) -> float:
+    """A number to so many significant digits, the nearest such one."""
+    if exact == 0:
+        return 0.0
+    scale = Fraction(10) ** (digits - 1 - _decimal_exponent(exact))
+    return float(Fraction(round(exact * scale)) / scale)
+
+
+def _decimal_exponent(value: Fraction) -> int:
+    """The greatest e with 10^e not above a positive number."""
+    guess = len(str(value.numerator)) - len(str(value.denominator))
+    return guess - 1 if Fraction(10) ** guess > value else guess
+
+
+def _hex(bits: int, kind: DataType) -> str:
+    return f"0x{bits:0{2 * kind.itemsize}x}"
