@@ -10,14 +10,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import zip_longest
+from math import isnan
 from typing import Any
 
-from dmlcts.reports.documents.records import AccuracySeen, ItemRecord
+import numpy as np
+
+from dmlcts.reports.documents.records import AccuracySeen, ItemRecord, RecordError
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
-from dmlcts.specs.accuracy.bounds import accepted, bound
+from dmlcts.specs.accuracy.bounds import reach
 from dmlcts.specs.accuracy.exact_reference import ExactReference
 from dmlcts.specs.accuracy.places import described
-from dmlcts.specs.arithmetic.real_number import Enclosure
 from dmlcts.specs.description_data import DataReader, read_attributes
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.law import Law
@@ -62,7 +64,7 @@ def _row(seen: list[AccuracySeen], tables: Tables) -> dict[str, Any]:
         "apart": dict(sorted(apart.items())),
         "ulp": None if ulp is None else measured.told(ulp, absolute=False),
         "absolute": None if absolute is None else measured.told(absolute, absolute=True),
-        "range": [measured.bucket(number, members) for number, members in sorted(buckets.items())],
+        "range": measured.range(buckets),
     }
 
 
@@ -94,33 +96,48 @@ class _Measured:
         """An element for the results: its exact error, its operands and result with their bits."""
         operator = self._description(element)
         inputs = dict(zip(operator.inputs, element["inputs"], strict=True))
-        errors = ExactReference(self.law, operator).error(inputs, element["got"])
-        exact = None if errors is None else errors[absolute]
-        shown: dict[str, Any] = {"error": rounded(exact if exact is not None else Fraction(element["error"]))}
+        shown: dict[str, Any] = {"error": rounded(self._errors(element)[absolute])}
         shown["inputs"] = {name: _hex(bits, operator.tensors[name].data_type) for name, bits in inputs.items()}
         shown["got"] = _hex(element["got"], operator.output.data_type)
         return shown | ({"attributes": element["attributes"]} if element.get("attributes") else {})
 
-    def bucket(self, number: int, members: list[Mapping[str, Any]]) -> list[Any]:
-        """A bucket: sign and least exponent, how many elements, the largest error, and what the law permits there."""
-        worst = _worst(members)
-        assert worst is not None  # noqa: S101 - a bucket has an element
-        operator = self._description(worst)
-        inputs = dict(zip(operator.inputs, worst["inputs"], strict=True))
-        reference = ExactReference(self.law, operator)
-        errors, real = reference.error(inputs, worst["got"]), reference.result(inputs)
-        error = rounded(Fraction(worst["error"]) if errors is None else errors[0], FEW_DIGITS)
-        bounds = [self._bound(operator, inputs, real, strict=strict) for strict in (False, True)]
-        count = sum(member["count"] for member in members)
-        return [*described(number), count, error, *bounds]
+    def _errors(self, element: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
+        """The exact errors of an element, in units of the last place and absolutely."""
+        operator = self._description(element)
+        inputs = dict(zip(operator.inputs, element["inputs"], strict=True))
+        errors = ExactReference(self.law, operator).error(inputs, element["got"])
+        if errors is None:
+            cause = f"the element {element['inputs']} of {self.operator} has no error"
+            raise RecordError("AccuracySeen", "", cause, "take the records as they were written")
+        return errors
 
-    def _bound(
-        self, operator: OperatorDesc, inputs: Mapping[str, int], real: Enclosure | None, *, strict: bool
-    ) -> float | None:
-        if real is None or real.low.infinite or real.high.infinite:
-            return None
-        found = bound(accepted(self.law, operator, inputs, strict=strict), real, operator.output.data_type)
-        return None if found is None else rounded(found, FEW_DIGITS)
+    def range(self, buckets: Mapping[int, list[Mapping[str, Any]]]) -> list[list[Any]]:
+        """The buckets: sign, least exponent, how many elements, the largest error, and what the law permits there."""
+        found = []
+        worst = {number: min(members, key=_badness) for number, members in sorted(buckets.items())}
+        bounds = self._bounds(worst)
+        for number, element in worst.items():
+            count = sum(member["count"] for member in buckets[number])
+            found.append([*described(number), count, rounded(self._errors(element)[0], FEW_DIGITS), *bounds[number]])
+        return found
+
+    def _bounds(self, worst: Mapping[int, Mapping[str, Any]]) -> dict[int, list[float | None]]:
+        """How far the judged and the strict bound reach at each element, in units of the last place."""
+        alike: dict[str, list[int]] = defaultdict(list)
+        for number, element in worst.items():
+            alike[repr(element.get("attributes"))].append(number)
+        found: dict[int, list[float | None]] = {number: [] for number in worst}
+        for numbers in alike.values():
+            operator = self._description(worst[numbers[0]])
+            kinds = [tensor.data_type for tensor in operator.inputs.values()]
+            columns = zip(*(worst[number]["inputs"] for number in numbers), strict=True)
+            inputs = {name: np.array(column, kind.bits_dtype).view(kind.numpy)
+                      for name, kind, column in zip(operator.inputs, kinds, columns, strict=True)}  # fmt: skip
+            for strict in (False, True):
+                reached = reach(self.law, operator, inputs, strict=strict).tolist()
+                for number, most in zip(numbers, reached, strict=True):
+                    found[number].append(None if isnan(most) else rounded(Fraction(most), FEW_DIGITS))
+        return found
 
 
 def rounded(exact: Fraction, digits: int = DIGITS) -> float:

@@ -102,6 +102,24 @@ class ArrayReference:
         return _exactly(inputs[member].astype(np.float64))
 
 
+def units_in(kind: DataType, real: Doubles) -> Doubles:
+    """How many units of the last place of a type make 1, at real numbers: powers of two; 1 of an integer type."""
+    if not kind.is_floating:
+        return np.ones(real.shape)
+    fields = np.ascontiguousarray(real).view(np.uint64) >> np.uint64(52) & np.uint64(0x7FF)
+    return np.asarray(_SCALES[kind][fields])
+
+
+def _scales(kind: DataType) -> Doubles:
+    """The same for each exponent field of FLOAT64."""
+    information = np.finfo(kind.numpy)
+    exponents = np.maximum(np.arange(2048) - 1023, int(information.minexp))
+    return np.asarray(np.ldexp(1.0, np.minimum(int(information.nmant) - exponents, 1000)))
+
+
+_SCALES = {kind: _scales(kind) for kind in (DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)}
+
+
 def _exactly(value: Any) -> Real:
     wide = np.asarray(value, np.float64)
     return Real(wide, np.zeros(wide.shape))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from dmlcts.specs.arithmetic import real_number
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum, Enclosure, infinity
@@ -25,37 +24,6 @@ FORMATS: Mapping[DataType, Format] = {
     DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
 }  # fmt: skip
 
-_Meaning = Callable[..., Datum | None]
-
-
-def _whole(to_integer: Callable[[Fraction], int]) -> _Meaning:
-    def whole(a: Datum) -> Datum:
-        return a if a.infinite else Datum(a.negative, Fraction(to_integer(a.fraction)))
-
-    return whole
-
-
-def _difference(a: Datum, b: Datum) -> Datum | None:
-    return real_number.sum_of(a, real_number.negated(b))
-
-
-_MEANINGS: Mapping[str, _Meaning] = {
-    "add": real_number.sum_of,
-    "subtract": _difference,
-    "multiply": real_number.product_of,
-    "divide": real_number.divided,
-    "modulus_truncate": real_number.remainder_truncated,
-    "modulus_floor": real_number.remainder_floored,
-    "min": lambda a, b: a if a.value <= b.value else b,
-    "max": lambda a, b: a if a.value >= b.value else b,
-    "abs": lambda a: Datum(False, abs(a.value)),
-    "neg": real_number.negated,
-    "floor": _whole(real_number.floor),
-    "ceil": _whole(real_number.ceil),
-    "trunc": _whole(real_number.trunc),
-    "round_half_even": _whole(real_number.half_even),
-    "round_half_away": _whole(real_number.half_away),
-}
 _AT_CORNERS = frozenset({"add", "subtract", "multiply", "neg"})
 """Functions besides the monotone ones whose extremes over enclosures lie at the enclosures' ends."""
 
@@ -214,13 +182,10 @@ def _value(datum: Datum) -> Any:
 
 
 def _at(function: Function, operands: list[Datum]) -> Enclosure | None:
-    """A function of exact numbers; its own real meaning where it has one."""
-    if function.exact.real is not None:
-        return function.exact.real(*operands)
-    if function.name not in _MEANINGS:
-        raise FormulaError(f"{function.name} has no real meaning", "measure formulas of functions of numbers")
-    result = _MEANINGS[function.name](*operands)
-    return None if result is None else Enclosure(result, result)
+    """A function of exact numbers."""
+    if function.exact.real is None:
+        raise FormulaError(f"{function.name} has no real meaning", "give it one in the table of functions")
+    return function.exact.real(*operands)
 
 
 def _compared(function: Function, operands: list[Any]) -> bool:

@@ -49,6 +49,8 @@ def _numbers_known(table: OperatorTable) -> bool:
 
 
 def _rounds(name: str) -> bool:
+    if name in _FOLLOWED:
+        return False
     return name in _ROUNDED or (name in FUNCTIONS and FUNCTIONS[name].exact.real is not None)
 
 

@@ -139,7 +139,7 @@ def _add_exactly(a: Array, b: Array) -> tuple[Array, Array]:
     return total, (a - (total - virtual)) + (b - virtual)
 
 
-def _add_to_odd(a: Array, b: Array) -> Array:
+def add_to_odd(a: Array, b: Array) -> Array:
     """The FLOAT64 sum, rounded to odd where it is not exact."""
     total, error = _add_exactly(a, b)
     inexact = np.isfinite(total) & np.isfinite(error) & (error != 0)
@@ -157,7 +157,7 @@ def multiply_add_to_odd(x: Array, scale: Array, bias: Array) -> Array:
     with np.errstate(all="ignore"):
         product = np.atleast_1d(x.astype(np.float64) * scale.astype(np.float64))
         addend = np.broadcast_to(bias.astype(np.float64), product.shape)
-        return _add_to_odd(product, addend)
+        return add_to_odd(product, addend)
 
 
 def fused_multiply_add(x: Array, scale: Array, bias: Array, target: np.dtype[Any]) -> Array:
@@ -179,7 +179,7 @@ def fused_multiply_add_float64(x: Array, scale: np.float32, bias: np.float32) ->
         rest = (upper * s - product) + (x - upper) * s  # exact: a half of x has at most 27 bits, the scale 24
         carried, least = _add_exactly(np.full_like(x, b), rest)
         total, less = _add_exactly(product, carried)
-        result = np.asarray(total + _add_to_odd(least, less))
+        result = np.asarray(total + add_to_odd(least, less))
         magnitude = np.abs(x)
         ordinary = ((magnitude < _ORDINARY) & (magnitude > 1 / _ORDINARY)) | (x == 0)
         simple = ~(np.isfinite(x) & np.isfinite(s) & np.isfinite(b))  # no rounding: an infinity or a NaN

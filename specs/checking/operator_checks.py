@@ -9,15 +9,17 @@ from dmlcts.specs.checking.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.checking.statement_checks import statement_faults
 from dmlcts.specs.checks import OWN
 from dmlcts.specs.errors import Fault, FormulaError
-from dmlcts.specs.formula import multiply_add, parse
+from dmlcts.specs.formula import kind_of, multiply_add, parse
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.levels import FeatureLevel
-from dmlcts.specs.models import Example, OperatorTable, SupportTable
+from dmlcts.specs.models import Example, OperatorTable, PermittedFormula, SupportTable
 from dmlcts.specs.reading.mends import closest
 from dmlcts.specs.reading.yaml_source import Document, KeyPath, shown
 from dmlcts.specs.tables.formula_types import misplaced_approximation, result_fault
 from dmlcts.specs.tables.signatures import signatures
 
+BOUND_NAMES = ("x", "y", "t", "ulp")
+"""What a bound of an accuracy rule may be an expression of: arguments, real result, spacing of numbers there."""
 MOST_DIMENSIONS = 8  # DML_TENSOR_DIMENSION_COUNT_MAX1
 
 
@@ -47,6 +49,7 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
         yield from clause_faults(document, path, clause)
     yield from _check_faults(loaded)
     yield from _accuracy_faults(loaded)
+    yield from _permitted_faults(loaded)
     yield from statement_faults(document, table)
     for index, example in enumerate(table.examples):
         yield from _example_faults(loaded, ("examples", index), example)
@@ -71,10 +74,14 @@ def _check_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                 yield document.fault((*path, "when", name), cause, closest(enumerator, enumerations[name]))
         several = clause.id if clause.check in ("silent", "relation") else ""
         key = (clause.check, clause.level, several, *sorted(clause.when.items()))
-        if key in first:
-            cause = f"{clause.check!r} checks {first[key]} already, and would not look at {clause.id}"
-            yield document.fault((*path, "check"), cause, "join the two clauses, or tell them apart by `when:`")
-        first.setdefault(key, clause.id)
+        about = (clause.data_types,) if clause.data_types in ("floating", "integer") else ("floating", "integer")
+        known = next((first[kind, *key] for kind in about if (kind, *key) in first), None)
+        if known is not None:
+            cause = f"{clause.check!r} checks {known} already, and would not look at {clause.id}"
+            mend = "join the two clauses, or tell them apart by `when:`, or as floating and integer"
+            yield document.fault((*path, "check"), cause, mend)
+        for kind in about:
+            first.setdefault((kind, *key), clause.id)
 
 
 def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
@@ -161,9 +168,58 @@ def _accuracy_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                 cause = f"{rule.function} on {name} has a rule already"
                 yield document.fault((*path, "data_types", item), cause, "keep one of them")
             first.add((rule.function, name))
-        for member, bound in (("judged", rule.judged), ("strict", rule.strict)):
-            if bound.ulp is None and bound.relative is None and bound.absolute is None:
+        if rule.source not in [source.id for source in table.sources]:
+            cause = f"undefined source {rule.source!r}"
+            yield document.fault((*path, "source"), cause, closest(rule.source, [one.id for one in table.sources]))
+        for member, tolerance in (("judged", rule.judged), ("strict", rule.strict)):
+            stated = [one for one in ("ulp", "relative", "absolute") if getattr(tolerance, one) is not None]
+            if not stated and not tolerance.neighbours:
                 yield document.fault((*path, member), "the tolerance has no bound", "add `ulp:`", at_key=True)
+            for amount in (*stated, "within"):
+                text = getattr(tolerance, amount)
+                if isinstance(text, str):
+                    parsed = functools.partial(_checked_bound, text, "truth" if amount == "within" else "T")
+                    yield from _faults_of(document, (*path, member, amount), parsed)
+
+
+def _checked_bound(text: str, wanted: str) -> None:
+    """Parse a bound or a condition of an accuracy rule.
+
+    Raises:
+        FormulaError: it is neither, or not the one that is wanted.
+    """
+    if kind_of(parse(text, BOUND_NAMES)) != wanted:
+        said = "a condition" if wanted == "truth" else "a number"
+        raise FormulaError(f"{text!r} is not {said}", f"write {said} of {', '.join(BOUND_NAMES)}")
+
+
+def _permitted_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
+    """The permitted formulas: each a formula of the output's type, with a condition on the inputs, and a source."""
+    document, table = loaded.document, loaded.table
+    names = (*table.formula_names, *table.numbers)
+    sources = [source.id for source in table.sources]
+    for index, permitted in enumerate(table.permitted_formulas):
+        path: KeyPath = ("permitted_formulas", index)
+        yield from _faults_of(document, (*path, "formula"), functools.partial(_checked_way, table, permitted))
+        if permitted.where is not None:
+            yield from _faults_of(document, (*path, "where"), functools.partial(parse, permitted.where, names))
+        if permitted.source not in sources:
+            yield document.fault((*path, "source"), f"undefined source {permitted.source!r}",
+                                 closest(permitted.source, sources))  # fmt: skip
+
+
+def _checked_way(table: OperatorTable, permitted: PermittedFormula) -> None:
+    """Parse a permitted formula, and see that it gives the output's type on every floating-point signature.
+
+    Raises:
+        FormulaError: it is no formula, or gives something else.
+    """
+    expression = parse(permitted.formula, (*table.formula_names, *table.numbers), types=table.type_variables)
+    for signature in signatures(table):
+        if any(data_type.is_floating for _, data_type in signature.types):
+            cause = result_fault(expression, table, signature)
+            if cause is not None:
+                raise FormulaError(cause, "cast the result, as in cast(U, ...), or correct the types")
 
 
 def _faults_of(document: Document, path: KeyPath, parsed: Callable[[], object]) -> Iterator[Fault]:

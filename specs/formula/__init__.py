@@ -14,6 +14,7 @@ from dmlcts.specs.formula.language import (
     Outside,
     Stored,
     choose,
+    kind_of,
     multiply_add,
     parse,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "Outside",
     "Stored",
     "choose",
+    "kind_of",
     "multiply_add",
     "parse",
 ]

@@ -11,7 +11,17 @@ from functools import cache
 from typing import Any
 
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
-from dmlcts.specs.arithmetic.real_number import Datum, Enclosure, divided, infinity
+from dmlcts.specs.arithmetic.real_number import (
+    Datum,
+    Enclosure,
+    divided,
+    infinity,
+    negated,
+    product_of,
+    remainder_floored,
+    remainder_truncated,
+    sum_of,
+)
 from dmlcts.specs.arithmetic.value_sets import Arithmetic, Member
 
 Floating = Callable[..., Iterable[Member]]
@@ -53,7 +63,25 @@ def _same(_: IntegerRange, a: int) -> int:
 
 def rounding(to_integer: Callable[[Fraction], int]) -> Exact:
     """A function to whole numbers; integers are whole already."""
-    return Exact(floating=lambda arithmetic, a: arithmetic.whole(to_integer, a), integers=_same)
+
+    def real(a: Datum) -> Enclosure:
+        return _known(a if a.infinite else Datum(a.negative, Fraction(to_integer(a.fraction))))
+
+    return Exact(floating=lambda arithmetic, a: arithmetic.whole(to_integer, a), integers=_same, real=real)
+
+
+def _known(a: Datum) -> Enclosure:
+    return Enclosure(a, a)
+
+
+def _real(exact: Callable[..., Datum | None]) -> Enclosed:
+    """A function whose real result is known exactly, where there is one."""
+
+    def real(*operands: Datum) -> Enclosure | None:
+        found = exact(*operands)
+        return None if found is None else _known(found)
+
+    return real
 
 
 def comparison(name: str) -> Exact:
@@ -112,9 +140,9 @@ def _bits(function: Callable[..., int]) -> Integers:
     return lambda integers, *operands: function(*(integers.encode(operand) for operand in operands))
 
 
-def _real_quotient(a: Datum, b: Datum) -> Enclosure | None:
-    quotient = divided(a, b)
-    return None if quotient is None else Enclosure(quotient, quotient)
+def _real_reciprocal(a: Datum) -> Enclosure | None:
+    quotient = divided(Datum(False, Fraction(1)), a)
+    return None if quotient is None else _known(quotient)
 
 
 def _real_root(a: Datum) -> Enclosure | None:
@@ -153,11 +181,14 @@ def _context() -> Any:
 def opaque(name: str) -> Exact:
     """A real function that only mpmath evaluates: its result with 200 bits, and an error of at most 2^-180 of it."""
 
-    def real(a: Datum) -> Enclosure | None:
+    def real(*operands: Datum) -> Enclosure | None:
         context = _context()
-        operand = context.mpf(a.value) if a.infinite else context.mpf(a.fraction.numerator) / a.fraction.denominator
+        numbers = [
+            context.mpf(a.value) if a.infinite else context.mpf(a.fraction.numerator) / a.fraction.denominator
+            for a in operands
+        ]
         try:
-            value = getattr(context, name)(operand)
+            value = getattr(context, name)(*numbers)
         except ZeroDivisionError:  # a pole
             return None
         if not isinstance(value, context.mpf) or context.isnan(value):
@@ -168,24 +199,81 @@ def opaque(name: str) -> Exact:
         exponent = min(max(int(exponent), -_FAR), _FAR)  # beyond every format, however far
         exact = Fraction(-int(mantissa) if value < 0 else int(mantissa)) * Fraction(2) ** exponent
         if exact == 0:
-            zero = Datum(a.negative and a.value == 0, exact)
+            zero = Datum(operands[0].negative and operands[0].value == 0, exact)
             return Enclosure(zero, zero)
         error = abs(exact) / (1 << 180)
         return Enclosure(Datum(exact < 0, exact - error), Datum(exact < 0, exact + error))
 
-    return Exact(floating=lambda arithmetic, a: arithmetic.enclosed(real, a), real=real)
+    return Exact(floating=lambda arithmetic, *operands: arithmetic.enclosed(real, *operands), real=real)
 
 
-MIN = Exact(floating=Arithmetic.minimum, integers=lambda _, a, b: min(a, b))
-MAX = Exact(floating=Arithmetic.maximum, integers=lambda _, a, b: max(a, b))
-ABS = Exact(floating=Arithmetic.absolute, integers=lambda _, a: abs(a))
-NEG = Exact(floating=Arithmetic.negate, integers=lambda _, a: -a)
-ADD = Exact(floating=Arithmetic.add, integers=lambda _, a, b: a + b)
-SUBTRACT = Exact(floating=Arithmetic.subtract, integers=lambda _, a, b: a - b)
-MULTIPLY = Exact(floating=Arithmetic.multiply, integers=lambda _, a, b: a * b)
-DIVIDE = Exact(floating=Arithmetic.divide, integers=_quotient, real=_real_quotient)
-MODULUS_TRUNCATE = Exact(floating=Arithmetic.remainder_truncated, integers=_truncated_remainder)
-MODULUS_FLOOR = Exact(floating=Arithmetic.remainder_floored, integers=_floored_remainder)
+_POWER = opaque("power")
+
+
+def _real_power(a: Datum, b: Datum) -> Enclosure | None:
+    """C's pow on numbers: zeros and infinities by their sign and the exponent's parity, and mpmath's power."""
+    odd = not b.infinite and b.fraction.denominator == 1 and b.fraction.numerator % 2 == 1
+    if b.value == 0 or a.value == 1:
+        return _known(Datum(False, Fraction(1)))
+    if a.value == 0 or a.infinite:
+        negative = odd and a.negative
+        vanishes = (a.value == 0) == (b.value > 0)
+        return _known(Datum(negative, Fraction(0)) if vanishes else infinity(negative))
+    if b.infinite:
+        if a.value == -1:
+            return _known(Datum(False, Fraction(1)))
+        return _known(Datum(False, Fraction(0)) if (-1 < a.value < 1) == (b.value > 0) else infinity(False))
+    return None if _POWER.real is None else _POWER.real(a, b)
+
+
+_ANGLE = opaque("atan2")
+
+
+def _real_angle(a: Datum, b: Datum) -> Enclosure | None:
+    """C's atan2 on numbers: zeros count by their sign, and infinities as points far out."""
+    assert _ANGLE.real is not None, "opaque gives it"  # noqa: S101
+    one = Fraction(1)
+    if a.infinite or b.infinite:
+        far = [Datum(x.negative, (-one if x.negative else one) if x.infinite else Fraction(0)) for x in (a, b)]
+        return _real_angle(*far)
+    if a.value != 0:
+        return _ANGLE.real(a, b)
+    if not b.negative:
+        return _known(Datum(a.negative, Fraction(0)))
+    half_turn = _ANGLE.real(Datum(False, Fraction(0)), Datum(True, -one))
+    if half_turn is None or not a.negative:
+        return half_turn
+    return Enclosure(negated(half_turn.high), negated(half_turn.low))
+
+
+def _whole_power(integers: IntegerRange, a: int, b: int) -> int | None:
+    """The power, where it fits the type and the exponent is not negative."""
+    if b < 0 or (abs(a) > 1 and b > integers.width):
+        return None
+    power = a**b
+    return power if power in integers else None
+
+
+MIN = Exact(floating=Arithmetic.minimum, integers=lambda _, a, b: min(a, b),
+            real=_real(lambda a, b: a if a.value <= b.value else b))  # fmt: skip
+MAX = Exact(floating=Arithmetic.maximum, integers=lambda _, a, b: max(a, b),
+            real=_real(lambda a, b: a if a.value >= b.value else b))  # fmt: skip
+ABS = Exact(floating=Arithmetic.absolute, integers=lambda _, a: abs(a),
+            real=_real(lambda a: Datum(False, abs(a.value))))  # fmt: skip
+NEG = Exact(floating=Arithmetic.negate, integers=lambda _, a: -a, real=_real(negated))
+ADD = Exact(floating=Arithmetic.add, integers=lambda _, a, b: a + b, real=_real(sum_of))
+SUBTRACT = Exact(floating=Arithmetic.subtract, integers=lambda _, a, b: a - b,
+                 real=_real(lambda a, b: sum_of(a, negated(b))))  # fmt: skip
+MULTIPLY = Exact(floating=Arithmetic.multiply, integers=lambda _, a, b: a * b, real=_real(product_of))
+DIVIDE = Exact(floating=Arithmetic.divide, integers=_quotient, real=_real(divided))
+RECIP = Exact(floating=lambda arithmetic, a: arithmetic.enclosed(_real_reciprocal, a), real=_real_reciprocal)
+MODULUS_TRUNCATE = Exact(floating=Arithmetic.remainder_truncated, integers=_truncated_remainder,
+                         real=_real(remainder_truncated))  # fmt: skip
+MODULUS_FLOOR = Exact(floating=Arithmetic.remainder_floored, integers=_floored_remainder,
+                      real=_real(remainder_floored))  # fmt: skip
+POW = Exact(floating=lambda arithmetic, a, b: arithmetic.enclosed(_real_power, a, b), integers=_whole_power,
+            real=_real_power)  # fmt: skip
+ATAN_YX = Exact(floating=lambda arithmetic, a, b: arithmetic.enclosed(_real_angle, a, b), real=_real_angle)
 SQRT = Exact(floating=lambda arithmetic, a: arithmetic.enclosed(_real_root, a), real=_real_root)
 
 BIT_AND = Exact(integers=_bits(operator.and_))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, vanishing
+from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, add_to_odd, vanishing
 
 Floating = Callable[..., Alternatives]
 """Of a :class:`Rounding` and arrays of its type: every alternative for each element."""
@@ -142,15 +145,15 @@ def _remainder_floored(a: Array, b: Array) -> tuple[Array, Open]:
     return np.remainder(a, np.where(undefined, np.asarray(1, b.dtype), b)), undefined
 
 
-def divisors(rounding: Rounding, b: Array) -> list[Array]:
-    """A divisor; with its other zeros where the sign of zero does not count, which give the other infinity."""
+def with_other_zeros(rounding: Rounding, b: Array) -> list[Array]:
+    """An operand; with its other zeros where the sign of zero does not count: a divisor's give the other infinity."""
     zero = np.asarray(b == 0)
     return [b] if rounding.signed_zeros or not zero.any() else [b, np.where(zero, -b, b)]
 
 
 def _floating_quotient(rounding: Rounding, a: Array, b: Array) -> Alternatives:
     found: Alternatives = []
-    for divisor in divisors(rounding, b):
+    for divisor in with_other_zeros(rounding, b):
         if rounding.flushes:  # 53 bits do for a quotient of 24
             found += rounding.to_float32(a.astype(np.float64) / divisor.astype(np.float64))
         else:
@@ -164,6 +167,14 @@ def _floored_modulus(_: Rounding, a: Array, b: Array) -> Alternatives:
     rest = np.fmod(a, b)
     other = (rest != 0) & (np.signbit(rest) != np.signbit(b)) & ~np.isnan(rest)
     return [np.where(other, rest + b, np.where(rest == 0, np.copysign(rest, b), rest))]
+
+
+def _real_floored_modulus(a: Array, b: Array) -> Array:
+    """The same in FLOAT64, its one addition rounded to odd; with an infinite divisor of the other sign that divisor."""
+    rest = np.fmod(a, b)
+    other = (rest != 0) & (np.signbit(rest) != np.signbit(b)) & ~np.isnan(rest)
+    signed = np.where(rest == 0, np.copysign(rest, b), rest)
+    return np.where(other, np.where(np.isinf(b), b, add_to_odd(signed, np.asarray(b))), signed)
 
 
 def _root(rounding: Rounding, a: Array) -> Alternatives:
@@ -207,19 +218,58 @@ def _subnormal(a: Array) -> Array:
 def opaque(ufunc: Any, error: float) -> InArrays:
     """A real function in FLOAT64 with a stated relative error."""
 
-    def applied(rounding: Rounding, a: Array) -> Alternatives:
-        value = ufunc(a.astype(np.float64))
-        bounds = [value * (1 - error), value * (1 + error)]
-        if rounding.flushes:
-            return [one for bound in bounds for one in rounding.to_float32(bound)]
-        return [np.asarray(bound.astype(a.dtype)) for bound in bounds]
+    def applied(rounding: Rounding, *operands: Array) -> Alternatives:
+        found: Alternatives = []
+        for given in itertools.product(*(with_other_zeros(rounding, operand) for operand in operands)):
+            value = np.asarray(ufunc(*(operand.astype(np.float64) for operand in given)))
+            value = np.where(reduce(np.logical_or, map(np.isnan, given)), np.nan, value)
+            for bound in (value * (1 - error), value * (1 + error)):
+                found += rounding.to_float32(bound) if rounding.flushes else [np.asarray(bound.astype(given[0].dtype))]
+        return found
 
     return InArrays(floating=applied, real=ufunc, error=error)
 
 
 FLOOR, CEIL, TRUNC, RINT = np.floor, np.ceil, np.trunc, np.rint
+_ERF = np.frompyfunc(math.erf, 1, 1)
+_TINIEST = np.finfo(np.float64).smallest_subnormal
+
+
+def _exponential(a: Array) -> Array:
+    """No finite power is zero, though FLOAT64 has no number for it."""
+    return np.where(np.isneginf(a), 0.0, np.maximum(np.exp(a), _TINIEST))
+
+
+def _power(a: Array, b: Array) -> Array:
+    """C's pow; where FLOAT64 has no number for a power that is not zero, one that every type takes for its least."""
+    found = np.power(a, b)
+    lost = (found == 0) & (a != 0) & np.isfinite(a) & np.isfinite(b)
+    return np.where(lost, np.copysign(_TINIEST, found), found)
+
+
+def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
+    """The power where it fits the type and the exponent is not negative; elsewhere any value."""
+    a, b = np.broadcast_arrays(a, b)
+    limits = np.iinfo(a.dtype)
+    with np.errstate(all="ignore"):
+        size = np.abs(a.astype(np.float64)) ** np.maximum(b, 0).astype(np.float64)
+        found = np.power(a, np.where(b < 0, 0, b).astype(a.dtype))
+    most = float(limits.max) - float(limits.min) if limits.min == 0 else -float(limits.min)
+    near = size >= float(limits.max) * (1 - 2.0**-40)  # the limits themselves, and what FLOAT64 cannot tell from them
+    undefined = (b < 0) | (size > most * (1 + 2.0**-40))
+    for place in np.flatnonzero(near & ~undefined):
+        power = int(a.flat[place]) ** int(b.flat[place])
+        undefined.flat[place] = not int(limits.min) <= power <= int(limits.max)
+    return found, undefined
+
+
+def _error_function(a: Array) -> Array:
+    return np.asarray(_ERF(np.asarray(a, np.float64)), np.float64)
+
+
 REAL_FUNCTIONS: tuple[tuple[str, str, Any], ...] = (
-    ("exp", "e to its power", np.exp),
+    ("exp", "e to its power", _exponential),
+    ("erf", "the error function", _error_function),
     ("log", "the natural logarithm", np.log),
     ("sin", "the sine", np.sin),
     ("cos", "the cosine", np.cos),
@@ -238,13 +288,20 @@ REAL_FUNCTIONS: tuple[tuple[str, str, Any], ...] = (
 
 MIN = InArrays(floating=_extremum(smaller=True), integers=np.minimum, ufunc=np.minimum)
 MAX = InArrays(floating=_extremum(smaller=False), integers=np.maximum, ufunc=np.maximum)
-ABS, NEG, ADD, SUBTRACT = plain(np.abs), plain(np.negative), plain(np.add), plain(np.subtract)
+ABS, NEG = plain(np.abs), plain(np.negative)
+ADD = replace(plain(np.add), real=add_to_odd)
+SUBTRACT = replace(plain(np.subtract), real=lambda a, b: add_to_odd(a, -b))
 MULTIPLY = InArrays(
-    floating=_rounded(np.multiply, np.multiply), integers=np.multiply, ufunc=np.multiply
+    floating=_rounded(np.multiply, np.multiply), integers=np.multiply, ufunc=np.multiply, real=np.multiply
 )  # a sum of FLOAT32 is never tiny and inexact, so that only products need it
 DIVIDE = InArrays(floating=_floating_quotient, integers=_quotient, real=np.divide)
-MODULUS_TRUNCATE = InArrays(floating=_only(np.fmod), integers=_remainder_truncated)
-MODULUS_FLOOR = InArrays(floating=_floored_modulus, integers=_remainder_floored)
+MODULUS_TRUNCATE = InArrays(floating=_only(np.fmod), integers=_remainder_truncated, real=np.fmod)
+MODULUS_FLOOR = InArrays(floating=_floored_modulus, integers=_remainder_floored, real=_real_floored_modulus)
+POW = replace(opaque(_power, 2.0**-48), integers=_whole_power)
+ATAN_YX = opaque(np.arctan2, 2.0**-48)
+RECIP = InArrays(
+    floating=lambda rounding, a: _floating_quotient(rounding, np.ones((), a.dtype), a), real=np.reciprocal
+)
 SQRT = InArrays(floating=_root, real=np.sqrt)
 
 BIT_AND, BIT_OR, BIT_XOR = (InArrays(integers=one) for one in (np.bitwise_and, np.bitwise_or, np.bitwise_xor))

@@ -104,8 +104,14 @@ _ROWS = (
             in_arrays.MODULUS_TRUNCATE),
     _number("modulus_floor", "the remainder with the sign of the second", _TWO, exactly.MODULUS_FLOOR,
             in_arrays.MODULUS_FLOOR),
+    _number("pow", "the first to the power of the second, of integers where the type holds it", _TWO, exactly.POW,
+            in_arrays.POW),
+    Function("atan_yx", _TWO, "T", "floating", "the angle of the point with ordinate and abscissa",
+             exactly.ATAN_YX, in_arrays.ATAN_YX),
+    Function("recip", _ONE, "T", "floating", "the reciprocal", exactly.RECIP, in_arrays.RECIP),
     Function("sqrt", _ONE, "T", "floating", "the square root", exactly.SQRT, in_arrays.SQRT, monotone=True),
-    *(Function(name, _ONE, "T", "floating", text, exactly.opaque(name), in_arrays.opaque(ufunc, _ERROR))
+    *(Function(name, _ONE, "T", "floating", text, exactly.opaque(name), in_arrays.opaque(ufunc, _ERROR),
+               monotone=name not in ("sin", "cos", "tan", "cosh", "acos"))
       for name, text, ufunc in in_arrays.REAL_FUNCTIONS),
     _integer("bit_and", "the bits that both have", _TWO, exactly.BIT_AND, in_arrays.BIT_AND),
     _integer("bit_or", "the bits that one of them has", _TWO, exactly.BIT_OR, in_arrays.BIT_OR),

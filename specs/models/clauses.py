@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from dmlcts.specs.checks import OwnCheck, SharedCheck
+from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.latitudes import LatitudeName
 from dmlcts.specs.models.base import ClauseId, DataTypeName, Identifier, LevelName, Model, Obligation, Text, Word
 
@@ -61,3 +62,17 @@ class Clause(Model):
     strict: tuple[Text, ...] = Field((), description="those of the accepted ones that --strict leaves; none: all")
     holds: Text | None = Field(None, description="for `check: relation`: what holds between inputs and results")
     disagreements: tuple[Disagreement, ...] = ()
+
+    def may_be_about(self, data_type: DataType) -> bool:
+        """Whether the clause is about a type, as far as it says itself which types it is about."""
+        match self.data_types:
+            case "floating":
+                return data_type.is_floating
+            case "integer":
+                return not data_type.is_floating
+            case "not-FLOAT32":
+                return data_type is not DataType.FLOAT32
+            case "all" | "unlisted":
+                return True
+            case names:
+                return data_type.name in names

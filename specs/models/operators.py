@@ -121,12 +121,20 @@ class AttributeTable(Model):
         return self.type not in ("ENUM", "DML_SCALE_BIAS", "DML_TENSOR_DATA_TYPE")
 
 
+Amount = Annotated[float, Field(ge=0)] | Text
+"""A number, or an expression of the function's arguments x and y, its real result t, and ulp, the spacing at t."""
+
+
 class Tolerance(Model):
     """How far a result may be from the real number: any one of the bounds suffices."""
 
-    ulp: float | None = Field(None, ge=0, description="in units of the last place of the result's type")
-    relative: float | None = Field(None, ge=0)
-    absolute: float | None = Field(None, ge=0)
+    ulp: Amount | None = Field(None, description="in units of the last place of the result's type")
+    relative: Amount | None = None
+    absolute: Amount | None = None
+    neighbours: bool = Field(False, description="either of the two numbers next to the real one; it, where it is one")
+    within: Text | None = Field(
+        None, description="a condition on x and y; where it does not hold, any value is acceptable"
+    )
 
 
 class AccuracyRule(Model):
@@ -136,6 +144,16 @@ class AccuracyRule(Model):
     data_types: tuple[DataTypeName, ...] = Field(min_length=1)
     judged: Tolerance
     strict: Tolerance
+    source: Word
+
+
+class PermittedFormula(Model):
+    """Another formula, each function of which is within its accuracy rule: what it gives is acceptable too."""
+
+    formula: Text
+    where: Text | None = Field(None, description="a condition on the formula's inputs; none: everywhere")
+    data_types: tuple[DataTypeName, ...] = Field((), description="of the first type variable; none: all")
+    strict: bool = Field(False, description="does --strict leave it?")
     source: Word
 
 
@@ -174,6 +192,7 @@ class OperatorTable(Model):
         "number", description="`bits`: tensors are patterns, read as unsigned integers of their width"
     )
     accuracy: tuple[AccuracyRule, ...] = Field((), description="where results are approximate")
+    permitted_formulas: tuple[PermittedFormula, ...] = Field((), description="how it may be computed besides")
     page_formula: Text | None = Field(None, description="the formula as the page prints it, if it does")
     clauses: tuple[Clause, ...] = Field(min_length=1)
     examples: tuple[Example, ...] = ()
@@ -192,15 +211,21 @@ class OperatorTable(Model):
         """The operator's own clauses that ``check`` checks, in the table's order."""
         return tuple(clause for clause in self.clauses if clause.check == check)
 
-    def clause_of(self, *checks: OwnCheck, **enumerators: object) -> str | None:
+    def clause_of(
+        self, *checks: OwnCheck, data_type: DataType | None = None, **enumerators: object
+    ) -> str | None:
         """The id of the clause that the first of ``checks`` which the table knows checks, or ``None``.
 
         Args:
             checks: what checks it, in order of preference.
+            data_type: a type; a clause that is about floating-point types or integers alone, or about some types by
+                name, and not about this one is passed over.
             enumerators: attributes of a description; a clause that is about other enumerators is passed over.
         """
         for check in checks:
             for clause in self.checked_by(check):
+                if data_type is not None and not clause.may_be_about(data_type):
+                    continue
                 if all(enumerators.get(name, wanted) == wanted for name, wanted in clause.when.items()):
                     return clause.id
         return None

@@ -23,7 +23,7 @@ from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
-from dmlcts.specs.functions.in_arrays import divisors
+from dmlcts.specs.functions.in_arrays import with_other_zeros
 from dmlcts.specs.models import Tolerance
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
@@ -299,7 +299,7 @@ class TypedVectorOracle:
         if kind.itemsize > np.dtype(np.float32).itemsize:
             raise UsageError(f"{function.name} of {kind.name} is approximate", "FLOAT64 is no reference for itself")
         if function.name == "divide":
-            return [one for divisor in divisors(rounding, operands[1])
+            return [one for divisor in with_other_zeros(rounding, operands[1])
                     for one in _around(function, rounding, (operands[0], divisor), tolerance)]  # fmt: skip
         return _around(function, rounding, operands, tolerance)
 

@@ -127,7 +127,7 @@ def _applied(name: str, given: list[Kind]) -> Kind:
     there: object
     if isinstance(kind, DataType) and kind.is_floating:
         there, said = exact.floating or exact.compared, kind.name
-        if exact.real is not None and name not in ("divide", "sqrt"):
+        if function.arrays.error:
             there = None  # known to be within bounds, and not to a pattern
     else:
         there, said = exact.integers or exact.ordered, "integers"

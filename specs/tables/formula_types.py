@@ -15,6 +15,8 @@ from dmlcts.specs.tables.signatures import Signature
 Typed = DataType | Literal["truth", "real", "constant"]
 """A data type; a truth value; an exact number of no type, which operands of different types give; a constant."""
 
+_OF_INTERVALS = ("subtract", "multiply", "divide", "neg")
+"""Functions that may fall, and are known on intervals all the same."""
 _PATTERNS = {1: DataType.UINT8, 2: DataType.UINT16, 4: DataType.UINT32, 8: DataType.UINT64}
 
 
@@ -64,7 +66,7 @@ def misplaced_approximation(expression: Expression, approximate: Collection[str]
                 inner = misplaced_approximation(argument, approximate)
                 if inner is not None:
                     return inner
-            exact = name == "select" or name in approximate or not FUNCTIONS[name].monotone
+            exact = name == "select" or not (FUNCTIONS[name].monotone or name in _OF_INTERVALS)
             if exact and any(_is_approximate(argument, approximate) for argument in arguments):
                 return f"{name} is given an approximate value, and it may fall where that grows"
         case Choice(_, _, then, otherwise):

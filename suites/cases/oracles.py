@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
+from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle, equal
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.values import Array
 
 Inputs = Mapping[str, Array]
@@ -64,6 +67,8 @@ def oracle_of(tables: Tables, operator: OperatorDesc, *, strict: bool) -> Oracle
     law = tables.law(table)
     if law.of_one_input:
         return OneInput(VectorOracle(law, operator, strict=strict))
+    if is_approximate(table, Signature.of(operator, table)):
+        return ApproximateResults(law, operator, strict=strict)
     return SeveralInputs(law, operator, strict=strict)
 
 
@@ -97,8 +102,52 @@ class OneInput:
         return self.vector.judge(inputs[self._name], output, expected)
 
 
+class ApproximateResults:
+    """The oracle of a formula whose functions have accuracy rules.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description.
+        strict: the strict tolerances count, and only the latitudes that ``--strict`` keeps.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
+        self.operator = operator
+        self.data_type = operator.output.data_type
+        self._vector = ApproximateVectorOracle(law, operator, strict=strict)
+        self._names = {member: name for name, member in law.table.formula_names.items() if member in operator.tensors}
+
+    def _named(self, inputs: Inputs) -> dict[str, Array]:
+        return {name: inputs[member] for member, name in self._names.items()}
+
+    def real(self, inputs: Inputs) -> Array:
+        """The formula's real results in FLOAT64, with the errors that the table of functions states."""
+        return self._vector.real(self._named(inputs))
+
+    def expected(self, inputs: Inputs) -> Array:
+        """As :meth:`Oracle.expected`: the real results, rounded once."""
+        return self._vector.expected(self._named(inputs))
+
+    def acceptance(self, inputs: Inputs) -> Acceptance:
+        """As :meth:`Oracle.acceptance`."""
+        return self._vector.acceptance(self._named(inputs))
+
+    def admits(self, inputs: Inputs, output: Array) -> NDArray[np.bool_]:
+        """As :meth:`Oracle.admits`."""
+        return self.acceptance(inputs).admits(output)
+
+    def judge(self, inputs: Inputs, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
+        """As :meth:`Oracle.judge`: the elements that are not the real result rounded once are looked at closely."""
+        if expected is None:
+            expected = self.expected(inputs)
+        differs = ~equal(output, expected, self.data_type, strict=True)
+        if self._vector.strict:  # which may ask for more roundings than one
+            differs = np.ones_like(differs)
+        return _looked_at(self, inputs, output, differs)
+
+
 class SeveralInputs:
-    """The oracle of a formula with several inputs or types, of bit patterns, or with approximate results.
+    """The oracle of a formula with several inputs or types, or of bit patterns.
 
     Args:
         law: what the tables say of the operator.
@@ -145,10 +194,15 @@ class SeveralInputs:
         if expected is None:
             expected = self.expected(inputs)
         own = self._read.numpy
-        differing = np.flatnonzero(~equal(output.view(own), expected.view(own), self._read, strict=True))
-        wrong = [differing[:0]]
-        for start in range(0, differing.size, _PIECE):
-            piece = differing[start : start + _PIECE]
-            few = {name: array[piece] for name, array in inputs.items()}
-            wrong.append(piece[~self.admits(few, output[piece])])
-        return np.concatenate(wrong)
+        return _looked_at(self, inputs, output, ~equal(output.view(own), expected.view(own), self._read, strict=True))
+
+
+def _looked_at(oracle: Oracle, inputs: Inputs, output: Array, differs: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Which of the elements that differ from what is expected are not acceptable, in pieces."""
+    differing = np.flatnonzero(differs)
+    wrong = [differing[:0]]
+    for start in range(0, differing.size, _PIECE):
+        piece = differing[start : start + _PIECE]
+        few = {name: array[piece] for name, array in inputs.items()}
+        wrong.append(piece[~oracle.admits(few, output[piece])])
+    return np.concatenate(wrong)

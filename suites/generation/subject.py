@@ -120,7 +120,7 @@ class Subject:
         Raises:
             LookupError: the table has none; a test names what it needs in its marker.
         """
-        found = self.table.clause_of(check, **enumerators)
+        found = self.table.clause_of(check, data_type=self.data_type, **enumerators)
         if found is None:
             raise LookupError(f"{self.table.operator} has no clause with `check: {check}`")
         return found
@@ -241,7 +241,10 @@ class Subject:
     def values_clause(self, attributes: Mapping[str, Any]) -> str:
         """The clause that states the operator's values: the formula's, the enumerator's, or that of special bounds."""
         if not self.of_one_type:
-            return self.table.clause_of("values", "rounding", **attributes) or self.table.clauses[0].id
+            return (
+                self.table.clause_of("values", "rounding", data_type=self.data_type, **attributes)
+                or self.table.clauses[0].id
+            )
         inverted = self.table.clause_of("bounds.inverted")
         if inverted is not None and attributes.get("Min", 0) > attributes.get("Max", 0):
             return inverted

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from dmlcts.reports.documents.records import AccuracySeen
 from dmlcts.specs import DataType, OperatorDesc
-from dmlcts.specs.accuracy.array_reference import ArrayReference
+from dmlcts.specs.accuracy.array_reference import ArrayReference, units_in
 from dmlcts.specs.accuracy.places import BUCKETS, buckets_of
 from dmlcts.specs.arithmetic.vector_arithmetic import Rounding
 from dmlcts.specs.description_data import write_attributes
 from dmlcts.specs.latitudes import Latitudes
-from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
 from dmlcts.specs.tables.law import Law
 
 Array = NDArray[Any]
@@ -27,7 +26,7 @@ MOST_UNSURE = 2.0**-10
 
 _BINS = 400
 _FLUSHING: Latitudes = frozenset({"subnormals"})
-_APART = ("special", "lost", "silent", "subnormal", "tiny", "unsure")
+_APART = ("special", "lost", "subnormal", "tiny", "unsure")
 
 
 @dataclass(frozen=True, order=True)
@@ -105,21 +104,16 @@ class Gauge:
         self.reference = ArrayReference(law, operator)
         self.output = operator.output.data_type
         self.kinds = [tensor.data_type for tensor in operator.inputs.values()]
-        self.names = {member: name for name, member in law.table.formula_names.items() if member in operator.tensors}
         latitudes = law.latitudes(operator.data_type, strict=strict)
         unsaid = "any-value" in latitudes  # nothing is said of the operator's accuracy anywhere
         permitted: Latitudes = latitudes | _FLUSHING if unsaid else latitudes
         self.flushes = any(
             kind.is_floating and Rounding(kind, permitted).flushes for kind in (*self.kinds, self.output)
         )
-        points = () if unsaid else silent_points(law.table, operator)
-        self.points: list[SilentPoint] = [point for point in points if not point.accepted(strict=strict)]
         given = {name: value for name, value in write_attributes(operator).items() if value is not None}
         self.attributes = json.dumps(given, sort_keys=True)
         if self.output.is_floating:
             information = np.finfo(self.output.numpy)
-            exponents = np.maximum(np.arange(2048) - 1023, int(information.minexp))
-            self.scales = np.ldexp(1.0, np.minimum(int(information.nmant) - exponents, 1000))
             self.smallest = float(information.smallest_normal)
             self.beyond = float(information.max) * (1 + 2.0 ** -(int(information.nmant) + 2))
 
@@ -140,7 +134,7 @@ class Gauge:
             distance = np.abs(got - real)
             self._worst(into, "absolute", np.where(left, distance, -1.0), inputs, output)
             if self.output.is_floating:
-                per_unit = self.scales[_fields(real)]
+                per_unit = units_in(self.output, real)
                 units, vague = distance * per_unit, unsure * per_unit > MOST_UNSURE
             else:
                 units, vague = distance, unsure > MOST_UNSURE
@@ -160,9 +154,6 @@ class Gauge:
     ) -> NDArray[np.bool_]:
         """Which elements have an error at all; the others are counted by why."""
         left = np.ones(got.shape, bool)
-        for point in self.points:
-            held = point.where({name: inputs[member] for member, name in self.names.items()})
-            left = self._apart(into, "silent", left, held)
         if self.output.is_floating:
             left = self._apart(into, "special", left, ~(np.abs(real) < self.beyond))
             if self.flushes:
@@ -216,14 +207,9 @@ class Gauge:
         return Worst(-float(ranked[index]), patterns, _bits(output[index], self.output), self.attributes)
 
 
-def _fields(wide: Array) -> Array:
-    """The exponent field of each FLOAT64: 1023 for the numbers from 1 to 2."""
-    return np.asarray(wide.view(np.uint64) >> np.uint64(52) & np.uint64(0x7FF))
-
-
 def _bins(units: Array) -> Array:
     """The bin of each error: 0 of none, 1 up to 1/2, 2 up to 1, and so on, each twice as wide."""
-    fields = _fields(units).astype(np.int64)
+    fields = (units.view(np.uint64) >> np.uint64(52)).astype(np.int64)
     whole = units.view(np.uint64) & np.uint64((1 << 52) - 1) == 0  # a power of two is the last of its bin
     return np.asarray(np.where(units == 0, 0, np.clip(fields - 1023 - whole + 3, 1, _BINS - 1)))
 

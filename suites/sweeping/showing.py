@@ -53,6 +53,12 @@ def progress(sweep: Sweep, workers: int) -> Iterator[Told]:
         f"{workers} worker{'s' * (workers != 1)}, feature level {sweep.description.level}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
+    if sweep.plan.open:
+        open_ones = len(sweep.plan.open)
+        console.print(
+            f"dmlcts: not swept: {open_ones} signature{'s' * (open_ones != 1)} whose values the tables leave open: "
+            f"{', '.join(sweep.plan.open)}", highlight=False, soft_wrap=True,
+        )  # fmt: skip
     if console.is_terminal:
         with _bar(sweep, console) as told:
             yield told

@@ -11,7 +11,7 @@ import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.accuracy.array_reference import ArrayReference
-from dmlcts.specs.accuracy.bounds import accepted, bound
+from dmlcts.specs.accuracy.bounds import reach
 from dmlcts.specs.accuracy.exact_reference import ExactReference
 from dmlcts.specs.accuracy.measurable import is_measured
 from dmlcts.specs.accuracy.places import BUCKETS, buckets_of, described, following
@@ -114,22 +114,22 @@ def test_errors_are_stated_in_units_of_the_last_place_at_the_real_result(tables:
     assert exact.error(four, 0x7F80_0000) is None, "infinity has no distance"
 
 
-def test_bounds_are_the_distance_to_the_farthest_acceptable_number(tables: Tables) -> None:
-    operator = described_as(tables, "OWN_SQRT", T=DataType.FLOAT32)
-    law = tables.law(tables.operator("OWN_SQRT"))
-    nine, four = {"InputTensor": 0x4110_0000}, {"InputTensor": 0x4080_0000}
-    for given, judged, strict in ((nine, 1, 0), (four, 1, Fraction(1, 2))):  # below 2 numbers are half as far apart
-        real = ExactReference(law, operator).result(given)
-        assert real is not None
-        assert bound(accepted(law, operator, given, strict=False), real, DataType.FLOAT32) == judged
-        assert bound(accepted(law, operator, given, strict=True), real, DataType.FLOAT32) == strict
-    add = described_as(tables, "ADD", T=DataType.FLOAT32)
-    one = {"ATensor": 0x3F80_0000, "BTensor": 0x3F80_0000}
-    law = tables.law(tables.operator("ADD"))
-    real = ExactReference(law, add).result(one)
-    assert real is not None
-    if "any-value" in law.latitudes(DataType.FLOAT32, strict=False):
-        assert bound(accepted(law, add, one, strict=False), real, DataType.FLOAT32) is None
+def reached(tables: Tables, name: str, *patterns: int, strict: bool) -> float:
+    operator = described_as(tables, name, T=DataType.FLOAT32)
+    inputs = {member: np.array([bits], np.uint32).view(np.float32)
+              for member, bits in zip(operator.inputs, patterns, strict=True)}  # fmt: skip
+    (found,) = reach(tables.law(tables.operator(name)), operator, inputs, strict=strict)
+    return float(found)
+
+
+def test_bounds_reach_to_the_farthest_acceptable_number_of_near_elements(tables: Tables) -> None:
+    pi = 0x4049_0FDB
+    assert 0.9 < reached(tables, "OWN_SQRT", pi, strict=False) <= 1, "the table says 1 ULP"
+    assert 0.4 < reached(tables, "OWN_SQRT", pi, strict=True) <= 0.5
+    assert np.isnan(reached(tables, "OWN_SQRT", 0xC049_0FDB, strict=False)), "the root of -pi is no number"
+    assert reached(tables, "OWN_ADD", 0x3F80_0000, 0x3300_0000, strict=False) == 0.5, "rounded once, ties among them"
+    if "any-value" in tables.law(tables.operator("ADD")).latitudes(DataType.FLOAT32, strict=False):
+        assert np.isnan(reached(tables, "ADD", pi, pi, strict=False))
 
 
 def test_buckets_stand_in_the_order_of_the_numbers() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ FRACTIONS = ("integer", "below half", "half", "above half", "none")
 OUTCOMES = ("fail", "crash", "device_lost", "resource_error", "timeout")
 _PREFERRED = 512
 _MOST_COUNT = 1 << 64
+_MOST_PATTERNS = 1 << 512
 _MOST_REAL = 1e300
 
 
@@ -35,7 +36,7 @@ class Suspect:
 
     Attributes:
         rank: how hard the input is to grasp; the order of suspects.
-        bits: the input's bit pattern.
+        bits: the input's bit pattern; of several inputs their patterns side by side, the first the most significant.
         got: the output's.
         start: where its tensor begins in the target; for targets that vary a bound, which one it was.
         count: the elements of that tensor.
@@ -83,9 +84,9 @@ class Totals:
         stopped: tensors that did not come back.
         unjudged: elements of tensors that did not come back, or were not tried since one before them was lost.
         failing: blocks in which something was wrong.
-        exponents: of wrong elements, how many by the input's biased exponent (integers: bit length).
-        fractions: of wrong elements, how many by the class of the input's fraction.
-        classes: of judged elements, how many by the class of the input, and of wrong ones likewise.
+        exponents: of wrong elements, how many by the (first) input's biased exponent (integers: bit length).
+        fractions: of wrong elements, how many by the class of the (first) input's fraction.
+        classes: of judged elements, how many by the class of the (first) input, and of wrong ones likewise.
         suspects: the simplest wrong inputs.
         troubles: the first tensors that did not come back.
         seconds: time spent by stage, summed over threads.
@@ -171,8 +172,47 @@ class Totals:
 
     def blame(self, x: Array, got: Array, data_type: DataType, start: int = 0, count: int = 0) -> None:
         """Count wrong elements: their inputs ``x`` and outputs ``got``, 1-D; the tensor's place in the target."""
-        self.wrong += x.size
+        self._count_wrong(x, data_type)
         bits = x.view(data_type.bits_dtype)
+        chosen = _preferred(bits, data_type)
+        ranks = simplicity(x[chosen])
+        best = np.argsort(ranks, kind="stable")[:MOST_SUSPECTS]
+        outputs = got.view(data_type.bits_dtype)
+        self._suspect(
+            Suspect(float(ranks[index]), int(bits[chosen[index]]), int(outputs[chosen[index]]), start, count)
+            for index in best
+        )
+
+    def blame_together(
+        self, types: Mapping[str, DataType], inputs: Mapping[str, Array], got: Array,
+        numbered: Callable[[dict[str, Array]], list[int]], start: int = 0, count: int = 0,
+    ) -> None:  # fmt: skip
+        """Count wrong elements of several inputs.
+
+        Args:
+            types: the inputs' data types by name.
+            inputs: their elements, 1-D, likewise.
+            got: the outputs as bit patterns, 1-D.
+            numbered: gives the number of each combination of inputs.
+            start: where the tensor begins in the target.
+            count: its elements.
+        """
+        name, data_type = next(iter(types.items()))
+        self._count_wrong(inputs[name], data_type)
+        ranks = np.sum([simplicity(inputs[one]) for one in types], axis=0)
+        best = np.argsort(ranks, kind="stable")[:MOST_SUSPECTS]
+        numbers = numbered({one: inputs[one][best] for one in types})
+        self._suspect(
+            Suspect(float(ranks[index]), number, int(got[index]), start, count)
+            for index, number in zip(best, numbers, strict=True)
+        )
+
+    def _suspect(self, found: Iterable[Suspect]) -> None:
+        self.suspects = tuple(sorted({*self.suspects, *found})[:MOST_SUSPECTS])
+
+    def _count_wrong(self, x: Array, data_type: DataType) -> None:
+        """Count wrong elements by what their (first) inputs ``x`` are."""
+        self.wrong += x.size
         for key, number in zip(*np.unique(_exponents(x, data_type), return_counts=True), strict=True):
             self.exponents[int(key)] = self.exponents.get(int(key), 0) + int(number)
         for names, codes, counts in (
@@ -182,15 +222,6 @@ class Totals:
             for code, number in enumerate(np.bincount(codes, minlength=len(names))):
                 if number:
                     counts[names[code]] = counts.get(names[code], 0) + int(number)
-        chosen = _preferred(bits, data_type)
-        ranks = simplicity(x[chosen])
-        best = np.argsort(ranks, kind="stable")[:MOST_SUSPECTS]
-        outputs = got.view(data_type.bits_dtype)
-        found = (
-            Suspect(float(ranks[index]), int(bits[chosen[index]]), int(outputs[chosen[index]]), start, count)
-            for index in best
-        )
-        self.suspects = tuple(sorted({*self.suspects, *found})[:MOST_SUSPECTS])
 
     def note(self, start: int, count: int, outcome: str, text: str) -> None:
         """Remember a tensor with something amiss, if it is among the first."""
@@ -249,7 +280,10 @@ def _seconds(value: object) -> dict[str, float]:
 def _suspect(value: object) -> Suspect:
     if not isinstance(value, list) or len(value) != 5:
         raise MalformedTotals("an example is no list of 5")
-    return Suspect(_real(value[0]), *(_count(number) for number in value[1:]))
+    rank, bits, *places = value
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 0 <= bits < _MOST_PATTERNS:
+        raise MalformedTotals(f"{str(bits)[:40]!r} is no bit pattern")
+    return Suspect(_real(rank), bits, *(_count(number) for number in places))
 
 
 def _trouble(value: object) -> Trouble:

@@ -1,0 +1,388 @@
+"""What is acceptable of approximate results, for one element: intervals of fractions, and bounds to 2^-180.
+
+A value is a set of intervals of exact numbers, of any NaN (``None``) and of anything (:data:`OPEN`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from dmlcts.specs.approximation.exact_bounds import holds, margin
+from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, readings
+from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
+from dmlcts.specs.arithmetic.integer_range import IntegerRange
+from dmlcts.specs.arithmetic.real_number import Datum
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
+from dmlcts.specs.errors import FormulaError, UsageError
+from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
+from dmlcts.specs.functions import FUNCTIONS, Function
+from dmlcts.specs.oracle.exact import ExactOracle
+from dmlcts.specs.oracle.outcome import Acceptable
+from dmlcts.specs.tables.formula_types import Typed
+from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature
+
+_FORMATS: Mapping[DataType, Format] = {
+    DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
+}  # fmt: skip
+_WHOLE = ("floor", "ceil", "trunc", "round_half_even", "round_half_away")
+
+
+class _Open:
+    """Any value."""
+
+
+OPEN = _Open()
+
+
+class Span(NamedTuple):
+    """Every number from one to another."""
+
+    low: Datum
+    high: Datum
+
+
+class _Value(NamedTuple):
+    kind: Typed
+    members: frozenset[Any]
+
+
+class ApproximateOracle:
+    """What is acceptable for one element of an operator that has accuracy rules.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description, without ScaleBias; its tensors say which types the type variables stand for.
+        strict: whether the strict tolerances count, and only the latitudes that ``--strict`` keeps.
+
+    Raises:
+        UsageError: no accuracy rule is about the description's types, or it has a ScaleBias.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
+        if any(isinstance(value, ScaleBias) for value in operator.attributes.values()):
+            raise UsageError(f"{operator.name} is given a ScaleBias", "ask the vectorised oracle")
+        self.law, self.table, self.operator, self.strict = law, law.table, operator, strict
+        self.signature = Signature.of(operator, law.table)
+        if not is_approximate(law.table, self.signature):
+            raise UsageError(f"{operator.name} is exact on {self.signature}", "ask the oracle of exact results")
+        self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
+        self.types = dict(self.signature.types)
+        self.output = self.types[self.table.tensors[self.table.output].type]
+        self.readings = readings(law, law.expression_for(operator), self.signature, strict=strict)
+
+    def acceptable(self, elements: Mapping[str, int]) -> Acceptable:
+        """The acceptable outcomes for one element of each input.
+
+        Args:
+            elements: the patterns by the names that the formula has for the inputs; an optional one may be left out.
+
+        Raises:
+            UsageError: an input's element is not given.
+        """
+        found: set[Any] = set()
+        for reading in self.readings:
+            found |= self._of_reading(reading, elements)
+        if OPEN in found:
+            return Acceptable(frozenset(), any_value=True)
+        encode = self._encoded
+        spans = frozenset((encode(one.low), encode(one.high)) for one in found if one is not None)
+        zeros: frozenset[int] = frozenset()
+        if self.output.is_floating and any(one is not None and one.low.value <= 0 <= one.high.value for one in found):
+            zeros = frozenset({0, _FORMATS[self.output].sign_bit})
+        return Acceptable(zeros, any_nan=None in found, intervals=spans)
+
+    def _encoded(self, datum: Datum) -> int:
+        if not self.output.is_floating:
+            return IntegerRange.of(self.output).encode(int(datum.fraction))
+        return _FORMATS[self.output].round(datum)
+
+    def _of_reading(self, reading: Reading, elements: Mapping[str, int]) -> set[Any]:
+        values = {name: self._input(name, member, elements, reading)
+                  for name, member in self.table.formula_names.items()}  # fmt: skip
+        if reading.where is not None:
+            given = {name: None if one is None else one.low
+                     for name, member in self.table.formula_names.items()
+                     for one in self._input(name, member, elements, None).members}  # fmt: skip
+            if not holds(reading.where, {**given, **self._numbers}):
+                return set()
+        result = _Steps(self, reading).evaluate(reading.expression, values)
+        if result.kind is self.output or not self.output.is_floating:
+            return set(result.members)
+        form = _FORMATS[self.output]
+        return {one if one is None or one is OPEN else
+                Span(_nearest(one.low, form), _nearest(one.high, form)) if self.strict else
+                Span(_down(one.low, form), _up(one.high, form)) for one in result.members}  # fmt: skip
+
+    @property
+    def _numbers(self) -> dict[str, Datum]:
+        return {name: _datum(float(self.operator.attributes[name])) for name in self.table.numbers}  # type: ignore[arg-type]
+
+    def numbers(self, name: str, kind: DataType) -> _Value:
+        """What a number among the attributes may be in the type that computes."""
+        form = _FORMATS[self.signature.data_type]
+        given = ExactOracle(self.law, self.operator, self.strict).attributes[name]
+        data = {None if bits is None else form.decode(bits) for bits in given}
+        if kind is not self.signature.data_type:
+            data.add(self._numbers[name])
+        return _Value(kind, frozenset(None if one is None else Span(one, one) for one in data))
+
+    def _input(self, name: str, member: str, elements: Mapping[str, int], reading: Reading | None) -> _Value:
+        row = self.table.tensors[member]
+        if member not in self.operator.tensors and row.absent is not None:
+            return _Value("constant", frozenset({_point(_datum(row.absent))}))
+        own = self.types.get(row.type)
+        if name not in elements or own is None:
+            raise UsageError(f"no element of {member} is given", f"give one as {name!r}")
+        if not own.is_floating:
+            whole = IntegerRange.of(own).wrapped(elements[name])
+            return _Value(own, frozenset({_point(Datum(whole < 0, Fraction(whole)))}))
+        datum = _FORMATS[own].decode(elements[name])
+        kind = own if reading is None else reading.computing(own)
+        if datum is None:
+            return _Value(kind, frozenset({None}))
+        found = {_point(datum)}
+        if reading is not None and self.flushes(kind, datum, datum):
+            found.add(_point(Datum(datum.negative, Fraction(0))))
+        return _Value(kind, frozenset(found))
+
+    def flushes(self, kind: DataType, low: Datum, high: Datum) -> bool:
+        """Whether a number between two may be flushed to zero."""
+        if kind is not DataType.FLOAT32 or "subnormals" not in self.latitudes:
+            return False
+        tiny = BINARY32.smallest_normal
+        return low.value < tiny and high.value > -tiny and not low.value == high.value == 0
+
+
+class _Steps:
+    def __init__(self, oracle: ApproximateOracle, reading: Reading) -> None:
+        self.oracle, self.reading = oracle, reading
+
+    def evaluate(self, expression: Expression, inputs: Mapping[str, _Value]) -> _Value:
+        match expression:
+            case Name(name) if name in inputs:
+                return inputs[name]
+            case Name(name):
+                return self.oracle.numbers(name, self.reading.computing(self.oracle.signature.data_type))
+            case Number(value):
+                return _Value("constant", frozenset({_point(_datum(value))}))
+            case Limit(name, target):
+                return _limit(self.oracle.types[target], lowest=name == "lowest")
+            case Cast(target, argument):
+                own = self.oracle.types[target]
+                return self._cast(self.evaluate(argument, inputs), self.reading.computing(own))
+            case Call(name, arguments) if name != "select":
+                return self._applied(FUNCTIONS[name], [self.evaluate(argument, inputs) for argument in arguments])
+        raise FormulaError(f"{expression} is not evaluated over intervals", "write it without a choice")
+
+    def _cast(self, value: _Value, target: DataType) -> _Value:
+        if value.kind == target:
+            return value
+        if target.is_floating:
+            form = _FORMATS[target]
+            return _Value(target, frozenset(
+                one if one is None or one is OPEN else Span(_down(one.low, form), _up(one.high, form))
+                for one in value.members
+            ))  # fmt: skip
+        integers = IntegerRange.of(target)
+
+        def whole(datum: Datum) -> Any:
+            number: Any = datum.value if datum.infinite else int(datum.fraction)
+            inside = integers.saturated(number)
+            return inside, datum.infinite or inside != number
+
+        found: set[Any] = set()
+        for one in value.members:
+            if one is None or one is OPEN:
+                found.add(OPEN)
+                continue
+            (low, below), (high, above) = whole(one.low), whole(one.high)
+            opened = (below or above) and "integer-cast-range" in self.oracle.latitudes
+            found.add(OPEN if opened else Span(*(Datum(end < 0, Fraction(end)) for end in (low, high))))
+        return _Value(target, frozenset(found))
+
+    def _applied(self, function: Function, values: list[_Value]) -> _Value:
+        kinds = list(dict.fromkeys(value.kind for value in values if value.kind != "constant"))
+        kind: Typed = kinds[0] if len(kinds) == 1 else "real"
+        form = _FORMATS.get(kind) if isinstance(kind, DataType) else None
+        sets = [
+            frozenset(_point(_nearest(one.low, form)) for one in value.members)
+            if value.kind == "constant" and form is not None else value.members
+            for value in values
+        ]  # fmt: skip
+        found: set[Any] = set()
+        for operands in itertools.product(*sets):
+            found |= set(self._of(function, kind, operands))
+        return _Value(kind, frozenset(found))
+
+    def _of(self, function: Function, kind: Typed, operands: tuple[Any, ...]) -> Iterable[Any]:
+        if OPEN in operands:
+            return {OPEN}
+        if None in operands:
+            return {None, *_despite_nan(function, operands)}
+        real = _real_ends(function, operands)
+        if real is None or real is OPEN:
+            return {real}
+        if not (isinstance(kind, DataType) and kind.is_floating):
+            return {self._stored(real, function, kind)}
+        found: set[Any] = set()
+        for one in self._with_other_infinity(function, operands, real):
+            found |= self._rounded(function, kind, one, operands)
+        return found
+
+    def _with_other_infinity(self, function: Function, operands: tuple[Span, ...], real: Span) -> list[Span]:
+        lost = function.name == "divide" and "zero-sign" in self.oracle.latitudes
+        if lost and real.low.infinite and operands[1].low.value == 0:
+            other = Datum(not real.low.negative, -real.low.value)
+            return [real, _point(other)]
+        return [real]
+
+    def _stored(self, real: Span, function: Function, kind: Typed) -> Span:
+        if not isinstance(kind, DataType) or function.selects:
+            return real
+        wrapped = IntegerRange.of(kind).wrapped
+        ends = (wrapped(int(end.fraction)) for end in real)
+        return Span(*(Datum(end < 0, Fraction(end)) for end in ends))
+
+    def _rounded(self, function: Function, kind: DataType, real: Span, operands: tuple[Span, ...]) -> set[Any]:
+        oracle, form = self.oracle, _FORMATS[kind]
+        tolerance = oracle.law.tolerance(function.name, kind, strict=oracle.strict)
+        lows, highs = ({name: one[end] for name, one in zip(ARGUMENTS, operands, strict=False)} for end in (0, 1))
+        if tolerance is not None and tolerance.within is not None:
+            condition = bound(tolerance.within)
+            if not (holds(condition, lows) and holds(condition, highs)):
+                return {OPEN}
+        if tolerance is None:
+            span = Span(_nearest(real.low, form), _nearest(real.high, form))
+        elif tolerance.neighbours:
+            span = Span(_down(real.low, form), _up(real.high, form))
+        else:
+            least, most = real
+            if not least.infinite:
+                distance = max(margin(form, tolerance, least, names) for names in (lows, highs))
+                least = _lowered(least, distance, form)
+            if not most.infinite:
+                distance = max(margin(form, tolerance, most, names) for names in (lows, highs))
+                most = _negated(_lowered(_negated(most), distance, form))
+            low, high = _nearest(real.low, form), _nearest(real.high, form)
+            span = Span(least if least.value < low.value else low, most if most.value > high.value else high)
+        found: set[Any] = {span}
+        if function.name in _WHOLE and span.low.value != span.high.value:
+            near = not span.low.infinite and not span.high.infinite and span.high.fraction - span.low.fraction <= 1
+            found = {_point(span.low), _point(span.high)} if near else {span}
+        if span.low.infinite != span.high.infinite:  # nothing lies between the greatest finite number and infinity
+            greatest = _decoded(form, form.largest)
+            if span.high.infinite:
+                found = {Span(span.low, greatest), _point(span.high)}
+            else:
+                found = {_point(span.low), Span(_negated(greatest), span.high)}
+        if oracle.flushes(kind, *real):
+            found.add(_point(Datum(False, Fraction(0))))
+        return found
+
+
+def _real_ends(function: Function, operands: tuple[Span, ...]) -> Any:
+    """The least and the greatest real result; ``None`` where there is none, :data:`OPEN` where they have no bound."""
+    real = function.exact.real
+    assert real is not None, f"{function.name} has a real meaning"  # noqa: S101 - lint sees to it
+    if all(one.low == one.high for one in operands):
+        found = real(*(one.low for one in operands))
+        return None if found is None else Span(*found)
+    low, high = 0, 1
+    match function.name:
+        case "add":
+            corners: list[tuple[int, ...]] = [(low, low), (high, high)]
+        case "subtract":
+            corners = [(low, high), (high, low)]
+        case "multiply" | "divide":
+            corners = [*itertools.product((low, high), repeat=2)]
+            low_divisor, high_divisor = operands[1].low.value, operands[1].high.value
+            if function.name == "divide" and low_divisor != high_divisor and low_divisor <= 0 <= high_divisor:
+                return OPEN
+        case "neg":
+            corners = [(low,), (high,)]
+        case _ if function.monotone:
+            corners = [(low,) * len(operands), (high,) * len(operands)]
+        case _:
+            raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
+    every = [real(*(one[end] for one, end in zip(operands, corner, strict=True))) for corner in corners]
+    there = [one for one in every if one is not None]
+    if len(there) < len(every):
+        return OPEN if there else None
+    return Span(min((one.low for one in there), key=_by_value), max((one.high for one in there), key=_by_value))
+
+
+def _despite_nan(function: Function, operands: tuple[Any, ...]) -> set[Any]:
+    """C's pow: 1 to any power, and anything to the power 0, are 1."""
+    if function.name != "pow":
+        return set()
+    one = Fraction(1)
+    base, exponent = operands
+    known = (base is not None and base.low.value == base.high.value == one) or (
+        exponent is not None and exponent.low.value == exponent.high.value == 0)  # fmt: skip
+    return {_point(Datum(False, one))} if known else set()
+
+
+def _by_value(datum: Datum) -> Any:
+    return datum.value
+
+
+def _point(datum: Datum) -> Span:
+    return Span(datum, datum)
+
+
+def _datum(number: float) -> Datum:
+    negative = str(number).startswith("-")
+    return Datum(negative, number if number in (float("inf"), float("-inf")) else Fraction(number))
+
+
+def _negated(datum: Datum) -> Datum:
+    return Datum(not datum.negative, -datum.value)
+
+
+def _decoded(form: Format, bits: int) -> Datum:
+    datum = form.decode(bits)
+    assert datum is not None, "no number is rounded to a NaN"  # noqa: S101
+    return datum
+
+
+def _nearest(datum: Datum, form: Format) -> Datum:
+    return _decoded(form, form.round(datum))
+
+
+def _down(datum: Datum, form: Format) -> Datum:
+    """The greatest number of a format that is not above; above all finite ones their greatest."""
+    return datum if datum.infinite else _negated(_up(_negated(datum), form))
+
+
+def _up(datum: Datum, form: Format) -> Datum:
+    """The least number of a format that is not below; below all finite ones their least."""
+    if datum.infinite:
+        return datum
+    least = _negated(_decoded(form, form.largest))
+    return least if datum.value < least.value else _decoded(form, form.neighbours(datum)[1])
+
+
+def _lowered(datum: Datum, distance: Fraction | None, form: Format) -> Datum:
+    """The least number of a format that is not so far below; infinity counts as a power of two."""
+    if distance is None:
+        return Datum(True, float("-inf"))
+    least = datum.fraction - distance
+    beyond = Fraction(2) ** (form.max_exponent + 1)
+    if least <= -beyond:
+        return Datum(True, float("-inf"))
+    return _up(Datum(least < 0, least), form)
+
+
+def _limit(kind: DataType, *, lowest: bool) -> _Value:
+    if kind.is_floating:
+        form = _FORMATS[kind]
+        return _Value(kind, frozenset({_point(_decoded(form, form.largest | (form.sign_bit if lowest else 0)))}))
+    integers = IntegerRange.of(kind)
+    whole = integers.lowest if lowest else integers.highest
+    return _Value(kind, frozenset({_point(Datum(whole < 0, Fraction(whole)))}))
+

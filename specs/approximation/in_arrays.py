@@ -1,0 +1,367 @@
+"""What is acceptable of approximate results, for whole arrays: intervals of FLOAT64, with the functions' stated error.
+
+A value is a list of alternatives, each an interval for every element. Numbers of FLOAT32 and of narrower types are
+exact in FLOAT64, their products are exact, and sums are rounded to odd, so that rounding them again is right.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs.approximation import rounding
+from dmlcts.specs.approximation.intervals import Interval, apart, ends, finite_and_infinite
+from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, readings
+from dmlcts.specs.arithmetic.vector_arithmetic import Array, Rounding, add_to_odd
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
+from dmlcts.specs.errors import FormulaError, UsageError
+from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
+from dmlcts.specs.functions import FUNCTIONS, Function
+from dmlcts.specs.models import Tolerance
+from dmlcts.specs.oracle import vector_scale_bias
+from dmlcts.specs.oracle.outcome import Acceptance
+from dmlcts.specs.oracle.vectorised import VectorOracle
+from dmlcts.specs.tables.formula_types import Typed
+from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature
+
+_DOUBLE = rounding.DOUBLE
+_SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+_EXACT_BITS = 32
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Value:
+    kind: Typed
+    alternatives: list[Interval]
+
+
+class ApproximateVectorOracle:
+    """What is acceptable for arrays of elements of an operator that has accuracy rules.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description; its tensors say which types the type variables stand for.
+        strict: whether the strict tolerances count, and only the latitudes that ``--strict`` keeps.
+
+    Raises:
+        UsageError: no accuracy rule is about the description's types.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
+        self.law, self.table, self.operator, self.strict = law, law.table, operator, strict
+        self.signature = Signature.of(operator, law.table)
+        if not is_approximate(law.table, self.signature):
+            raise UsageError(f"{operator.name} is exact on {self.signature}", "ask the oracle of exact results")
+        self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
+        self.types = dict(self.signature.types)
+        self.output = self.types[self.table.tensors[self.table.output].type]
+        self.readings = readings(law, law.expression_for(operator), self.signature, strict=strict)
+
+    def acceptance(self, inputs: Mapping[str, Array]) -> Acceptance:
+        """All that is acceptable for each element.
+
+        Args:
+            inputs: 1-D arrays of one length by the names that the formula has for the inputs.
+
+        Raises:
+            UsageError: an input is not given.
+        """
+        (length,) = {array.size for array in inputs.values()}
+        found: list[Interval] = []
+        with np.errstate(all="ignore"):
+            for reading in self.readings:
+                found += self._of_reading(reading, inputs, length)
+        open_ = np.zeros(length, bool)
+        own = self.output.numpy
+        alternatives: list[Array] = []
+        spans: list[tuple[Array, Array]] = []
+        for one in found:
+            low, high = (np.ascontiguousarray(np.broadcast_to(end, length)) for end in (one.low, one.high))
+            open_ |= one.open
+            if not self.output.is_floating:
+                open_ |= np.isnan(low)
+                low, high = np.nan_to_num(low), np.nan_to_num(high)
+            with np.errstate(all="ignore"):
+                spans.append((low.astype(own), high.astype(own)))
+            if not alternatives:
+                alternatives.append(spans[0][0])
+            nan = np.broadcast_to(one.nan, length)
+            if self.output.is_floating and (nan & ~np.isnan(alternatives[-1])).any():
+                alternatives.append(np.where(nan, own.type(np.nan), alternatives[0]))
+        return Acceptance(
+            self.output, tuple(alternatives), open_ if open_.any() else None, strict=False, spans=tuple(spans)
+        )
+
+    def real(self, inputs: Mapping[str, Array]) -> Array:
+        """The formula's real results in FLOAT64; NaN where there is none. A ScaleBias is separate, in FLOAT32."""
+        values = {}
+        for name, member in self.table.formula_names.items():
+            if member not in self.operator.tensors:
+                values[name] = _Value("real", [Interval.at(np.asarray(self.table.tensors[member].absent, _DOUBLE))])
+                continue
+            array = np.ascontiguousarray(inputs[name])
+            given = self._scale_bias if member == self.table.inputs[0] else None
+            if given is not None:
+                array = vector_scale_bias.plainly_scaled(array, self._operands(given), self.signature.data_type)
+            values[name] = _Value("real", [Interval.at(array.astype(_DOUBLE))])
+        reading = self.readings[0]
+        with np.errstate(all="ignore"):
+            return np.asarray(_Exactly(self, reading).evaluate(reading.expression, values).alternatives[0].low)
+
+    def expected(self, inputs: Mapping[str, Array]) -> Array:
+        """One acceptable output for each element: the real result, rounded once."""
+        (length,) = {array.size for array in inputs.values()}
+        with np.errstate(all="ignore"):
+            wanted = np.broadcast_to(self.real(inputs), length)
+            if not self.output.is_floating:
+                limits = np.iinfo(self.output.numpy)
+                wanted = np.clip(np.nan_to_num(np.trunc(wanted)), limits.min, limits.max)
+            return np.ascontiguousarray(wanted.astype(self.output.numpy))
+
+    # readings ----------------------------------------------------------------------------------------
+
+    def _of_reading(self, reading: Reading, inputs: Mapping[str, Array], length: int) -> list[Interval]:
+        values = {}
+        for name, member in self.table.formula_names.items():
+            kind, alternatives = self._input(name, member, inputs, reading)
+            values[name] = _Value(kind, alternatives)
+        result = _Steps(self, reading).evaluate(reading.expression, values)
+        found = [self._converted(one, result.kind) for one in result.alternatives]
+        if reading.where is None:
+            return found
+        given = {name: np.ascontiguousarray(inputs[name]).astype(_DOUBLE) for name in inputs}
+        there = np.broadcast_to(rounding.evaluated(reading.where, given | self._plain_numbers), length)
+        if not there.any():
+            return []
+        return [Interval(np.where(there, one.low, np.nan), np.where(there, one.high, np.nan),
+                         one.nan & there, one.open & there) for one in found]  # fmt: skip
+
+    def _converted(self, one: Interval, kind: Typed) -> Interval:
+        """An interval of numbers of the type that computes, in the output's type."""
+        if kind is self.output or not self.output.is_floating:
+            return one
+        if self.strict:
+            low, high = (rounding.nearest(end, self.output) for end in (one.low, one.high))
+            return replace(one, low=low, high=high)
+        return replace(one, low=rounding.down(one.low, self.output), high=rounding.up(one.high, self.output))
+
+    @cached_property
+    def _plain_numbers(self) -> dict[str, Array]:
+        return {name: np.asarray(self.operator.attributes[name], _DOUBLE) for name in self.table.numbers}
+
+    def numbers(self, name: str, kind: DataType) -> list[Interval]:
+        """What a number among the attributes may be in the type that computes."""
+        given = VectorOracle(self.law, self.operator, strict=self.strict).attributes[name]
+        arrays = [np.asarray(one).astype(_DOUBLE) for one in given]
+        if kind is not self.signature.data_type:
+            arrays.append(self._plain_numbers[name])
+        return [Interval.at(one) for one in arrays]
+
+    def _input(
+        self, name: str, member: str, inputs: Mapping[str, Array], reading: Reading
+    ) -> tuple[Typed, list[Interval]]:
+        row = self.table.tensors[member]
+        if member not in self.operator.tensors and row.absent is not None:
+            return "constant", [Interval.at(np.asarray(row.absent, _DOUBLE))]
+        own = self.types.get(row.type)
+        if name not in inputs or own is None:
+            raise UsageError(f"no elements of {member} are given", f"give them as {name!r}")
+        if not own.is_floating and 8 * own.itemsize > _EXACT_BITS:
+            raise UsageError(f"{own.name} is approximate", "FLOAT64 does not hold its values exactly")
+        array = np.ascontiguousarray(inputs[name]).view(own.numpy)
+        kind = reading.computing(own) if own.is_floating else own
+        arrays = self._scaled(array, own, kind) if member == self.table.inputs[0] else [array]
+        closed: list[Array] = []
+        for one in arrays:
+            wide = one.astype(_DOUBLE)
+            closed.append(wide)
+            if kind is DataType.FLOAT32 and "subnormals" in self.latitudes:
+                tiny = (np.abs(wide) < _SMALLEST_NORMAL) & (wide != 0)
+                if tiny.any():
+                    closed.append(np.where(tiny, np.copysign(0.0, wide), wide))
+        return kind, [Interval.at(one) for one in closed]
+
+    @property
+    def _scale_bias(self) -> ScaleBias | None:
+        return next((one for one in self.operator.attributes.values() if isinstance(one, ScaleBias)), None)
+
+    def _operands(self, given: ScaleBias) -> vector_scale_bias.Operands:
+        assert self.law.scale_bias is not None, "lint asks for a formula"  # noqa: S101
+        return vector_scale_bias.Operands.of(self.law.scale_bias, given)
+
+    def _scaled(self, array: Array, own: DataType, kind: DataType) -> list[Array]:
+        """The first input after a ScaleBias, in every way in which it may be computed."""
+        if self._scale_bias is None:
+            return [array]
+        operands = self._operands(self._scale_bias)
+        if self.strict:
+            return [vector_scale_bias.plainly_scaled(array.astype(kind.numpy), operands, kind)]
+        if kind is own:
+            return list(vector_scale_bias.scaled(array, operands, Rounding(own, self.latitudes)))
+        wide = vector_scale_bias.wide_of_float16(array, operands, Rounding(own, self.latitudes))
+        return [one for arrays in wide.values() for one in arrays]
+
+
+class _Steps:
+    """The evaluation of a formula, each function within its rule."""
+
+    def __init__(self, oracle: ApproximateVectorOracle, reading: Reading) -> None:
+        self.oracle = oracle
+        self.reading = reading
+        self.latitudes = oracle.latitudes
+
+    def evaluate(self, expression: Expression, inputs: Mapping[str, _Value]) -> _Value:
+        match expression:
+            case Name(name) if name in inputs:
+                return inputs[name]
+            case Name(name):
+                kind = self.reading.computing(self.oracle.signature.data_type)
+                return _Value(kind, self.oracle.numbers(name, kind))
+            case Number(value):
+                return _Value("constant", [Interval.at(np.asarray(value, _DOUBLE))])
+            case Limit(name, target):
+                own = self.oracle.types[target]
+                limits: Any = np.finfo(own.numpy) if own.is_floating else np.iinfo(own.numpy)
+                number = limits.min if name == "lowest" else limits.max
+                return _Value(own, [Interval.at(np.asarray(number, _DOUBLE))])
+            case Cast(target, argument):
+                own = self.oracle.types[target]
+                return self.cast(self.evaluate(argument, inputs), self.reading.computing(own))
+            case Call(name, arguments) if name != "select":
+                return self.applied(FUNCTIONS[name], [self.evaluate(argument, inputs) for argument in arguments])
+        raise FormulaError(f"{expression} is not evaluated over intervals", "write it without a choice")
+
+    def cast(self, value: _Value, target: DataType) -> _Value:
+        if value.kind == target:
+            return value
+        if target.is_floating:
+            return _Value(target, [
+                replace(one, low=rounding.down(one.low, target), high=rounding.up(one.high, target))
+                for one in value.alternatives
+            ])  # fmt: skip
+        limits = np.iinfo(target.numpy)
+        found = []
+        for one in value.alternatives:
+            low, high = np.trunc(one.low), np.trunc(one.high)
+            opened = one.open | one.nan
+            if "integer-cast-range" in self.latitudes:
+                opened = opened | ~((low >= limits.min) & (high <= limits.max))
+            least, most = (np.clip(np.nan_to_num(end), float(limits.min), float(limits.max)) for end in (low, high))
+            found.append(Interval(least, most, open=opened))
+        return _Value(target, found)
+
+    def applied(self, function: Function, values: list[_Value]) -> _Value:
+        kinds = list(dict.fromkeys(value.kind for value in values if value.kind != "constant"))
+        kind: Typed = kinds[0] if len(kinds) == 1 else "real"
+        constants = [self._constant(value, kind) for value in values]
+        found = [result for operands in itertools.product(*(value.alternatives for value in constants))
+                 for result in self._of(function, kind, operands)]  # fmt: skip
+        return _Value(kind, found)
+
+    def _constant(self, value: _Value, kind: Typed) -> _Value:
+        if value.kind != "constant" or not (isinstance(kind, DataType) and kind.is_floating):
+            return value
+        return _Value(kind, [Interval.at(rounding.nearest(one.low, kind)) for one in value.alternatives])
+
+    def _of(self, function: Function, kind: Typed, operands: tuple[Interval, ...]) -> list[Interval]:
+        nan, opened = (reduce(np.logical_or, masks) for masks in zip(*((one.nan, one.open) for one in operands),
+                                                                      strict=True))  # fmt: skip
+        low, high = ends(function, operands)
+        lost = np.isnan(low) | np.isnan(high)
+        given = reduce(np.logical_or, [np.isnan(one.low) for one in operands])
+        nan = nan | (lost & ~given)
+        opened = opened | ((np.isnan(low) != np.isnan(high)) & ~given)
+        exact = Interval(low, high, nan, opened)
+        found = [exact]
+        if function.name == "divide":
+            found += self._other_infinity(exact, operands)
+        if not (isinstance(kind, DataType) and kind.is_floating):
+            return [self._stored(one, function, kind) for one in found]
+        return [result for one in found for result in self._rounded(function, kind, one, operands)]
+
+    def _other_infinity(self, exact: Interval, operands: tuple[Interval, ...]) -> list[Interval]:
+        """A division by zero, whose sign may be lost: the infinity of the other sign."""
+        zero = (operands[1].low == 0) & np.isinf(exact.low)
+        if "zero-sign" not in self.latitudes or not zero.any():
+            return []
+        return [replace(exact, low=np.where(zero, -exact.low, exact.low), high=np.where(zero, -exact.high, exact.high))]
+
+    def _stored(self, one: Interval, function: Function, kind: Typed) -> Interval:
+        """Integers modulo 2^bits; exact numbers of no type as they are."""
+        if not isinstance(kind, DataType) or function.selects:
+            return one
+        limits = np.iinfo(kind.numpy)
+        span = 2.0**limits.bits
+        low, high = (np.mod(end - float(limits.min), span) + float(limits.min) for end in (one.low, one.high))
+        return replace(one, low=low, high=high)
+
+    def _rounded(
+        self, function: Function, kind: DataType, exact: Interval, operands: tuple[Interval, ...]
+    ) -> list[Interval]:
+        """What a function's rule permits around its real results, in the type that computes."""
+        tolerance = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict)
+        low, high = exact.low, exact.high
+        if function.arrays.error:
+            low, high = (np.where(np.isfinite(end), end + sign * np.abs(end) * function.arrays.error, end)
+                         for end, sign in ((low, -1), (high, 1)))  # fmt: skip
+        opened = exact.open
+        if tolerance is None:
+            least, most = rounding.nearest(low, kind), rounding.nearest(high, kind)
+        elif tolerance.neighbours:
+            least, most = rounding.down(low, kind), rounding.up(high, kind)
+        else:
+            least, most = self._tolerated(tolerance, kind, (low, high), operands)
+        if tolerance is not None and tolerance.within is not None:
+            condition = bound(tolerance.within)
+            inside = np.logical_and(*(
+                np.asarray(rounding.evaluated(condition, dict(zip(ARGUMENTS, given, strict=False))), bool)
+                for given in ([one.low for one in operands], [one.high for one in operands])
+            ))  # fmt: skip
+            opened = opened | (~inside & ~reduce(np.logical_or, [np.isnan(one.low) for one in operands]))
+        found = [Interval(least, most, exact.nan, opened)]
+        if function.name in ("floor", "ceil", "trunc", "round_half_even", "round_half_away"):
+            found = apart(found[0])
+        found = [part for one in found for part in finite_and_infinite(one, kind)]
+        if kind is DataType.FLOAT32 and "subnormals" in self.latitudes:
+            tiny = (low < _SMALLEST_NORMAL) & (high > -_SMALLEST_NORMAL) & ~((low == 0) & (high == 0))
+            if tiny.any():
+                found += [replace(one, low=np.where(tiny, 0.0, one.low), high=np.where(tiny, 0.0, one.high))
+                          for one in found]  # fmt: skip
+        return found
+
+    def _tolerated(
+        self, tolerance: Tolerance, kind: DataType, real: tuple[Array, Array], operands: tuple[Interval, ...]
+    ) -> tuple[Array, Array]:
+        distances = []
+        for result in real:
+            each = [rounding.margin(kind, tolerance, result, dict(zip(ARGUMENTS, given, strict=False)))
+                    for given in ([one.low for one in operands], [one.high for one in operands])]  # fmt: skip
+            distances.append(np.fmax(*each))
+        low, high = real
+        below, above = (np.nan_to_num(distance, nan=0.0, posinf=np.inf) for distance in distances)
+        least = np.where(np.isinf(low), low, add_to_odd(low, -below))
+        most = np.where(np.isinf(high), high, add_to_odd(high, above))
+        inner = rounding.inward(least, most, kind)
+        return np.fmin(inner[0], rounding.nearest(low, kind)), np.fmax(inner[1], rounding.nearest(high, kind))
+
+
+class _Exactly(_Steps):
+    """The evaluation of a formula over real numbers, nothing rounded but by FLOAT64."""
+
+    def cast(self, value: _Value, target: DataType) -> _Value:
+        return value
+
+    def _constant(self, value: _Value, kind: Typed) -> _Value:
+        return value
+
+    def _of(self, function: Function, kind: Typed, operands: tuple[Interval, ...]) -> list[Interval]:
+        return [Interval.at(ends(function, operands)[0])]

@@ -1,0 +1,105 @@
+"""Intervals of real numbers in FLOAT64, an array of them, and what functions give of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs.arithmetic.vector_arithmetic import Array
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.errors import FormulaError
+from dmlcts.specs.functions import Function
+
+Mask = NDArray[np.bool_]
+
+
+def _nowhere() -> Mask:
+    return np.zeros((), bool)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Every number from one to another, for each element; NaN as an end: there is no number.
+
+    Attributes:
+        low: the least number.
+        high: the greatest.
+        nan: where a NaN may come out, too.
+        open: where anything may.
+    """
+
+    low: Array
+    high: Array
+    nan: Mask = field(default_factory=_nowhere)
+    open: Mask = field(default_factory=_nowhere)
+
+    @classmethod
+    def at(cls, numbers: Array) -> Interval:
+        """The numbers themselves, and NaN where they are NaN."""
+        return cls(numbers, numbers, np.isnan(numbers))
+
+    @cached_property
+    def is_point(self) -> bool:
+        """Whether it is one number everywhere where it is not open."""
+        apart = (self.low != self.high) & ~np.isnan(self.low) & ~self.open
+        return not bool(np.any(apart))
+
+
+def apart(one: Interval) -> list[Interval]:
+    """Whole numbers between two that are at most one apart: each of the two; else all between them."""
+    if one.is_point:
+        return [one]
+    far = one.high - one.low > 1
+    single = [Interval(end, end, one.nan, one.open) for end in (one.low, one.high)]
+    return [*single, Interval(one.low, np.where(far, one.high, one.low), one.nan, one.open)] if far.any() else single
+
+
+def finite_and_infinite(one: Interval, kind: DataType) -> list[Interval]:
+    """The finite numbers of an interval, and the infinities at its ends: nothing lies between them."""
+    partly = np.isinf(one.low) != np.isinf(one.high)
+    if not partly.any():
+        return [one]
+    greatest = float(np.finfo(kind.numpy).max)
+    finite = replace(one, low=np.where(partly, np.maximum(one.low, -greatest), one.low),
+                     high=np.where(partly, np.minimum(one.high, greatest), one.high))  # fmt: skip
+    beyond = np.where(np.isinf(one.low), one.low, one.high)
+    infinite = replace(one, low=np.where(partly, beyond, one.low), high=np.where(partly, beyond, one.high))
+    return [finite, infinite]
+
+
+def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Array]:
+    """The least and the greatest real result of a function on intervals, in FLOAT64.
+
+    Raises:
+        FormulaError: of a function that may fall, or that has several arguments, more than single numbers are asked.
+    """
+    arrays = function.arrays
+    meaning: Any = arrays.real or arrays.ufunc
+    if all(one.is_point for one in operands):
+        found = np.asarray(meaning(*(one.low for one in operands)))
+        return found, found
+    match function.name:
+        case "add":
+            return meaning(operands[0].low, operands[1].low), meaning(operands[0].high, operands[1].high)
+        case "subtract":
+            return meaning(operands[0].low, operands[1].high), meaning(operands[0].high, operands[1].low)
+        case "neg":
+            return -operands[0].high, -operands[0].low
+        case "multiply" | "divide":
+            every = [np.asarray(meaning(a, b)) for a in (operands[0].low, operands[0].high)
+                     for b in (operands[1].low, operands[1].high)]  # fmt: skip
+            low, high = np.minimum.reduce(every), np.maximum.reduce(every)
+            partly = np.isnan(low) & ~np.logical_and.reduce([np.isnan(one) for one in every])
+            if function.name == "divide":  # a divisor that may be zero among others leaves everything open
+                partly = partly | ((operands[1].low <= 0) & (operands[1].high >= 0)
+                                   & (operands[1].low != operands[1].high))  # fmt: skip
+            return np.where(partly, -np.inf, low), np.where(partly, np.nan, high)
+    if not function.monotone:
+        raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
+    return tuple(
+        np.asarray(meaning(*(getattr(one, end) for one in operands))) for end in ("low", "high")
+    )  # type: ignore[return-value] # two of them

@@ -1,0 +1,100 @@
+"""Real numbers in FLOAT64 rounded to narrower types, in every direction, and how far a tolerance lets results be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs.approximation.rules import bounds_of
+from dmlcts.specs.arithmetic.vector_arithmetic import Array
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.formula import Call, Expression, Name, Number
+from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.models import Tolerance
+
+DOUBLE = np.dtype(np.float64)
+_SLACK = 1 + 2.0**-40
+"""What a bound that is an expression is widened by: its own evaluation rounds."""
+
+
+def nearest(value: Array, kind: DataType) -> Array:
+    """The nearest numbers of a type, ties to even, in FLOAT64."""
+    return np.asarray(value.astype(kind.numpy).astype(DOUBLE))
+
+
+def down(value: Array, kind: DataType) -> Array:
+    """The greatest numbers of a type that are not above, in FLOAT64; below all finite ones -infinity."""
+    return _directed(value, kind, upward=False)
+
+
+def up(value: Array, kind: DataType) -> Array:
+    """The least numbers of a type that are not below, in FLOAT64; above all finite ones infinity."""
+    return _directed(value, kind, upward=True)
+
+
+def _directed(value: Array, kind: DataType, *, upward: bool) -> Array:
+    own: Any = kind.numpy.type
+    rounded = value.astype(kind.numpy)
+    wide = rounded.astype(DOUBLE)
+    wrong = (wide < value) if upward else (wide > value)
+    if not wrong.any():
+        return np.asarray(wide)
+    moved = np.nextafter(rounded, own(np.inf if upward else -np.inf)).astype(DOUBLE)
+    return np.where(wrong, moved, wide)
+
+
+def inward(low: Array, high: Array, kind: DataType) -> tuple[Array, Array]:
+    """The least number of a type that is not below ``low``, and the greatest not above ``high``, in FLOAT64.
+
+    Infinity counts as the power of two beyond the largest finite number.
+    """
+    return _least(low, kind), -_least(-high, kind)
+
+
+def _least(low: Array, kind: DataType) -> Array:
+    return np.where(low <= -(2.0 ** int(np.finfo(kind.numpy).maxexp)), -np.inf, up(low, kind))
+
+
+def spacing(value: Array, kind: DataType) -> Array:
+    """One unit in the last place of a type at real numbers; infinity at infinities."""
+    information = np.finfo(kind.numpy)
+    _, exponent = np.frexp(np.abs(value))
+    exponent = np.where(value == 0, int(information.minexp), exponent - 1)
+    unit = np.ldexp(1.0, np.maximum(exponent, int(information.minexp)) - int(information.nmant))
+    return np.where(np.isfinite(value), unit, np.inf)
+
+
+def margin(kind: DataType, tolerance: Tolerance, result: Array, arguments: Mapping[str, Array]) -> Array:
+    """The greatest of the distances that a tolerance names; of exact zeros the absolute one alone."""
+    unit = spacing(result, kind)
+    names = {**arguments, "t": result, "ulp": unit}
+    found = np.zeros(result.shape)
+    for name, amount in bounds_of(tolerance):
+        value = np.asarray(amount) if isinstance(amount, float) else evaluated(amount, names) * _SLACK
+        match name:
+            case "ulp":
+                distance = np.where(result == 0, 0.0, value * unit)
+            case "relative":
+                distance = np.where(result == 0, 0.0, value * np.abs(result))
+            case _:
+                distance = np.broadcast_to(value, result.shape)
+        found = np.fmax(found, distance)
+    return np.asarray(found)
+
+
+def evaluated(expression: Expression, names: Mapping[str, Any]) -> Any:
+    """A bound or a condition, in FLOAT64."""
+    match expression:
+        case Name(name):
+            return names[name]
+        case Number(value):
+            return np.asarray(value, DOUBLE)
+        case Call("select", (condition, one, other)):
+            return np.where(*(evaluated(part, names) for part in (condition, one, other)))
+        case Call(name, arguments):
+            arrays = FUNCTIONS[name].arrays
+            function: Any = arrays.truth or arrays.compared or arrays.real or arrays.ufunc
+            return function(*(evaluated(argument, names) for argument in arguments))
+    raise AssertionError(f"lint refuses {expression} as a bound")

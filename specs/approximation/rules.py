@@ -1,0 +1,85 @@
+"""The rules of a table about approximate results, parsed: bounds, conditions, and the readings of the formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.formula import Expression, parse
+from dmlcts.specs.models import OperatorTable, Tolerance
+from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature
+
+ARGUMENTS = ("x", "y")
+"""What a bound calls the arguments of the function that it is about."""
+
+NAMES = (*ARGUMENTS, "t", "ulp")
+"""What a bound may be an expression of: the arguments, the real result, and the spacing of numbers there."""
+
+
+@lru_cache(maxsize=512)
+def bound(text: str) -> Expression:
+    """A bound, or a condition, that is an expression.
+
+    Raises:
+        FormulaError: it is none.
+    """
+    return parse(text, NAMES)
+
+
+def bounds_of(tolerance: Tolerance) -> Iterator[tuple[str, float | Expression]]:
+    """The bounds that a tolerance names, parsed: "ulp", "relative" or "absolute", and how much."""
+    for name in ("ulp", "relative", "absolute"):
+        amount = getattr(tolerance, name)
+        if amount is not None:
+            yield name, bound(amount) if isinstance(amount, str) else float(amount)
+
+
+def is_approximate(table: OperatorTable, signature: Signature) -> bool:
+    """Whether accuracy rules are about a signature: about one of its floating-point types."""
+    kinds = {data_type.name for _, data_type in signature.types if data_type.is_floating}
+    return any(kinds & set(rule.data_types) for rule in table.accuracy)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to compute a formula.
+
+    Attributes:
+        expression: the formula, without choices of enumerators.
+        where: the condition on the inputs under which it counts, or ``None``.
+        widened: whether FLOAT16 is computed in FLOAT32 and converted at the end.
+    """
+
+    expression: Expression
+    where: Expression | None
+    widened: bool
+
+    def computing(self, data_type: DataType) -> DataType:
+        """The type in which values of a type are computed."""
+        return DataType.FLOAT32 if self.widened and data_type is DataType.FLOAT16 else data_type
+
+
+def readings(law: Law, expression: Expression, signature: Signature, *, strict: bool) -> tuple[Reading, ...]:
+    """Every way in which a description's results may be computed: its own formula, and those permitted besides.
+
+    Args:
+        law: what the tables say of the operator.
+        expression: its formula, without choices.
+        signature: the types.
+        strict: leave the ways that ``--strict`` keeps.
+    """
+    table = law.table
+    names = (*table.formula_names, *table.numbers)
+    formulas: list[tuple[Expression, Expression | None]] = [(expression, None)]
+    for permitted in table.permitted_formulas:
+        here = not permitted.data_types or signature.data_type.name in permitted.data_types
+        if here and (permitted.strict or not strict):
+            where = None if permitted.where is None else parse(permitted.where, names)
+            formulas.append((parse(permitted.formula, names, types=table.type_variables), where))
+    halves = any(data_type is DataType.FLOAT16 for _, data_type in signature.types)
+    through = halves and "float16-intermediate" in law.latitudes(signature.data_type, strict=False)
+    ways = (False, True) if through else (False,)
+    return tuple(Reading(formula, where, widened) for formula, where in formulas for widened in ways)

@@ -1,0 +1,1 @@
+"""That approximate results are judged rightly: two oracles that agree, references from outside, proof by mutants."""

@@ -1,0 +1,71 @@
+"""Elements of approximate operators, and where two oracles' answers for one of them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc
+from dmlcts.specs.approximation.exactly import ApproximateOracle
+from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
+from dmlcts.specs.approximation.rules import is_approximate
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle.outcome import Acceptable
+from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import Signature, signatures
+from dmlcts.suites.generation.subject import Subject
+
+LEVEL = FeatureLevel("6.4")
+
+
+def approximate(tables: Tables) -> list[tuple[OperatorTable, Signature]]:
+    """Every operator and signature that accuracy rules are about."""
+    return [(table, signature) for table in tables.operators.values() for signature in signatures(table)
+            if is_approximate(table, signature)]  # fmt: skip
+
+
+def elements_of(
+    table: OperatorTable, signature: Signature, count: int, seed: int
+) -> Iterator[tuple[OperatorDesc, dict[str, Any]]]:
+    """Descriptions, and some elements for each by the names of the formula: edge values, and seeded ones."""
+    subject = Subject(table, signature, LEVEL, seed, thorough=False)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    for attributes in list(subject.attribute_sets())[:4]:
+        edges = next(iter(subject.edge_sets()))
+        chosen = generator.choice(edges.count, min(count, edges.count), replace=False)
+        given = edges[chosen].joined(subject.bulk_elements(seed, count // 2).with_single(edges.single)).spread
+        operator = subject.describe(subject.flat(len(next(iter(given.values())))), attributes)
+        yield operator, {name: np.ascontiguousarray(given[member]) for name, member in table.formula_names.items()
+                         if member in given}  # fmt: skip
+
+
+def probes(answers: list[Acceptable], kind: DataType) -> set[int]:
+    """Patterns at which answers could differ: every end of an interval with its neighbours, and the special ones."""
+    count = 1 << 8 * kind.itemsize
+    found = {0, count >> 1}
+    for answer in answers:
+        found |= set(answer.patterns)
+        found |= {(end + step) % count for span in answer.intervals for end in span for step in (-1, 0, 1)}
+    if kind.is_floating:
+        special = np.array([np.nan, np.inf, -np.inf, np.finfo(kind.numpy).max], kind.numpy)
+        found |= set(special.view(kind.bits_dtype).tolist())
+    return found
+
+
+def disagreements(tables: Tables, operator: OperatorDesc, given: Mapping[str, Any], *, strict: bool) -> list[str]:
+    """The elements for which the exact and the vectorised oracle admit different patterns."""
+    law, kind = tables.law(tables.operator(operator.name)), operator.output.data_type
+    exactly = ApproximateOracle(law, operator, strict=strict)
+    answers = ApproximateVectorOracle(law, operator, strict=strict).acceptance(given).elements()
+    patterns = {name: array.view(f"u{array.dtype.itemsize}").tolist() for name, array in given.items()}
+    found = []
+    for index, answer in enumerate(answers):
+        exact = exactly.acceptable({name: bits[index] for name, bits in patterns.items()})
+        differing = [hex(bits) for bits in probes([exact, answer], kind)
+                     if exact.admits(bits, kind) != bool(answer.admits(bits, kind))]  # fmt: skip
+        if differing:
+            inputs = {name: array[index] for name, array in given.items()}
+            found.append(f"{inputs}: {differing} of {exact} and {answer}")
+    return found
