@@ -23,6 +23,10 @@ _STEP = 2.0**-52
 """Twice the relative error of one rounding to FLOAT64: the bounds are themselves rounded."""
 
 
+_UNDERFLOW = 2.0**-1000
+"""More than FLOAT64 may be wrong by where a result is so small that its relative error is no longer bounded."""
+
+
 class Real(NamedTuple):
     """Real numbers: FLOAT64 values, and how far they may be from the truth, absolutely."""
 
@@ -173,7 +177,7 @@ def _of_real_meaning(function: Function, operands: list[Real]) -> Real:
     if real is None:
         raise FormulaError(f"{function.name} has no real meaning in arrays", "give it one in the table of functions")
     value = np.asarray(real(*(operand.value for operand in operands)), np.float64)
-    own = np.abs(value) * (function.arrays.error + _STEP)
+    own = np.abs(value) * (function.arrays.error + _STEP) + _UNDERFLOW
     if not any(operand.error.any() for operand in operands):
         return Real(value, own)
     if len(operands) > 1 or not function.monotone:
