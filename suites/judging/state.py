@@ -84,8 +84,7 @@ def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
     mine = bench.tables.operator(case.operator.name)
     found = {mine.operator: _judged_variants(bench, mine, case)}
-    takers = [table for table in bench.tables.operators.values() if table != mine and _takes(table, case.operator)]
-    for table in _most_telling_first(mine, takers, case):
+    for table in _most_telling_first(mine, _takers(bench, mine, case), case):
         if len(found) > _MOST_OTHERS:
             break
         if variants := _judged_variants(bench, table, case):
@@ -106,6 +105,11 @@ def _most_telling_first(mine: OperatorTable, others: list[OperatorTable], case: 
     rest = [table for table in others if table not in alike]
     start = zlib.crc32(repr(case.operator).encode()) % max(1, len(rest))
     return [*alike, *rest[start:], *rest[:start]]
+
+
+def _takers(bench: Bench, mine: OperatorTable, case: Case) -> list[OperatorTable]:
+    """The other operators that take the case's tensors."""
+    return [one for one in bench.tables.operators.values() if one is not mine and _takes(one, case.operator)]
 
 
 def _takes(table: OperatorTable, operator: OperatorDesc) -> bool:
@@ -298,13 +302,11 @@ def _behind_others(bench: Bench, case: Case, *, alive: bool) -> Judgement:
 
 def _two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
-    own = bench.tables.operator(case.operator.name)
-    same = [one for one in _variants(own, case) if one != case.operator and bench.obliged(one)]
-    others = (
-        one for table in bench.tables.operators.values() if table is not own and _takes(table, case.operator)
-        for one in _variants(table, case) if bench.obliged(one)
-    )  # fmt: skip
-    return [*same[-1:], *itertools.islice(others, 1)]
+    mine = bench.tables.operator(case.operator.name)
+    telling = _most_telling_first(mine, _takers(bench, mine, case), case)[:_MOST_OTHERS]
+    start = zlib.crc32(repr(case.operator).encode()) % max(1, len(telling))  # each of them has its turn
+    others = (one for table in [*telling[start:], *telling[:start]] for one in _judged_variants(bench, table, case))
+    return [*_judged_variants(bench, mine, case)[-1:], *itertools.islice(others, 1)]
 
 
 def _with_history(
