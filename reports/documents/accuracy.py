@@ -19,6 +19,7 @@ from dmlcts.reports.documents.records import AccuracySeen, ItemRecord, RecordErr
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.accuracy.bounds import reach
 from dmlcts.specs.accuracy.exact_reference import ExactReference
+from dmlcts.specs.accuracy.measurable import is_measured
 from dmlcts.specs.accuracy.places import described
 from dmlcts.specs.description_data import DataReader, read_attributes
 from dmlcts.specs.tables import Tables
@@ -86,11 +87,32 @@ class _Measured:
         self.law: Law = tables.law(tables.operator(seen.operator))
         self.operator = seen.operator
         self.tensors = {name: TensorDesc(DataType[kind], (1,)) for name, kind in seen.tensors.items()}
+        known = self.law.table.tensors
+        if not {name for name, row in known.items() if not row.optional} <= set(self.tensors) <= set(known):
+            raise self._malformed(f"its tensors are {', '.join(self.tensors)}")
+
+    def _malformed(self, cause: str) -> RecordError:
+        return RecordError("AccuracySeen", "", f"{self.operator}: {cause}", "take the records as they were written")
 
     def _description(self, element: Mapping[str, Any]) -> OperatorDesc:
+        """The description of an element, whose record is a stranger's."""
         given = read_attributes(DataReader({"attributes": element.get("attributes", {})}, self.operator))
         attributes = {item.name: given.get(item.name) for item in self.law.table.attributes}
-        return OperatorDesc(self.operator, self.tensors, attributes)
+        for item in self.law.table.attributes:
+            value = attributes[item.name]
+            right = isinstance(value, np.float32) if item.type == "FLOAT" else value in item.enumerators
+            if item.type in ("FLOAT", "ENUM") and not right:
+                raise self._malformed(f"{item.name} is {value}")
+        operator = OperatorDesc(self.operator, self.tensors, attributes)
+        if not is_measured(self.law, operator):
+            raise self._malformed("its results are exact")
+        kinds = [tensor.data_type for tensor in (*operator.inputs.values(), operator.output)]
+        patterns = [*element["inputs"], element["got"]]
+        if len(patterns) != len(kinds) or any(
+            bits >> 8 * kind.itemsize for bits, kind in zip(patterns, kinds, strict=True)
+        ):
+            raise self._malformed(f"{patterns} are no elements of its tensors")
+        return operator
 
     def told(self, element: Mapping[str, Any], *, absolute: bool) -> dict[str, Any]:
         """An element for the results: its exact error, its operands and result with their bits."""
@@ -107,8 +129,7 @@ class _Measured:
         inputs = dict(zip(operator.inputs, element["inputs"], strict=True))
         errors = ExactReference(self.law, operator).error(inputs, element["got"])
         if errors is None:
-            cause = f"the element {element['inputs']} of {self.operator} has no error"
-            raise RecordError("AccuracySeen", "", cause, "take the records as they were written")
+            raise self._malformed(f"the element {element['inputs']} has no error")
         return errors
 
     def range(self, buckets: Mapping[int, list[Mapping[str, Any]]]) -> list[list[Any]]:

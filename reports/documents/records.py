@@ -17,9 +17,13 @@ from typing import Any, Self, cast, get_args, get_origin, get_type_hints
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.specs import DataType, DmlctsError
+from dmlcts.specs.accuracy.places import BUCKETS
 
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.yaml")
 
+
+MOST_BINS = 400
+"""Bins of errors that a record may have: more than all powers of two between two numbers."""
 
 _LATER = ("reason",)
 """Members that earlier versions did not write."""
@@ -322,6 +326,10 @@ class AccuracySeen(_Record):
             self._check_element(f"/buckets/{place}", bucket)
             for member in ("bucket", "count"):
                 _read(int, bucket.get(member), f"/buckets/{place}/{member}")
+            if bucket["bucket"] >= BUCKETS:
+                raise _MemberError(f"/buckets/{place}/bucket", f"there are {BUCKETS} buckets", "write a smaller number")
+        if len(self.bins) > MOST_BINS:
+            raise _MemberError("/bins", f"has {len(self.bins)} members", f"write at most {MOST_BINS}")
 
     def _check_element(self, pointer: str, element: Mapping[str, Any]) -> None:
         _read(float, element.get("error"), f"{pointer}/error")

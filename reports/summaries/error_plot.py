@@ -2,7 +2,8 @@
 
 The input's axis has a place for each bucket that results are counted in, narrow around 1 and wide far from it, the
 negative ones mirrored on the left. A bucket's largest error is a stem with a dot; the judged bound is a solid line, the
-strict one a dashed line, and both are named where they end, so that nothing is told by colour.
+strict one a dashed line, and both are named where they end, so that nothing is told by colour. The error's axis ends a
+little above the largest error: a bound beyond stands at its end.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ WIDTH, HEIGHT = 1000, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 96, 12, 34
 _LEAST = -6
 """The lowest binary exponent of an error that is drawn; what is exact stands on the axis."""
+_ABOVE = 4
+"""How many binary exponents above the largest error the axis may end, where a bound is there."""
 _MINUS = "\N{MINUS SIGN}"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLACES = {(sign, exponent): number for number in range(BUCKETS) for sign, exponent in [described(number)]}
@@ -35,17 +38,18 @@ def power(exponent: int) -> str:
 class _Axes:
     """Where buckets and errors stand."""
 
-    def __init__(self, places: Sequence[int], errors: Sequence[float]) -> None:
+    def __init__(self, places: Sequence[int], errors: Sequence[float], bounds: Sequence[float]) -> None:
         self.first, self.last = min(places), max(places)
-        largest = max([error for error in errors if error > 0], default=1.0)
-        self.highest = max(1, math.ceil(math.log2(largest)))
+        largest = math.ceil(math.log2(max([error for error in errors if error > 0], default=1.0)))
+        widest = math.ceil(math.log2(max([bound for bound in bounds if bound > 0], default=1.0)))
+        self.highest = max(1, largest, min(widest, largest + _ABOVE))
         self.step = (WIDTH - _LEFT - _RIGHT) / (self.last - self.first + 1)
 
     def x(self, place: float) -> float:
         return round(_LEFT + self.step * (place - self.first), 1)
 
     def y(self, error: float) -> float:
-        exponent = _LEAST if error <= 0 else max(_LEAST, math.log2(error))
+        exponent = _LEAST if error <= 0 else min(max(_LEAST, math.log2(error)), self.highest)
         share = (exponent - _LEAST) / (self.highest - _LEAST)
         return round(HEIGHT - _BOTTOM - share * (HEIGHT - _TOP - _BOTTOM), 1)
 
@@ -73,10 +77,12 @@ def _ticks(axes: _Axes) -> str:
         drawn += f'<path class="grid" d="M{_LEFT} {y}H{WIDTH - _RIGHT}"/>'
         drawn += f'<text class="value" x="{_LEFT - 8}" y="{y + 4}">{power(exponent)}</text>'
     drawn += f'<text class="value" x="{_LEFT - 8}" y="{base + 4}">0</text>'
-    for place in range(axes.first, axes.last + 2):
+    free = 0.0
+    for place in sorted(range(axes.first, axes.last + 2), key=lambda place: place != OF_ONE_SIGN):
         label = _starting(place)
-        if label is not None:
-            x = axes.x(place)
+        x = axes.x(place)
+        if label is not None and (place == OF_ONE_SIGN or abs(x - axes.x(OF_ONE_SIGN)) >= _ROOM) and x - free >= _ROOM:
+            free = free if place == OF_ONE_SIGN else x
             drawn += f'<path class="grid" d="M{x} {base}v5"/><text class="tick" x="{x}" y="{base + 18}">{label}</text>'
     return drawn
 
@@ -106,7 +112,7 @@ def error_drawing(row: Mapping[str, Any], title: str) -> Markup:
     places = [place for place, _ in known]
     errors = [bucket[1] for _, bucket in known]
     judged, strict = ([bucket[which] for _, bucket in known] for which in (2, 3))
-    axes = _Axes(places, [*errors, *(bound for bound in (*judged, *strict) if bound is not None)])
+    axes = _Axes(places, errors, [bound for bound in (*judged, *strict) if bound is not None])
     base = HEIGHT - _BOTTOM
     tops = [(axes.x(place + 0.5), axes.y(error)) for place, error in zip(places, errors, strict=True)]
     stems, dots = "".join(f"M{x} {base}V{y}" for x, y in tops), "".join(f"M{x} {y}h0" for x, y in tops)
@@ -134,4 +140,4 @@ def _apart(labels: list[tuple[float, str]]) -> list[tuple[float, str]]:
     return found
 
 
-_LETTER = 14
+_LETTER, _ROOM = 14, 44

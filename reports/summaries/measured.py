@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from dmlcts.reports.documents.wording import type_order
+from dmlcts.reports.documents.wording import short, type_order
 from dmlcts.specs import DataType
 from dmlcts.specs.number_text import text_with_bits
 
@@ -32,8 +32,8 @@ def side_by_side(columns: Sequence[Mapping[str, Any] | None]) -> list[tuple[str,
 
 
 def error_text(error: float | None) -> str:
-    """An error in up to three digits: "0.5", "1.94e-07"; "none" where there is none."""
-    return "none" if error is None else f"{error:.3g}"
+    """An error in up to four digits: "0.5", "1.942e-07"; "none" where there is none."""
+    return "none" if error is None else f"{error:.4g}"
 
 
 def operands(row: Row, element: Mapping[str, Any]) -> str:
@@ -58,6 +58,14 @@ def _valued(bits: str, kind: str) -> str:
     return text_with_bits(np.array([pattern], data_type.bits_dtype).view(data_type.numpy)[0])
 
 
+def error_sentences(results: Mapping[str, Any]) -> Iterator[str]:
+    """The largest error of each operator and signature, a sentence each."""
+    for (operator, types), row in rows_of(results).items():
+        if row["ulp"]:
+            told = f"{operands(row, row['ulp'])} gives {result(row, row['ulp'])}"
+            yield f"{short(operator)} on {types}: the largest error is {row['ulp']['error']:g} ULP: {told}"
+
+
 def share_within(row: Row, units: float) -> float:
     """The share of the measured results whose error is at most so many units, one of 0, 1/2, 1, 2, 4 and so on."""
     last = 0 if units == 0 else 2 + int(np.log2(units))
@@ -73,6 +81,12 @@ def bound_near_worst(row: Row, *, strict: bool) -> float | None:
     """How far the bound reaches at the worst element, in units of the last place; ``None`` where any value will do."""
     worst = max(row["range"], key=lambda bucket: bucket[3], default=None)
     return None if worst is None else worst[5 if strict else 4]
+
+
+def bounded_error(row: Row) -> float | None:
+    """The largest error where a bound is judged, if it is another than the largest of all; else ``None``."""
+    bounded = [bucket[3] for bucket in row["range"] if bucket[4] is not None]
+    return max(bounded) if bounded and bound_near_worst(row, strict=False) is None else None
 
 
 def losses(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[dict[str, Any]]:

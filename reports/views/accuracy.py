@@ -13,6 +13,7 @@ from dmlcts.reports.documents.wording import short
 from dmlcts.reports.summaries.characters import one_line
 from dmlcts.reports.summaries.measured import (
     bound_near_worst,
+    bounded_error,
     error_text,
     operands,
     percent,
@@ -28,10 +29,11 @@ Column = tuple[str, Mapping[str, Any] | None]
 HEADINGS = ("operator", "types", "ULP", "at", "got", "judged", "strict", "absolute", "≤ ½ ULP", "results")
 _NARROW = (0, 1, 2, 5, 6, 7, 8, 9)
 EXPLAINED = (
-    "ULP: the largest error in units of the last place at the real result, with its operands and what came out. "
-    "judged, strict: how far those bounds reach there (any: no bound). absolute: the largest absolute error. "
-    "≤ ½ ULP: the share of results that near. Subnormals that may be flushed, and what has no finite real result, "
-    "are not among them."
+    "ULP: the largest error in units of the last place at the real result, with its operands and what came out; where "
+    "any value is permitted there, also the largest where a bound is judged. lost: NaN or infinity for a real result "
+    "within the range. judged, strict: how far those bounds reach there (any: no bound). absolute: the largest "
+    "absolute error. ≤ ½ ULP: the share of results that near. Subnormals that may be flushed, and what has no finite "
+    "real result, are not among them."
 )
 
 
@@ -42,10 +44,12 @@ def cells(results: Mapping[str, Any]) -> Iterator[list[str]]:
         worst = row["ulp"]
         bounds = [bound_near_worst(row, strict=strict) for strict in (False, True)] if row["range"] else []
         reach = ["any" if one is None else error_text(one) for one in bounds] or ["", ""]
-        lost = row["apart"].get("lost", 0)
+        lost, bounded = row["apart"].get("lost", 0), bounded_error(row)
+        largest = error_text(worst["error"]) if worst else "none"
         yield [
             short(operator), types,
-            (error_text(worst["error"]) if worst else "none") + (f", and {lost:,} lost" if lost else ""),
+            largest + (f", {error_text(bounded)} where bounded" if bounded is not None else "")
+            + (f", and {lost:,} lost" if lost else ""),
             operands(row, worst) if worst else "", result(row, worst) if worst else "", *reach,
             error_text(row["absolute"]["error"]) if row["absolute"] else "none",
             percent(share_within(row, 0.5)), f"{row['elements']:,}",

@@ -229,7 +229,8 @@ class ErrorLine:
     counts: tuple[tuple[str, int], ...]
 
 
-def _errors(results: Mapping[str, Any]) -> list[ErrorLine]:
+def error_lines(results: Mapping[str, Any]) -> list[ErrorLine]:
+    """What was measured in a run or a sweep, a line an operator and signature."""
     found = []
     for (_, _, (row,)), said in zip(side_by_side([results]), accuracy.cells(results), strict=True):
         assert row is not None  # noqa: S101 - of one column every row is there
@@ -309,7 +310,7 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
     waivers = [(one, places(one.waived, tables)) for one in accounts(results)]
     sections += [("waivers", "Waivers", f"{len(waivers):,}")] if waivers else []
     sections += [("behaviours", "Where the pages are silent", f"{len(behaviours):,}")] if behaviours else []
-    errors = _errors(results)
+    errors = error_lines(results)
     sections += [("accuracy", "Accuracy", f"{len(errors):,}")] if errors else []
     sections += [("clauses", "Clauses", f"{len(view.entries):,}"), ("provenance", "Provenance", None)]
     rendered = (

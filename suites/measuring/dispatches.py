@@ -12,10 +12,15 @@ from dmlcts.specs import OperatorDesc
 from dmlcts.specs.accuracy.measurable import is_measured
 from dmlcts.specs.description_data import write_attributes
 from dmlcts.specs.tables import Tables
-from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.measuring.measurement import Gauge, Measurement
 
 _MOST_GAUGES = 256
+
+
+def gauge_of(tables: Tables, operator: OperatorDesc, *, strict: bool) -> Gauge | None:
+    """What measures results of a description; ``None`` where they are exact."""
+    law = tables.law(tables.operator(operator.name))
+    return Gauge(law, operator, strict=strict) if is_measured(law, operator) else None
 
 
 class Measurements:
@@ -43,10 +48,9 @@ class Measurements:
         gauge = self._gauge(operator)
         if gauge is None:
             return
-        types = str(Signature.of(operator, self.tables.operator(operator.name)))
-        tensors = {name: tensor.data_type.name for name, tensor in operator.tensors.items()}
-        key = (operator.name, operator.data_type.name, types)
-        gauge.add(self._found.setdefault(key, Measurement(tensors, types)), inputs, output)
+        found = gauge.begun()
+        key = (operator.name, operator.data_type.name, found.types)
+        gauge.add(self._found.setdefault(key, found), inputs, output)
 
     def _gauge(self, operator: OperatorDesc) -> Gauge | None:
         types = [(name, tensor.data_type.name) for name, tensor in operator.tensors.items()]
@@ -54,8 +58,7 @@ class Measurements:
         if key not in self._gauges:
             if len(self._gauges) >= _MOST_GAUGES:
                 self._gauges.clear()
-            law = self.tables.law(self.tables.operator(operator.name))
-            self._gauges[key] = Gauge(law, operator, strict=self.strict) if is_measured(law, operator) else None
+            self._gauges[key] = gauge_of(self.tables, operator, strict=self.strict)
         return self._gauges[key]
 
     def records(self) -> tuple[AccuracySeen, ...]:

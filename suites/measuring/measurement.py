@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.reports.documents.records import AccuracySeen
+from dmlcts.reports.documents.records import MOST_BINS, AccuracySeen
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.accuracy.array_reference import ArrayReference, units_in
 from dmlcts.specs.accuracy.places import BUCKETS, buckets_of
@@ -18,13 +18,14 @@ from dmlcts.specs.arithmetic.vector_arithmetic import Rounding
 from dmlcts.specs.description_data import write_attributes
 from dmlcts.specs.latitudes import Latitudes
 from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature
 
 Array = NDArray[Any]
 
 MOST_UNSURE = 2.0**-10
 """Units of the last place that FLOAT64 may be wrong by; elements of which it is less sure are counted apart."""
 
-_BINS = 400
+_BINS = MOST_BINS
 _FLUSHING: Latitudes = frozenset({"subnormals"})
 _APART = ("special", "lost", "subnormal", "tiny", "unsure")
 
@@ -70,6 +71,29 @@ class Measurement:
     absolute: Worst | None = None
     buckets: dict[int, tuple[int, Worst]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, seen: AccuracySeen) -> Measurement:
+        """What :meth:`record` told."""
+        bins = np.zeros(_BINS, np.int64)
+        bins[: len(seen.bins)] = seen.bins[:_BINS]
+        buckets = {one["bucket"]: (one["count"], worst) for one in seen.buckets
+                   if (worst := _read(one)) is not None}  # fmt: skip
+        return cls(
+            dict(seen.tensors), seen.types, seen.elements, bins, dict.fromkeys(_APART, 0) | dict(seen.apart),
+            _read(seen.ulp), _read(seen.absolute), buckets,
+        )  # fmt: skip
+
+    def merge(self, other: Measurement) -> None:
+        """Add what was measured elsewhere, in whichever order."""
+        self.elements += other.elements
+        self.bins = self.bins + other.bins
+        for why, count in other.apart.items():
+            self.apart[why] = self.apart.get(why, 0) + count
+        self.ulp, self.absolute = _worse(self.ulp, other.ulp), _worse(self.absolute, other.absolute)
+        for place, (count, worst) in other.buckets.items():
+            known = self.buckets.get(place)
+            self.buckets[place] = (count, worst) if known is None else (known[0] + count, min(known[1], worst))
+
     def record(self, operator: str, data_type: str) -> AccuracySeen:
         """The measurement as it travels between processes."""
         return AccuracySeen(
@@ -80,6 +104,17 @@ class Measurement:
             tuple({"bucket": place, "count": count, **_told(worst)}
                   for place, (count, worst) in sorted(self.buckets.items())),
         )  # fmt: skip
+
+
+def _worse(one: Worst | None, other: Worst | None) -> Worst | None:
+    return other if one is None else one if other is None else min(one, other)
+
+
+def _read(told: Mapping[str, Any]) -> Worst | None:
+    if not told:
+        return None
+    attributes = json.dumps(told.get("attributes", {}), sort_keys=True)
+    return Worst(-told["error"], tuple(told["inputs"]), told["got"], attributes)
 
 
 def _told(worst: Worst | None) -> dict[str, Any]:
@@ -103,6 +138,8 @@ class Gauge:
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool) -> None:
         self.reference = ArrayReference(law, operator)
         self.output = operator.output.data_type
+        self.tensors = {name: tensor.data_type.name for name, tensor in operator.tensors.items()}
+        self.types = str(Signature.of(operator, law.table))
         self.kinds = [tensor.data_type for tensor in operator.inputs.values()]
         latitudes = law.latitudes(operator.data_type, strict=strict)
         unsaid = "any-value" in latitudes  # nothing is said of the operator's accuracy anywhere
@@ -116,6 +153,10 @@ class Gauge:
             information = np.finfo(self.output.numpy)
             self.smallest = float(information.smallest_normal)
             self.beyond = float(information.max) * (1 + 2.0 ** -(int(information.nmant) + 2))
+
+    def begun(self) -> Measurement:
+        """A measurement of the description's signature with nothing in it yet."""
+        return Measurement(self.tensors, self.types)
 
     def add(self, into: Measurement, inputs: Mapping[str, Array], output: Array) -> None:
         """Measure a dispatch's results.

@@ -100,6 +100,9 @@ def _items(sweep: Sweep) -> Iterator[ItemRecord]:
         yield ItemRecord(
             f"{SWEEP_TEST}{target.key}", worst(outcomes), sum(totals.seconds.values()), tuple(tallies),
             tuple(_behaviours(sweep, target, totals)), tuple(failures),
+            accuracy=() if totals.accuracy is None else (
+                totals.accuracy.record(target.operator, target.data_type.name),
+            ),
         )  # fmt: skip
 
 
@@ -187,6 +190,7 @@ def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **{name: base[name] for name in kept},
+        **({"accuracy": base["accuracy"]} if "accuracy" in base else {}),
         "sweeps": [_row(sweep, number) for number in range(len(sweep.plan.targets))],
         "timings": timings,
         "environment": {**base["environment"], "isolation": description.isolation},

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Column, Table
 from rich.text import Text
 
+from dmlcts.reports.summaries.measured import error_sentences
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.sweeping.blocks.targets import Block
 from dmlcts.suites.sweeping.blocks.totals import Totals
@@ -119,6 +120,8 @@ def summary(record: Mapping[str, Any], written: list[Path]) -> None:
         ]
         if faults:
             console.print(f"  {row['target']}: {', '.join(faults)}", markup=False)
+    for told in error_sentences(record):
+        console.print(f"  {told}", markup=False)
     for failure in record["failures"][:_FAILURES_SHOWN]:
         console.print(f"  {failure['clause']}: {failure['title']}  ({failure['file']})", markup=False)
     if record["environment"]["isolation"] == "none":

@@ -102,6 +102,16 @@ def test_one_run_is_told_in_full() -> None:
     assert told.count("| `ADD` |") == 2
 
 
+def test_the_largest_error_where_a_bound_is_judged_stands_beside_a_larger_one() -> None:
+    written = results(3)
+    row = next(row for row in written["accuracy"] if row["data_type"] == "FLOAT32")
+    row["range"] = [[1, 0, 5, 0.75, 2.5, 1], [1, 64, 5, row["ulp"]["error"], None, None]]
+    first = next(line for line in shown(views.print_accuracy, [("mine", written)]).splitlines() if line[:3] == "ADD")
+    assert "0.75 where bounded" in first
+    row["range"][1][4] = 3.0
+    assert "where bounded" not in shown(views.print_accuracy, [("mine", written)]).split("ULP:")[0]
+
+
 def test_several_runs_stand_side_by_side() -> None:
     columns = [("better", results(1)), ("worse", results(6)), ("silent", conformant())]
     lines = views.markdown(columns).splitlines()
@@ -257,6 +267,16 @@ def test_a_strangers_words_are_nothing_but_text_on_the_page() -> None:
     drawn = Drawings(page(written, tables()))
     assert not drawn.tags & {"img"}
     assert any(HARM[1][:20] in label for label in drawn.labels)
+
+
+def test_a_bound_far_beyond_the_errors_does_not_flatten_them() -> None:
+    row = json.loads(json.dumps(rows(3)[0]))
+    row["range"] = [[1, 0, 5, 3.0, 1e30, 1.0], [1, 1, 5, 0.5, 1e30, 1.0]]
+    tops = [float(y) for y in re.findall(r"V([0-9.]+)", re.search(r'class="stem" d="([^"]*)"', str(
+        error_drawing(row, "t")))[1])]  # fmt: skip
+    assert tops[1] - tops[0] > 20
+    labels = [float(x) for x in re.findall(r'class="tick" x="([0-9.]+)"', str(error_drawing(rows(3)[0], "t")))]
+    assert all(after - before >= 40 for before, after in zip(sorted(labels), sorted(labels)[1:], strict=False))
 
 
 def test_the_largest_and_the_least_errors_are_drawn() -> None:

@@ -14,7 +14,7 @@ import pytest
 from dmlcts.reports.documents import accuracy
 from dmlcts.reports.documents.accuracy import rounded
 from dmlcts.reports.documents.records import ItemRecord, RecordError
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, DmlctsError, OperatorDesc, TensorDesc
 from dmlcts.specs.accuracy.places import buckets_of, described
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables import Tables
@@ -148,6 +148,26 @@ def test_records_travel_as_json_and_malformed_ones_are_refused(tables: Tables) -
             ItemRecord.from_json(broken)
     earlier = {name: member for name, member in written.items() if name != "accuracy"}
     assert ItemRecord.from_json(earlier).accuracy == ()
+
+
+@pytest.mark.parametrize(("path", "value"), [
+    (("operator",), "ELEMENT_WISE_MAX"), (("operator",), "ELEMENT_WISE_OWN_ADD"), (("operator",), "NO_SUCH"),
+    (("ulp", "inputs"), [1 << 16]), (("ulp", "got"), 1 << 20), (("ulp", "inputs"), [0x8001]),
+    (("ulp", "attributes"), {"Exponent": "two"}), (("buckets", 0, "bucket"), 999), (("bins",), [1] * 500),
+    (("tensors",), {"InputTensor": "FLOAT16", "Other": "FLOAT16"}), (("tensors", "InputTensor"), "UINT8"),
+])  # fmt: skip
+def test_a_strangers_records_are_refused_with_a_sentence(path: tuple[Any, ...], value: Any, tables: Tables) -> None:
+    x = np.array([4.0, 9.0, 2.0], np.float16)
+    written = json.loads(json.dumps(record_of(tables, (x, roots(x))).to_json()))
+    member = written["accuracy"][0]
+    for name in path[:-1]:
+        member = member[name]
+    member[path[-1]] = value
+    try:
+        rows = accuracy.rows([ItemRecord.from_json(written)], tables)
+    except DmlctsError:
+        return
+    assert path == ("ulp", "attributes"), rows  # attributes that the operator does not have are passed over
 
 
 @pytest.fixture

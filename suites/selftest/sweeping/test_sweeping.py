@@ -28,6 +28,7 @@ from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.mutants.values.rounding import AwayIsHalvesUp
 from dmlcts.suites.selftest.proof.sweep_mutants import sweep_mutant
 from dmlcts.suites.selftest.tables.test_fourth_operator import table
+from dmlcts.suites.sweeping.blocks.classes import classes_between, classes_of
 from dmlcts.suites.sweeping.blocks.explaining import explain
 from dmlcts.suites.sweeping.blocks.station import Station
 from dmlcts.suites.sweeping.blocks.targets import (
@@ -40,7 +41,7 @@ from dmlcts.suites.sweeping.blocks.targets import (
     resized,
     sample,
 )
-from dmlcts.suites.sweeping.blocks.totals import Suspect, Totals, added, classes_between, classes_of
+from dmlcts.suites.sweeping.blocks.totals import Suspect, Totals, added
 from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
 from dmlcts.suites.sweeping.crews.workers import Alone, Job, Orders, Worker
 from dmlcts.suites.sweeping.journal import NAME

@@ -19,6 +19,7 @@ from dmlcts.specs.oracle.blocks import Judged
 from dmlcts.suites.cases.oracles import Oracle
 from dmlcts.suites.generation import distinct
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.measuring.measurement import Gauge, Measurement
 from dmlcts.suites.sweeping.blocks.targets import BLOCK_SAMPLES, Target
 from dmlcts.suites.sweeping.blocks.totals import Suspect
 
@@ -94,12 +95,26 @@ class SeveralJudge:
     Args:
         oracle: the oracle of the description.
         single: the element of each input that has only one, by name.
+        gauge: measures how far results are from the real numbers; ``None`` where they are exact.
     """
 
-    def __init__(self, oracle: Oracle, single: Mapping[str, Array]) -> None:
+    def __init__(self, oracle: Oracle, single: Mapping[str, Array], gauge: Gauge | None = None) -> None:
+        self._gauge = gauge
         self._oracle = oracle
         self._single = single
         self._type: DataType = oracle.data_type
+
+    def measure(self, inputs: Mapping[str, Array], output: Array) -> Measurement | None:
+        """What is measured of a piece; ``None`` where results are exact."""
+        if self._gauge is None:
+            return None
+        found = self._gauge.begun()
+        self._gauge.add(found, self._given(inputs, output.size), output)
+        return found
+
+    def _given(self, inputs: Mapping[str, Array], count: int) -> Arrays:
+        given = {**inputs, **{name: np.repeat(one, count) for name, one in self._single.items()}}
+        return {name: given[name] for name in self._oracle.operator.inputs if name in given}
 
     def judge(self, inputs: Mapping[str, Array], output: Array, poison: int) -> Judged:
         """Judge a piece.
@@ -109,7 +124,7 @@ class SeveralJudge:
             output: 1-D, likewise.
             poison: the bit pattern that every output element held before.
         """
-        given = {**inputs, **{name: np.repeat(one, output.size) for name, one in self._single.items()}}
+        given = self._given(inputs, output.size)
         bits = output.view(self._type.bits_dtype)
         with np.errstate(all="ignore"):
             expected = np.ascontiguousarray(self._oracle.expected(given))

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.oracle.blocks import PIECE, BlockJudge, Judged
+from dmlcts.suites.sweeping.blocks.classes import CLASSES, classes_between, classes_of
 from dmlcts.suites.sweeping.blocks.lanes import Lane, Tensor
 from dmlcts.suites.sweeping.blocks.operands import SeveralJudge, combinations, numbers_of, singles_of
 from dmlcts.suites.sweeping.blocks.targets import Target
-from dmlcts.suites.sweeping.blocks.totals import CLASSES, Totals, classes_between, classes_of
+from dmlcts.suites.sweeping.blocks.totals import Totals
 
 Array = NDArray[Any]
 
@@ -65,6 +66,9 @@ def _judge_several(
             altered += count_differences(memory.elements(name, tensor.count)[start:stop], pristine[name], data_type)
         judged = judge.judge(pristine, output[start:stop], poison)
         _count(totals, judged)
+        found = judge.measure(pristine, output[start:stop])
+        if found is not None:
+            totals.measured(found)
         if judged.wrong.size:
             got = output[start:stop].view(output_type.bits_dtype)[judged.wrong]
             wrong = {name: array[judged.wrong] for name, array in pristine.items()}

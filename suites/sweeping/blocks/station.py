@@ -26,6 +26,7 @@ from dmlcts.specs.oracle.blocks import BlockJudge
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench, Mishap, Refusal
 from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.measuring.dispatches import gauge_of
 from dmlcts.suites.sweeping.blocks.lanes import (
     Clock,
     Halt,
@@ -242,7 +243,10 @@ class Station:
             if len(self._judges) >= 4 * self.lanes:
                 self._judges.clear()
             if target.inputs:
-                judge = SeveralJudge(self.bench.oracle(operator), singles_of(operator, target))
+                judge = SeveralJudge(
+                    self.bench.oracle(operator), singles_of(operator, target),
+                    gauge_of(self.bench.tables, operator, strict=self.bench.strict),
+                )  # fmt: skip
             else:
                 compiled = self._compiled and target.elements >= _WORTH_COMPILING
                 judge = BlockJudge(self.bench.vector_oracle(operator), compiled=compiled)
