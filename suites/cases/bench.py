@@ -361,6 +361,7 @@ class Bench:
     def run_on(self, kernel: Any, case: Case, arena: Arena, poison: Array | None = None) -> Execution | Mishap:
         """Dispatch an existing kernel on a prepared arena."""
         arena = arena.poisoned(case, poison)
+        del poison  # of a large tensor too much to keep beside the memory and its copy
         mishap = self.dispatch(kernel, arena)
         if mishap is not None:
             return mishap

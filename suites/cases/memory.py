@@ -72,8 +72,8 @@ def distinct_elements(memory: Bytes, region: Region, tensor: TensorDesc) -> Arra
 
 
 def _logical(memory: Bytes, region: Region, tensor: TensorDesc, count: int) -> Array:
-    """A copy of a tensor's elements, 1-D, or its only one repeated ``count`` times."""
-    found = np.array(elements(memory, region, tensor), order="C").reshape(-1)
+    """A tensor's elements, 1-D, or its only one repeated ``count`` times; a view where they are packed."""
+    found = np.ascontiguousarray(elements(memory, region, tensor)).reshape(-1)
     return found if found.size != 1 or count == 1 else np.repeat(found, count)
 
 
@@ -85,8 +85,8 @@ class Arena:
         memory: the bytes that the implementation is given.
         before: a copy of them.
         bindings: the regions by tensor name.
-        inputs: the logical elements of each input by tensor name, 1-D in row-major order (copies); a tensor of one
-            element is repeated for every element of the output.
+        inputs: the logical elements of each input by tensor name, 1-D in row-major order; a tensor of one element is
+            repeated for every element of the output. They are views of ``before`` where the tensor is packed.
     """
 
     memory: Bytes
@@ -128,7 +128,14 @@ class Arena:
             target = case.operator.output
             view = elements(self.memory, self.bindings[case.operator.output_name], target)
             view[...] = poison.reshape(target.sizes)
-        return Arena(self.memory, self.memory.copy(), self.bindings, self.inputs)
+        before = self.memory.copy()
+        count = case.operator.output.element_count
+        inputs = {
+            name: _logical(before, self.bindings[name], case.operator.tensors[name], count)
+            if np.may_share_memory(array, self.memory) else array  # the dispatch may change what stands in the memory
+            for name, array in self.inputs.items()
+        }  # fmt: skip
+        return Arena(self.memory, before, self.bindings, inputs)
 
     def output(self, case: Case) -> Array:
         """The logical output elements, 1-D in row-major order (a copy where strides ask for one)."""

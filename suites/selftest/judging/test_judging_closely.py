@@ -113,8 +113,10 @@ def test_repeated_elements_take_one_value_of_the_stream(data_type: DataType) -> 
 
 
 @pytest.mark.parametrize("strides", [None, (2,), (1,)])
-def test_the_inputs_are_a_copy(strides: tuple[int, ...] | None) -> None:
-    arena = Arena.prepare(case(clip(tensor(strides=strides))))
+@pytest.mark.parametrize("in_place", [False, True])
+def test_the_inputs_of_a_dispatch_do_not_follow_the_memory(strides: tuple[int, ...] | None, in_place: bool) -> None:
+    judged = case(clip(tensor(strides=strides)), placement=Placement(in_place=in_place))
+    arena = Arena.prepare(judged).poisoned(judged, np.array([9, 9, 9, 9, 9], np.int8))
     arena.memory[:] = 0
     assert arena.x.tolist() == [-100, -2, 0, 3, 100]
 
