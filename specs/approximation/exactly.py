@@ -29,6 +29,7 @@ from dmlcts.specs.tables.signatures import Signature
 _FORMATS: Mapping[DataType, Format] = {
     DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
 }  # fmt: skip
+_OF_SIGNED_ZEROS = ("divide", "pow", "atan_yx")
 _WHOLE = ("floor", "ceil", "trunc", "round_half_even", "round_half_away")
 
 
@@ -224,21 +225,33 @@ class _Steps:
             return {OPEN}
         if None in operands:
             return {None, *_despite_nan(function, operands)}
+        if isinstance(kind, DataType) and kind.is_floating and self._is_outside(function, kind, operands):
+            return {OPEN}
         real = _real_ends(function, operands)
         if real is None or real is OPEN:
             return {real}
         if not (isinstance(kind, DataType) and kind.is_floating):
             return {self._stored(real, function, kind)}
         found: set[Any] = set()
-        for one in self._with_other_infinity(function, operands, real):
+        for one in self._with_other_sign(function, operands, real):
             found |= self._rounded(function, kind, one, operands)
         return found
 
-    def _with_other_infinity(self, function: Function, operands: tuple[Span, ...], real: Span) -> list[Span]:
-        lost = function.name == "divide" and "zero-sign" in self.oracle.latitudes
-        if lost and real.low.infinite and operands[1].low.value == 0:
-            other = Datum(not real.low.negative, -real.low.value)
-            return [real, _point(other)]
+    def _is_outside(self, function: Function, kind: DataType, operands: tuple[Span, ...]) -> bool:
+        """Whether operands are outside what the function's rule is about."""
+        tolerance = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict)
+        if tolerance is None or tolerance.within is None:
+            return False
+        condition = bound(tolerance.within)
+        return not all(holds(condition, names) for names in _named_ends(operands))
+
+    def _with_other_sign(self, function: Function, operands: tuple[Span, ...], real: Span) -> list[Span]:
+        """The results, and those of the other sign where that comes of a zero's, which may be lost."""
+        if function.name not in _OF_SIGNED_ZEROS or "zero-sign" not in self.oracle.latitudes:
+            return [real]
+        zero = operands[1 if function.name == "divide" else 0].low.value == 0
+        if zero and (real.low.infinite or function.name == "atan_yx"):
+            return [real, Span(_negated(real.high), _negated(real.low))]
         return [real]
 
     def _stored(self, real: Span, function: Function, kind: Typed) -> Span:
@@ -251,11 +264,7 @@ class _Steps:
     def _rounded(self, function: Function, kind: DataType, real: Span, operands: tuple[Span, ...]) -> set[Any]:
         oracle, form = self.oracle, _FORMATS[kind]
         tolerance = oracle.law.tolerance(function.name, kind, strict=oracle.strict)
-        lows, highs = ({name: one[end] for name, one in zip(ARGUMENTS, operands, strict=False)} for end in (0, 1))
-        if tolerance is not None and tolerance.within is not None:
-            condition = bound(tolerance.within)
-            if not (holds(condition, lows) and holds(condition, highs)):
-                return {OPEN}
+        lows, highs = _named_ends(operands)
         if tolerance is None:
             span = Span(_nearest(real.low, form), _nearest(real.high, form))
         elif tolerance.neighbours:
@@ -268,7 +277,9 @@ class _Steps:
             if not most.infinite:
                 distance = max(margin(form, tolerance, most, names) for names in (lows, highs))
                 most = _negated(_lowered(_negated(most), distance, form))
-            low, high = _nearest(real.low, form), _nearest(real.high, form)
+            low, high = _down(real.low, form), _up(real.high, form)
+            if oracle.strict:
+                low, high = _nearest(real.low, form), _nearest(real.high, form)
             span = Span(least if least.value < low.value else low, most if most.value > high.value else high)
         found: set[Any] = {span}
         if function.name in _WHOLE and span.low.value != span.high.value:
@@ -283,6 +294,12 @@ class _Steps:
         if oracle.flushes(kind, *real):
             found.add(_point(Datum(False, Fraction(0))))
         return found
+
+
+def _named_ends(operands: tuple[Span, ...]) -> tuple[dict[str, Datum], dict[str, Datum]]:
+    """The lower and the upper ends of a function's arguments, as bounds call them."""
+    low, high = ({name: one[end] for name, one in zip(ARGUMENTS, operands, strict=False)} for end in (0, 1))
+    return low, high
 
 
 def _real_ends(function: Function, operands: tuple[Span, ...]) -> Any:
