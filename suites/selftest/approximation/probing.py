@@ -60,7 +60,7 @@ def _widened(kind: DataType, span: tuple[int, int]) -> tuple[int, int]:
     """An interval with the next number at each end; one that holds a power of two three times as wide."""
     half, digits = 1 << 8 * kind.itemsize - 1, int(np.finfo(kind.numpy).nmant)
     low, high = (order_of(end, kind) for end in span)
-    more = high - low if abs(low) - 1 >> digits != abs(high) + 1 >> digits else 1
+    more = high - low if low * high > 0 and abs(low) - 1 >> digits != abs(high) + 1 >> digits else 1
     low, high = low - max(more, 1), high + max(more, 1)
     return (half - low if low < 0 else low, half - high if high < 0 else high)
 
