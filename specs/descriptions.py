@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -75,22 +76,29 @@ class TensorDesc:
             total_size_in_bytes = documented_total_size(data_type, self.sizes, self.strides)
         put(self, "total_size_in_bytes", int(total_size_in_bytes))
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.data_type, self.sizes, self.strides, self.total_size_in_bytes))
+
     @property
     def rank(self) -> int:
         """The number of dimensions (``DimensionCount``)."""
         return len(self.sizes)
 
-    @property
+    @cached_property
     def element_count(self) -> int:
         """The number of logical elements: the product of the sizes."""
         return math.prod(self.sizes)
 
-    @property
+    @cached_property
     def minimum_size_in_bytes(self) -> int:
         """Bytes from the first element to the end of the last, before rounding up."""
         return minimum_size_in_bytes(self.data_type, self.sizes, self.strides)
 
-    @property
+    @cached_property
     def element_strides(self) -> tuple[int, ...]:
         """The strides in elements, the packed row-major ones where none were given."""
         if self.strides is not None:
@@ -219,12 +227,12 @@ class OperatorDesc:
         object.__setattr__(self, "output_name", _output_of(tensors))
         object.__setattr__(self, "attributes", MappingProxyType(exact))
 
-    @property
-    def inputs(self) -> dict[str, TensorDesc]:
+    @cached_property
+    def inputs(self) -> Mapping[str, TensorDesc]:
         """The descriptions of the input tensors, by name, in the struct's order."""
-        return {name: tensor for name, tensor in self.tensors.items() if name != self.output_name}
+        return MappingProxyType({name: tensor for name, tensor in self.tensors.items() if name != self.output_name})
 
-    @property
+    @cached_property
     def input_name(self) -> str:
         """The name of the first input tensor; the output's where there is none."""
         return next((name for name in self.tensors if name != self.output_name), self.output_name)
@@ -234,7 +242,7 @@ class OperatorDesc:
         """The description of the first input tensor."""
         return self.tensors[self.input_name]
 
-    @property
+    @cached_property
     def data_type(self) -> DataType:
         """The data type that records call the operator's: the first input's, but for a condition, which only chooses.
 
@@ -249,11 +257,16 @@ class OperatorDesc:
         return self.tensors[self.output_name]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, OperatorDesc) and self._key() == other._key()
+        return self is other or (isinstance(other, OperatorDesc) and self._key == other._key)
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return self._hash
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._key)
+
+    @cached_property
     def _key(self) -> tuple[Any, ...]:
         return (
             self.name,

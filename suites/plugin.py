@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import json
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -208,6 +209,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             counted += 1
             mine += chosen
             (kept if chosen and key_of(item.nodeid) not in done else dropped).append(item)
+    gc.freeze()  # tables and tests stay to the end: looking at them again and again takes a twentieth of a run
     config.stash[_COLLECTION] = Collection(mine, counted)
     if dropped:
         config.hook.pytest_deselected(items=dropped)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from dmlcts.reports.certification.identity import unreleased
@@ -18,9 +18,10 @@ ISOLATED, PROFILE = "process", "certification"
 """The isolation and the profile of a run that certifies."""
 
 
-def owes_sweep(tables: Tables, level: FeatureLevel | str) -> bool:
-    """Whether a certification at ``level`` owes the sweep of ROUND over every FLOAT32."""
-    table = tables.operators.get(SWEPT_OPERATOR)
+def owes_sweep(tables: Tables, level: FeatureLevel | str, operators: Collection[str] | None = None) -> bool:
+    """Whether a certification of some operators, or of all, at ``level`` owes the sweep of ROUND over every FLOAT32."""
+    wanted = operators is None or SWEPT_OPERATOR in operators
+    table = tables.operators.get(SWEPT_OPERATOR) if wanted else None
     supported = () if table is None else table.support_at(FeatureLevel.parse(str(level)))
     return any(DataType.FLOAT32 in support.data_types for support in supported)
 

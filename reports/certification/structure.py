@@ -15,6 +15,7 @@ from typing import Any
 from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.drafts import ISOLATED, PROFILE, draft_reasons, owes_sweep, sweep_fault
 from dmlcts.reports.certification.identity import Reference, unreleased
+from dmlcts.reports.certification.operators import certified, operator_faults, operators_told
 from dmlcts.reports.certification.submission import Submission, digest
 from dmlcts.reports.certification.verdict import Said, Status
 from dmlcts.reports.documents.outcomes import Outcome, Verdict
@@ -25,6 +26,7 @@ from dmlcts.specs import FeatureLevel
 _EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)
 _SKEW = timedelta(days=1)
 _TOLERANCE = timedelta(seconds=2)
+_MOST_SAID = 5
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class Context:
     trusted: tuple[bytes, ...] = ()
     day: date | None = None
     challenge: str = ""
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The operators that the statement certifies."""
+        return certified(self.statement, self.reference.tables)
 
     @property
     def statement(self) -> dict[str, Any]:
@@ -160,8 +167,9 @@ def check_options(context: Context) -> Said:
     ]  # fmt: skip
     if results["strict"]:
         faults.append("the run was strict: it judged by other rules")
-    if results["selection"]:
-        faults.append(f"only a part was run: {', '.join(sorted(results['selection']))} selected")
+    selected = sorted(set(results["selection"]) - {"operators"})
+    if selected:
+        faults.append(f"only a part was run: {', '.join(selected)} selected")
     if results.get("shard") is not None:
         faults.append(f"only shard {results['shard']} was run")
     if results["interrupted"]:
@@ -173,7 +181,15 @@ def check_options(context: Context) -> Said:
     yield from ((Status.FAIL, f"{name} is {statement[name]} in the statement, {results[name]} in the results")
                 for name in contradicting)  # fmt: skip
     if not faults and not contradicting:
-        yield Status.PASS, "the options of a certification, everything selected"
+        yield Status.PASS, "the options of a certification, nothing left out"
+
+
+def check_operators(context: Context) -> Said:
+    """The operators that the statement names are known and obliged, and are those that were run and judged."""
+    faults = operator_faults(context.statement, context.submission.results, context.reference.tables)
+    yield from ((Status.FAIL, fault) for fault in faults[:_MOST_SAID])
+    if not faults:
+        yield Status.PASS, operators_told(context.statement, context.reference.tables)
 
 
 def check_level(context: Context) -> Said:
@@ -335,7 +351,7 @@ def check_draft(context: Context) -> Said:
     """A submission proper is CONFORMANT; a draft says every reason why it is one."""
     statement = context.statement
     verdict = statement["verdict"]
-    owed = owes_sweep(context.reference.tables, statement["feature_level"])
+    owed = owes_sweep(context.reference.tables, statement["feature_level"], context.operators)
     due = draft_reasons(
         suite=statement["suite"], profile=statement["profile"], isolation=statement["isolation"], verdict=verdict,
         signed=statement["key"] is not None,
@@ -362,6 +378,7 @@ CHECKS: Mapping[str, Check] = {
     "tables": check_tables,
     "release": check_release,
     "options": check_options,
+    "operators": check_operators,
     "level": check_level,
     "device": check_device,
     "clock": check_clock,

@@ -139,6 +139,7 @@ def about(statement: Mapping[str, Any]) -> dict[str, str]:
         "backend": statement["backend"],
         "device": ", ".join(dict.fromkeys(name for name in named if name)),
         "feature level": statement["feature_level"],
+        **({"operators": ", ".join(statement["operators"])} if "operators" in statement else {}),
         "verdict claimed": statement["verdict"],
         "run": f"{statement['started']} to {statement['finished']}, seed {statement['seed']}",
         "suite": f"{statement['suite']['version']} {statement['suite']['commit'] or '(installed)'}",

@@ -15,6 +15,7 @@ from typing import Any
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import load_failure, load_results
+from dmlcts.reports.summaries.measured import error_text, side_by_side
 from dmlcts.reports.summaries.once import UNEXAMINED
 from dmlcts.specs import DataType, UsageError
 from dmlcts.specs.tables import Tables
@@ -149,6 +150,28 @@ def _behaviours(columns: Sequence[Column]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def _accuracy(columns: Sequence[Column]) -> dict[str, Any]:
+    """The largest errors of each operator and signature, a cell a column; nothing where nothing was measured."""
+
+    def cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        if row is None:
+            return None
+        worst = {name: row[name] and row[name]["error"] for name in ("ulp", "absolute")}
+        return {**worst, "lost": row["apart"].get("lost", 0)}
+
+    found = side_by_side([column.results for column in columns])
+    rows = [{"operator": operator, "types": types, "cells": list(map(cell, rows))} for operator, types, rows in found]
+    return {"accuracy": rows} if rows else {}
+
+
+def error_cell(cell: Mapping[str, Any] | None) -> str:
+    """A cell of the largest errors: "0.5 (1.2e-07)", in units of the last place and absolute."""
+    if cell is None:
+        return ""
+    lost = f", {cell['lost']:,} lost" if cell["lost"] else ""
+    return f"{error_text(cell['ulp'])} ({error_text(cell['absolute'])}){lost}"
+
+
 def _mapping(details: object) -> list[dict[str, str]]:
     """What a backend says it mapped to what; nothing where its details, which are free, say something else."""
     told = details.get("mapping") if isinstance(details, Mapping) else None
@@ -210,6 +233,7 @@ def compare(columns: Sequence[Column], tables: Tables) -> dict[str, Any]:
         "matrix": _matrix(columns, tables),
         "departures": _departures(columns, tables),
         "behaviours": _behaviours(columns),
+        **_accuracy(columns),
     }
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from dmlcts.reports.comparing.comparison import (
     departure_cell,
+    error_cell,
     example_text,
     grouped_behaviours,
     grouped_departures,
@@ -81,6 +82,13 @@ def print_comparison(document: Mapping[str, Any], console: Console) -> None:
     if table.row_count:
         console.print()
         console.print(table)
+    if document.get("accuracy"):
+        table = _table("Largest errors in ULP (absolute)", "operator", "types", *labels)
+        for row in document["accuracy"]:
+            errors = [Text(error_cell(row["cells"][number])) for number in which]
+            table.add_row(short(row["operator"]), row["types"], *errors)
+        console.print()
+        console.print(table)
     for column in ran:
         if column["mapping"]:
             title = f"{column['label']}: what was mapped to what"
@@ -137,6 +145,12 @@ def markdown(document: Mapping[str, Any]) -> str:
         for row in behaviours:
             told = [row["cells"][number] or "" for number in which]
             lines.append(_row(row["clause"], ", ".join(row["data_types"]), *told))
+    if document.get("accuracy"):
+        lines += ["", "The largest errors, in units of the last place (absolute):", ""]
+        lines += _head("operator", "types", *labels)
+        for row in document["accuracy"]:
+            told = [error_cell(row["cells"][number]) for number in which]
+            lines.append(_row(short(row["operator"]), row["types"], *told))
     if any(column["mapping"] for column in ran):
         lines += [
             "",
@@ -204,6 +218,13 @@ express was not run.</p>
 <td>{{ "≠ differ" if row.differ else "= alike" }}</td>{% for cell in row.cells %}
 <td{% if cell is none %} class="absent"{% endif %}>{{ cell or "" }}</td>{% endfor %}</tr>
 {% endfor %}</tbody></table></div>
+{% if accuracy %}<h2>Largest errors</h2>
+<p>In units of the last place, and absolute in brackets.</p>
+<div class="wide"><table><thead><tr><th>operator</th><th>types</th>
+{% for column in columns %}<th>{{ column.label }}</th>{% endfor %}</tr></thead><tbody>
+{% for row in accuracy %}<tr><td>{{ short(row.operator) }}</td><td>{{ row.types }}</td>
+{% for cell in row.cells %}<td{% if cell is none %} class="absent"{% endif %}>{{ error_cell(cell) }}</td>
+{% endfor %}</tr>{% endfor %}</tbody></table></div>{% endif %}
 {% for column in columns if column.available and column.mapping %}
 <h2>{{ column.label }}: what was mapped to what</h2>
 <div class="wide"><table><thead><tr><th>what</th><th>mapped to</th>
@@ -221,7 +242,7 @@ def html(document: Mapping[str, Any]) -> str:
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=visible)
     tools = {
         "short": short, "matrix_cell": matrix_cell, "departure_cell": departure_cell, "example_text": example_text,
-        "version": _version,
+        "version": _version, "error_cell": error_cell,
     }  # fmt: skip
     return environment.from_string(_PAGE).render(
         columns=document["columns"],
@@ -230,5 +251,6 @@ def html(document: Mapping[str, Any]) -> str:
         labels=[column["label"] for column in document["columns"]],
         departures=grouped_departures(document),
         behaviours=grouped_behaviours(document),
+        accuracy=document.get("accuracy", ()),
         **tools,
     )

@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dmlcts.reports.documents.outcomes import Outcome
-from dmlcts.reports.documents.wording import many, places
+from dmlcts.reports.documents.wording import many, places, short
 from dmlcts.reports.summaries.characters import one_line
+from dmlcts.reports.summaries.measured import error_text, losses
 from dmlcts.reports.summaries.overview import outcome_of
 from dmlcts.reports.views.markdown import cell, code, table
 from dmlcts.specs.tables import Tables
@@ -146,6 +147,7 @@ def difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
         "newly_stray": _strays(first, second),
         "newly_interrupted": bool(second["interrupted"] and not first["interrupted"]),
         "behaviours": _behaviours(first, second),
+        "lost_accuracy": losses(first, second),
     }
     document["regression"] = document["newly_interrupted"] or any(document[name] for name in REGRESSIONS)
     return document
@@ -170,11 +172,20 @@ def _said(value: object) -> str:
     return text[:12] if len(text) == 64 and text.isalnum() else text
 
 
+def _lost(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Place, change and operands of each loss of accuracy."""
+    for one in document["lost_accuracy"]:
+        change = f"{error_text(one['before'])} → {error_text(one['after'])} ULP"
+        yield f"{short(one['operator'])} on {one['types']}", change, one["at"]
+
+
 def closing(document: Mapping[str, Any]) -> str:
     """The difference in one line."""
     counts = [f"{len(document[name])} {title}" for name, title in _TITLES.items() if document[name]]
     counts += ["the run was interrupted"] if document["newly_interrupted"] else []
     counts += [f"{many(len(document['behaviours']), 'behaviour')} changed"] if document["behaviours"] else []
+    lost = len(document["lost_accuracy"])
+    counts += [f"{many(lost, 'loss', 'losses')} of accuracy"] if lost else []
     found = ", ".join(counts) or "nothing changed in rows and behaviours"
     return f"{'REGRESSION' if document['regression'] else 'no regression'}: {found}"
 
@@ -200,6 +211,9 @@ def text(document: Mapping[str, Any], tables: Tables) -> str:
         lines += ["", f"changed behaviour where the pages are silent ({len(document['behaviours'])}):"]
         for clause, change, where in _grouped(document["behaviours"], tables):
             lines.append(f"  {clause} · {where}: {change.replace('→', '->')}")
+    if document["lost_accuracy"]:
+        lines += ["", f"lost accuracy ({len(document['lost_accuracy'])}), which is no regression within the bounds:"]
+        lines += [f"  {where}: {change.replace('→', '->')}, at {at}" for where, change, at in _lost(document)]
     return "\n".join(one_line(line) for line in [*lines, "", closing(document)]) + "\n"
 
 
@@ -227,4 +241,7 @@ def markdown(document: Mapping[str, Any], tables: Tables) -> str:
         lines += ["", "### Changed behaviour where the pages are silent", ""]
         told = _grouped(document["behaviours"], tables)
         lines += table(["clause", "change", "where"], ([cell(part) for part in one] for one in told))
+    if document["lost_accuracy"]:
+        lines += ["", "### Lost accuracy", "", "No regression within the bounds that are judged.", ""]
+        lines += table(["where", "largest error", "at"], ([cell(part) for part in one] for one in _lost(document)))
     return "\n".join(lines) + "\n"

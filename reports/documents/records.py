@@ -17,9 +17,13 @@ from typing import Any, Self, cast, get_args, get_origin, get_type_hints
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.specs import DataType, DmlctsError
+from dmlcts.specs.accuracy.places import BUCKETS
 
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.yaml")
 
+
+MOST_BINS = 400
+"""Bins of errors that a record may have: more than all powers of two between two numbers."""
 
 _LATER = ("reason",)
 """Members that earlier versions did not write."""
@@ -280,6 +284,64 @@ class LevelsSeen(_Record):
 
 
 @dataclass(frozen=True)
+class AccuracySeen(_Record):
+    """How far results of one operator on one signature are from the real numbers, see ``suites/measuring``.
+
+    Attributes:
+        operator: the ``OperatorDesc`` name.
+        data_type: the :class:`DataType`'s name.
+        types: the signature in words.
+        tensors: the data types' names by tensor.
+        elements: how many results have an error in units of the last place.
+        bins: how many of them by error: 0, at most 1/2, 1, 2, 4 … units; the empty ones at the end left out.
+        apart: how many other elements there were, by why.
+        ulp: the element with the largest error in such units: ``error``, ``inputs`` and ``got`` as patterns,
+            ``attributes`` where there are any; empty where there is none.
+        absolute: the element with the largest absolute error.
+        buckets: the same for each bucket of the first input, with the bucket's number and its ``count``.
+    """
+
+    operator: str
+    data_type: str
+    types: str
+    tensors: dict[str, Any]
+    elements: int
+    bins: tuple[int, ...]
+    apart: dict[str, Any]
+    ulp: dict[str, Any]
+    absolute: dict[str, Any]
+    buckets: tuple[dict[str, Any], ...]
+
+    def _check(self) -> None:
+        super()._check()
+        for name, kind in self.tensors.items():
+            if kind not in DataType.__members__:
+                raise _MemberError(f"/tensors/{name}", f"{_shown(kind)} is no data type", "write a DataType's name")
+        for name, count in self.apart.items():
+            _read(int, count, f"/apart/{name}")
+        for name, element in (("ulp", self.ulp), ("absolute", self.absolute)):
+            if element:
+                self._check_element(f"/{name}", element)
+        for place, bucket in enumerate(self.buckets):
+            self._check_element(f"/buckets/{place}", bucket)
+            for member in ("bucket", "count"):
+                _read(int, bucket.get(member), f"/buckets/{place}/{member}")
+            if bucket["bucket"] >= BUCKETS:
+                raise _MemberError(f"/buckets/{place}/bucket", f"there are {BUCKETS} buckets", "write a smaller number")
+        if len(self.bins) > MOST_BINS:
+            raise _MemberError("/bins", f"has {len(self.bins)} members", f"write at most {MOST_BINS}")
+
+    def _check_element(self, pointer: str, element: Mapping[str, Any]) -> None:
+        _read(float, element.get("error"), f"{pointer}/error")
+        _read(int, element.get("got"), f"{pointer}/got")
+        inputs = _read(tuple[int, ...], element.get("inputs"), f"{pointer}/inputs")
+        if len(inputs) + 1 != len(self.tensors):
+            raise _MemberError(f"{pointer}/inputs", f"has {len(inputs)} elements", "give one of each input tensor")
+        if not isinstance(element.get("attributes", {}), Mapping):
+            raise _MemberError(f"{pointer}/attributes", "is no object", "write an object")
+
+
+@dataclass(frozen=True)
 class ItemRecord(_Record):
     """Everything that one test found.
 
@@ -293,6 +355,7 @@ class ItemRecord(_Record):
         left_out: how many of its cases were not tried, because the implementation does not survive their kind.
         combinations: the levels of what it dispatched and judged; records of earlier versions say nothing of them.
         reason: why it did not run, where it did not; records of earlier versions lack it.
+        accuracy: how far its results are from the real numbers; records of earlier versions say nothing of it.
     """
 
     test: str
@@ -304,3 +367,4 @@ class ItemRecord(_Record):
     left_out: int = 0
     combinations: tuple[LevelsSeen, ...] = field(default=(), metadata={"optional": True})
     reason: str = field(default="", metadata={"optional": True})
+    accuracy: tuple[AccuracySeen, ...] = field(default=(), metadata={"optional": True})

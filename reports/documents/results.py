@@ -23,15 +23,16 @@ from typing import Any
 
 import numpy as np
 
+from dmlcts.reports.documents import accuracy
 from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.documents.records import ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.selecting import besides, within
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.tables import Tables
 
-SCHEMA = "dmlcts-results/2"
-READ = ("dmlcts-results/1", SCHEMA)
-"""What this version reads: version 1 does not tell the signatures of a row."""
+SCHEMA = "dmlcts-results/3"
+READ = ("dmlcts-results/1", "dmlcts-results/2", SCHEMA)
+"""What this version reads: version 1 does not tell the signatures of a row, and neither it nor 2 has `accuracy`."""
 VOLATILE = ("timings", "environment")
 SLOWEST = 10
 _MOST_LEVELS, _MOST_MEMBERS, _MOST_CHARACTERS = 20, 1000, 10_000
@@ -351,6 +352,9 @@ def build_results(
         "timings": _timings(items, run),
         "environment": dict(run.environment),
     }
+    measured = accuracy.rows(items, tables)
+    if measured:
+        results["accuracy"] = measured
     beside = [_summarised(failure) for failure in besides(items, run.selection)]
     if beside:
         results["besides"] = _ordered(beside)

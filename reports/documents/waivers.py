@@ -84,7 +84,7 @@ class Waiver:
 
     def covers(self, clause: str, operator: str, data_type: str) -> bool:
         """Whether it is about this row."""
-        wanted = self.operator.upper().removeprefix("ELEMENT_WISE_")
+        wanted = _short(self.operator)
         return (
             clause == self.clause
             and operator.removeprefix("ELEMENT_WISE_") == wanted
@@ -269,10 +269,16 @@ def _every_row(tables: Tables) -> Iterable[tuple[str, str, str]]:
 
 
 def unmatched(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The waivers of a results document that are about no row of it; where only a part ran, none."""
-    if results["selection"] or results.get("shard") is not None:
+    """The waivers of a results document that are about no row of it; of what was not selected, and of shards, none."""
+    if set(results["selection"]) - {"operators"} or results.get("shard") is not None:
         return []
-    return [waiver for waiver in results.get("waivers", ()) if not waiver["rows"]]
+    idle = [waiver for waiver in results.get("waivers", ()) if not waiver["rows"]]
+    selected = {_short(name) for name in results["selection"].get("operators", ())}
+    return [waiver for waiver in idle if not selected or _short(waiver["operator"]) in selected]
+
+
+def _short(operator: str) -> str:
+    return operator.upper().removeprefix("ELEMENT_WISE_")
 
 
 def unexpected_passes(results: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -78,12 +78,34 @@ class Matrix:
         data_types: the columns.
         lines: subject and cells; ``None`` where there is nothing to check.
         unlisted: the columns of types that the operator's table does not list; they may be refused.
+        whole: a cell for each column, of all subjects together.
     """
 
     operator: str
     data_types: tuple[str, ...]
     lines: tuple[tuple[str, tuple[Cell | None, ...]], ...]
     unlisted: frozenset[str]
+    whole: tuple[Cell, ...] = ()
+
+    @property
+    def anchor(self) -> str:
+        """What links to the operator's section."""
+        return "operator-" + self.operator.removeprefix("ELEMENT_WISE_").lower().replace("_", "-")
+
+    @property
+    def broken(self) -> int:
+        """How many rows break conformance."""
+        return sum(cell.broken for cell in self.whole)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst outcome of a column; what is characterised in some and holds in others holds."""
+        outcomes = {cell.outcome for cell in self.whole}
+        return worst(outcomes - {Outcome.CHARACTERISED} or outcomes)
+
+    def of_type(self, data_type: str) -> Cell | None:
+        """The cell of a column, by its name."""
+        return dict(zip(self.data_types, self.whole, strict=True)).get(data_type)
 
 
 @dataclass(frozen=True)
@@ -227,8 +249,11 @@ def _matrices(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Ma
     for row in rows:
         cells[row["operator"], rules[row["id"]].subject, row["data_type"]].append(row)
     found = []
+    by_type: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by_type[row["operator"], row["data_type"]].append(row)
     for operator in sorted({row["operator"] for row in rows}):
-        types = tuple(sorted({row["data_type"] for row in rows if row["operator"] == operator}, key=type_order))
+        types = tuple(sorted((name for one, name in by_type if one == operator), key=type_order))
         lines = tuple(
             (subject, tuple(_cell(cells.get((operator, subject, name), [])) for name in types))
             for subject in SUBJECTS
@@ -236,7 +261,8 @@ def _matrices(rows: Rows, rules: Mapping[str, Rule], tables: Tables) -> tuple[Ma
         )
         table = tables.operators.get(operator)
         listed = types if table is None else tuple(data_type.name for data_type in table.data_types)
-        found.append(Matrix(operator, types, lines, frozenset(types) - frozenset(listed)))
+        whole = tuple(cell for name in types if (cell := _cell(by_type[operator, name])) is not None)
+        found.append(Matrix(operator, types, lines, frozenset(types) - frozenset(listed), whole))
     return tuple(found)
 
 

@@ -34,11 +34,14 @@
           any = any || !row.hidden;
         }
         shown = shown && any;
+      } else if (item.dataset.item === "operator") { // it has cells of every outcome and subject
+        shown = holds(item, { operator: state.operator, type: state.type });
       } else {
         shown = shown && holds(item, state);
       }
       if (shown && wanted.length) shown = wanted.every((word) => words(item).includes(word));
       item.hidden = !shown;
+      if (shown && item.dataset.item === "operator" && (state.operator || wanted.length)) item.open = true;
       const count = (counts[item.dataset.item] = counts[item.dataset.item] || [0, 0]);
       count[0] += shown ? 1 : 0;
       count[1] += 1;
@@ -53,7 +56,9 @@
       note.hidden = !count || count[0] > 0;
     }
     const part = (name, count) => (count ? [`${count[0]} of ${count[1]} ${name}${count[1] === 1 ? "" : "s"}`] : []);
-    said.value = [...part("failure", counts.failure), ...part("clause", counts.clause)].join(", ");
+    said.value = [
+      ...part("failure", counts.failure), ...part("clause", counts.clause), ...part("operator", counts.operator),
+    ].join(", ");
     return state;
   }
 
@@ -131,7 +136,8 @@
 
   let opened = [];
   addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details.failure:not([open]), details.rest:not([open])")];
+    opened = [...document.querySelectorAll(
+      "details.failure:not([open]), details.rest:not([open]), details.operator:not([open])")];
     for (const one of opened) one.open = true;
   });
   addEventListener("afterprint", () => {

@@ -29,9 +29,12 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.waivers import accounts, with_waived
 from dmlcts.reports.documents.wording import many, places, short, type_order
 from dmlcts.reports.summaries.characters import visible
+from dmlcts.reports.summaries.error_plot import error_drawing, power
 from dmlcts.reports.summaries.known import Known, Likeness, known_implementations, likenesses
+from dmlcts.reports.summaries.measured import side_by_side
 from dmlcts.reports.summaries.overview import Failure, Overview, grouped, outcome_of, overview
 from dmlcts.reports.summaries.plotting import Bucket, Lane, drawing
+from dmlcts.reports.views import accuracy
 from dmlcts.reports.views.dxdispatch import told_model
 from dmlcts.specs import DataType
 from dmlcts.specs.tables import Tables
@@ -41,6 +44,9 @@ PAGE_MARK = '<meta name="generator" content="dmlcts">'
 
 MOST_FAILURES = 300
 """Failures that the page tells in full; the rest is counted."""
+
+FEW_OPERATORS = 3
+"""So many operators are shown unfolded, and without an overview of them."""
 
 MOST_KNOWN = 4
 _INPUT = re.compile(r"(?P<value>\S+) \(0x(?P<bits>[0-9a-f]{2,16})\)")
@@ -206,6 +212,37 @@ def _plots(failures: Iterable[Failure]) -> list[tuple[str, str, Markup]]:
     return drawn
 
 
+@dataclass(frozen=True)
+class ErrorLine:
+    """What was measured of one operator on one signature, in words and drawn.
+
+    Attributes:
+        row: the row of the results.
+        cells: its cells, as :data:`~dmlcts.reports.views.accuracy.HEADINGS` names them.
+        drawing: its errors over the first input; "" where nothing has an error.
+        counts: how many results are how far off, and how many were counted apart and why.
+    """
+
+    row: Mapping[str, Any]
+    cells: tuple[str, ...]
+    drawing: Markup
+    counts: tuple[tuple[str, int], ...]
+
+
+def error_lines(results: Mapping[str, Any]) -> list[ErrorLine]:
+    """What was measured in a run or a sweep, a line an operator and signature."""
+    found = []
+    for (_, _, (row,)), said in zip(side_by_side([results]), accuracy.cells(results), strict=True):
+        assert row is not None  # noqa: S101 - of one column every row is there
+        shown = [str(visible(one)) for one in said]
+        title = f"{shown[0]} on {shown[1]}: the largest error is {shown[2]} ULP, at {shown[3]}"
+        drawn = error_drawing(row, title) if row["range"] else Markup("")
+        counts = [("0" if not place else f"≤ {power(place - 2)}", count) for place, count in enumerate(row["bins"])]
+        counts = [(label, count) for label, count in [*counts, *row["apart"].items()] if count]
+        found.append(ErrorLine(row, tuple(shown), drawn, tuple(counts)))
+    return found
+
+
 def _dispatch(failure: Failure) -> tuple[str, str]:
     """The DxDispatch model of a failure's case as text, or why there is none."""
     told = failure.document
@@ -273,6 +310,8 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
     waivers = [(one, places(one.waived, tables)) for one in accounts(results)]
     sections += [("waivers", "Waivers", f"{len(waivers):,}")] if waivers else []
     sections += [("behaviours", "Where the pages are silent", f"{len(behaviours):,}")] if behaviours else []
+    errors = error_lines(results)
+    sections += [("accuracy", "Accuracy", f"{len(errors):,}")] if errors else []
     sections += [("clauses", "Clauses", f"{len(view.entries):,}"), ("provenance", "Provenance", None)]
     rendered = (
         environment()
@@ -297,8 +336,10 @@ def page(results: Mapping[str, Any], tables: Tables, known: Sequence[Known] | No
             groups=grouped(view.failures[:MOST_FAILURES], tables),
             waivers=waivers,
             behaviours=behaviours,
+            errors=errors,
             likenesses=alike,
             most=MOST_FAILURES,
+            few=FEW_OPERATORS,
             version=importlib.metadata.version("dmlcts"),
         )
     )

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from dmlcts.reports.documents.validation import load_document
-from dmlcts.reports.views.html import environment, inlined, template
+from dmlcts.reports.views.html import environment, error_lines, inlined, template
 
 SCHEMA = "dmlcts-sweep/1"
 _BIASES = {"FLOAT32": 127, "FLOAT16": 15}
@@ -72,6 +72,7 @@ def page(record: Mapping[str, Any]) -> str:
             elements=sum(row["elements"] for row in record["sweeps"]),
             wrong=sum(row["wrong"] for row in record["sweeps"]),
             failing=failing,
+            errors=error_lines(record),
             plot=lambda row: Markup(plot(row)),  # noqa: S704  # made above of numbers and escaped text
             version=importlib.metadata.version("dmlcts"),
         )

@@ -18,6 +18,7 @@ import ast
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dmlcts.specs.errors import FormulaError
 from dmlcts.specs.functions import FUNCTIONS, SYMBOLS
@@ -308,6 +309,20 @@ def parse(
         FormulaError: a syntax error, an undefined name, or anything outside the language; nothing else,
             whatever the text.
     """
+    return _parsed(
+        text, tuple(names), tuple((name, tuple(known)) for name, known in (enumerations or {}).items()), tuple(types),
+        None if operators is None else tuple(operators.items()),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)  # a statement is parsed again for every description that it is about
+def _parsed(
+    text: str,
+    names: tuple[str, ...],
+    enumerations: tuple[tuple[str, tuple[str, ...]], ...],
+    types: tuple[str, ...],
+    operators: tuple[tuple[str, int], ...] | None,
+) -> Expression:
     if len(text) > _LONGEST:
         raise FormulaError(f"the formula is longer than {_LONGEST} characters", "shorten it")
     try:
@@ -321,7 +336,8 @@ def parse(
             "write an expression such as max(Min, min(x, Max))",
             _offset_as_written(text, max(0, (getattr(error, "offset", None) or 1) - 1)),
         ) from None
-    return _Parser(text, names, enumerations or {}, types, operators).expression(tree.body)
+    known = None if operators is None else dict(operators)
+    return _Parser(text, names, dict(enumerations), types, known).expression(tree.body)
 
 
 def multiply_add(text: str) -> MultiplyAdd:

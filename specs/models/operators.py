@@ -324,8 +324,17 @@ class OperatorTable(Model):
             tensors: the data type and the rank of each tensor that is there, by name.
             level: the level that is claimed; ``None``: any.
         """
-        listed = self.support if level is None else self.support_at(level)
-        return any(self._lists(support, tensors) for support in listed)
+        key = level, tuple(tensors.items())
+        found = self._supported.get(key)
+        if found is None:
+            listed = self.support if level is None else self.support_at(level)
+            found = self._supported[key] = any(self._lists(support, tensors) for support in listed)
+        return found
+
+    @cached_property
+    def _supported(self) -> dict[tuple[FeatureLevel | None, tuple[tuple[str, tuple[DataType, int]], ...]], bool]:
+        """What :meth:`supports` answered: the same few are asked with every description."""
+        return {}
 
     def _lists(self, support: SupportTable, tensors: Mapping[str, tuple[DataType, int]]) -> bool:
         assigned: dict[str, DataType] = {}
@@ -341,11 +350,19 @@ class OperatorTable(Model):
 
     def types_of(self, tensor: str) -> tuple[DataType, ...]:
         """Every element type that any support table lists for a tensor, in the newest table's order."""
-        variable = self.tensors[tensor].type
-        names = dict.fromkeys(name for support in self.support for name in support.types[variable])
-        return tuple(DataType[name] for name in names)
+        return self._types_of[self.tensors[tensor].type]
 
-    @property
+    @cached_property
+    def _types_of(self) -> dict[str, tuple[DataType, ...]]:
+        """Every element type that any support table lists for a type variable."""
+        variables = dict.fromkeys(variable for support in self.support for variable in support.types)
+        names = {
+            variable: dict.fromkeys(name for support in self.support for name in support.types.get(variable, ()))
+            for variable in variables
+        }
+        return {variable: tuple(DataType[name] for name in found) for variable, found in names.items()}
+
+    @cached_property
     def has_scale_bias(self) -> bool:
         """Whether the operator takes an optional DML_SCALE_BIAS."""
         return any(attribute.type == "DML_SCALE_BIAS" for attribute in self.attributes)

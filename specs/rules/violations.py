@@ -7,7 +7,7 @@ pages on DML_BUFFER_TENSOR_DESC and its helper functions (see ``shared/tensors.y
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,12 @@ class Violation:
 
 
 def _tensor_violations(name: str, tensor: TensorDesc, limits: dict[str, int]) -> list[Violation]:
+    if (
+        limits["rank_min"] <= tensor.rank <= limits["rank_max"] and limits["size_min"] <= min(tensor.sizes)
+        and tensor.element_count <= limits["elements_max"]
+        and tensor.total_size_in_bytes >= tensor.minimum_size_in_bytes
+    ):  # fmt: skip
+        return []  # nearly every tensor
     found = []
     if tensor.rank < limits["rank_min"]:
         found.append(Violation("tensor.rank.minimum", f"{name} has no dimensions"))
@@ -48,17 +54,23 @@ def _clause(table: OperatorTable, check: OwnCheck) -> str:
     return table.clause_of(check) or f"{table.prefix}.{check}"
 
 
+_COMPARED: Mapping[str, tuple[OwnCheck, Callable[[TensorDesc], object]]] = {
+    "DataType": ("constraint.data-type", lambda tensor: tensor.data_type.name),
+    "DimensionCount": ("constraint.dimension-count", lambda tensor: tensor.rank),
+    "Sizes": ("constraint.sizes", lambda tensor: list(tensor.sizes)),
+}
+
+
 def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
-    compared: dict[str, tuple[OwnCheck, Callable[[TensorDesc], object]]] = {
-        "DataType": ("constraint.data-type", lambda tensor: tensor.data_type.name),
-        "DimensionCount": ("constraint.dimension-count", lambda tensor: tensor.rank),
-        "Sizes": ("constraint.sizes", lambda tensor: list(tensor.sizes)),
-    }
+    tensors = list(operator.tensors.values())
+    first = tensors[0] if tensors else None
+    if all(one.data_type is first.data_type and one.sizes == first.sizes for one in tensors if first is not None):
+        return []  # whatever the table compares
     found = []
     for group in table.constraints:
         there = [name for name in group.tensors if name in operator.tensors]
         for constraint in group.same:
-            check, read = compared[constraint]
+            check, read = _COMPARED[constraint]
             values = {name: read(operator.tensors[name]) for name in there}
             other = next((name for name in there if values[name] != values[there[0]]), None)
             if other is not None:

@@ -39,6 +39,7 @@ class Law:
     latitude_table: Mapping[str, Latitude]
     casts: Mapping[CastTarget, CastRule]
     _found: dict[tuple[DataType, bool], Latitudes] = field(default_factory=dict, init=False, repr=False)
+    _expressions: dict[tuple[str, ...], Expression] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def of_one_input(self) -> bool:
@@ -60,8 +61,14 @@ class Law:
 
     def expression_for(self, operator: OperatorDesc) -> Expression:
         """The formula with a description's enumerators chosen; no choice is left in it."""
-        enumerations = [item.name for item in self.table.attributes if item.type == "ENUM"]
-        return choose(self.expression, {name: str(operator.attributes[name]) for name in enumerations})
+        chosen = tuple(str(operator.attributes[name]) for name in self._enumerations)
+        if chosen not in self._expressions:
+            self._expressions[chosen] = choose(self.expression, dict(zip(self._enumerations, chosen, strict=True)))
+        return self._expressions[chosen]
+
+    @cached_property
+    def _enumerations(self) -> tuple[str, ...]:
+        return tuple(item.name for item in self.table.attributes if item.type == "ENUM")
 
     def cast_to(self, data_type: DataType) -> CastRule | None:
         """The documented cast of a FLOAT to a type, or ``None`` where the table of casts has none."""

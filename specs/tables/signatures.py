@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import OperatorTable
 
@@ -56,12 +58,22 @@ class Signature:
 
 def signatures(table: OperatorTable, level: FeatureLevel | None = None) -> tuple[Signature, ...]:
     """The signatures that a table supports at a level, or at any; each once, those of the highest level first."""
-    return tuple(dict.fromkeys(_all(table, level)))
+    return _signatures(ByIdentity(table), level)
+
+
+@lru_cache(maxsize=1024)
+def _signatures(table: ByIdentity[OperatorTable], level: FeatureLevel | None) -> tuple[Signature, ...]:
+    return tuple(dict.fromkeys(_all(table.value, level)))
 
 
 def signatures_on(table: OperatorTable, data_type: DataType) -> tuple[Signature, ...]:
     """The signatures whose first type variable stands for a type; for a type that no table lists, one made up of it."""
-    every = signatures(table)
+    return _signatures_on(ByIdentity(table), data_type)
+
+
+@lru_cache(maxsize=1024)
+def _signatures_on(table: ByIdentity[OperatorTable], data_type: DataType) -> tuple[Signature, ...]:
+    every = _signatures(table, None)
     found = tuple(signature for signature in every if signature.data_type is data_type)
     if found:
         return found

@@ -50,6 +50,8 @@ class Tables:
         Raises:
             UsageError: no table describes it; the message lists those that there are.
         """
+        if name in self.operators:
+            return self.operators[name]
         written = name.upper().removeprefix("DML_").removeprefix("OPERATOR_")
         for candidate in (written, f"ELEMENT_WISE_{written}"):
             if candidate in self.operators:

@@ -19,6 +19,7 @@ Bytes = NDArray[np.uint8]
 
 _BASE_ALIGNMENT = 4096
 _FEW_BYTES = 1 << 16  # so many are copied sooner than an array operation begins
+_BLOCK = 1 << 16  # numbers compared at once, so that what that leaves stays in the cache
 _PATTERN_BYTES = (1 << 20) + 7  # odd, so that the pattern's repetition never falls in step with a tensor's
 
 
@@ -50,8 +51,10 @@ def _same(now: Bytes, before: Bytes) -> bool:
     if now.size <= _FEW_BYTES:
         return now.tobytes() == before.tobytes()
     whole = now.size // 4 * 4  # four bytes at a time; tensors and guards end on them
-    return now[whole:].tobytes() == before[whole:].tobytes() and bool(
-        (now[:whole].view(np.uint32) == before[:whole].view(np.uint32)).all()
+    one, other = now[:whole].view(np.uint32), before[:whole].view(np.uint32)
+    return now[whole:].tobytes() == before[whole:].tobytes() and all(
+        bool((one[start : start + _BLOCK] == other[start : start + _BLOCK]).all())
+        for start in range(0, one.size, _BLOCK)
     )
 
 
@@ -70,9 +73,7 @@ def distinct_elements(memory: Bytes, region: Region, tensor: TensorDesc) -> Arra
 
 def _logical(memory: Bytes, region: Region, tensor: TensorDesc, count: int) -> Array:
     """A copy of a tensor's elements, 1-D, or its only one repeated ``count`` times."""
-    found = np.ascontiguousarray(elements(memory, region, tensor)).reshape(-1)
-    if np.shares_memory(found, memory):
-        found = found.copy()
+    found = np.array(elements(memory, region, tensor), order="C").reshape(-1)
     return found if found.size != 1 or count == 1 else np.repeat(found, count)
 
 

@@ -77,9 +77,9 @@ class Values:
             return (bits & np.uint64((1 << width) - 1)).astype(self.data_type.bits_dtype).view(self.data_type.numpy)
         if self.data is None:
             once = _bulk(self.data_type, self.seed, min(count, BULK_PERIOD))
-            return once if count <= BULK_PERIOD else np.resize(once, count)
+            return once if count <= BULK_PERIOD else repeated(once, count)
         stream = np.frombuffer(self.data, self.data_type.numpy.newbyteorder("<")).astype(self.data_type.numpy)
-        return stream[:count] if count <= stream.size else np.resize(stream, count)
+        return stream[:count] if count <= stream.size else repeated(stream, count)
 
     def to_json(self, count: int) -> dict[str, Any]:
         """What a failure file says; an explicit stream is written up to ``count`` elements."""
@@ -157,6 +157,15 @@ class Streams(Mapping[str, Values]):
     def bytes_listed(self) -> int:
         """How many bytes of values are listed one by one."""
         return sum(len(values.data) for _, values in self.streams if values.data is not None)
+
+
+def repeated(once: Array, count: int) -> Array:
+    """``count`` elements: those of a 1-D array over and over, each copied once."""
+    found = np.empty(count, once.dtype)
+    whole = count - count % once.size
+    found[:whole].reshape(-1, once.size)[...] = once
+    found[whole:] = once[: count - whole]
+    return found
 
 
 def _bulk(data_type: DataType, seed: int, count: int) -> Array:

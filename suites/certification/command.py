@@ -16,6 +16,9 @@ OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     click.option("--option", "options", multiple=True, metavar="KEY=VALUE",
                  help="An option of the backend; repeatable."),
     click.option("--feature-level", metavar="LEVEL", help="The level to certify (default: the one claimed)."),
+    click.option("--operators", default="all", show_default=True, metavar="NAMES",
+                 help="The operators to certify, as clip,round or by group; all: each of which the level obliges "
+                 "something. The statement names them, and the submission is held to them."),
     click.option("--product", required=True, metavar="TEXT", help="What is submitted: name and version."),
     click.option("--vendor", required=True, metavar="TEXT", help="Who submits it."),
     click.option("--contact", default="", metavar="TEXT", help="How to reach them."),
@@ -57,8 +60,8 @@ def certify_words(words: Sequence[str]) -> dict[str, Any]:
     """What the words of a `dmlcts certify` command ask for, by the closed list of its options.
 
     Returns:
-        ``product``, ``vendor``, ``backend``, ``options``, ``seed``, ``challenge``, ``feature_level``, ``profile``, and
-        as booleans ``waived``, ``draft`` and ``signed``.
+        ``product``, ``vendor``, ``backend``, ``operators``, ``options``, ``seed``, ``challenge``, ``feature_level``,
+        ``profile``, and as booleans ``waived``, ``draft`` and ``signed``.
 
     Raises:
         UsageError: they are no such command.
@@ -78,7 +81,8 @@ def certify_words(words: Sequence[str]) -> dict[str, Any]:
         raise UsageError(f"the command cannot be read: {said.rstrip('.')}", mend) from None
     if not given["seed"].isdecimal() or len(given["seed"]) > 10:
         raise UsageError(f"the command's seed is {given['seed']!r}", mend)
-    named = {name: given[name] for name in ("product", "vendor", "backend", "feature_level", "profile", "isolation")}
+    plain = ("product", "vendor", "backend", "operators", "feature_level", "profile", "isolation")
+    named = {name: given[name] for name in plain}
     return named | {
         "options": dict(parse_options(given["options"])),
         "seed": int(given["seed"]),

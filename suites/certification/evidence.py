@@ -19,7 +19,7 @@ import hashlib
 import itertools
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -115,7 +115,9 @@ def read_challenge(given: str | None) -> str:
     return written
 
 
-def plan(tables: Tables, level: FeatureLevel, seed: int, challenge: str = "") -> list[Planned]:
+def plan(
+    tables: Tables, level: FeatureLevel, seed: int, challenge: str = "", operators: Collection[str] | None = None
+) -> list[Planned]:
     """The cases whose outputs a submission carries, in the order in which it carries them.
 
     Args:
@@ -123,14 +125,15 @@ def plan(tables: Tables, level: FeatureLevel, seed: int, challenge: str = "") ->
         level: the feature level; only what it obliges an implementation to accept is planned.
         seed: the run's seed, for the sample.
         challenge: what the verifier handed out beforehand; the sample is drawn from it as well.
+        operators: full names of those that are certified; ``None`` for all.
     """
+    chosen = sorted(name for name in tables.operators if operators is None or name in operators)
     with np.errstate(all="ignore"):  # infinities and NaNs are values like any other here
-        return list(_plan(tables, level, f"{seed}/{challenge}" if challenge else str(seed), seed))
+        return list(_plan(tables, chosen, level, f"{seed}/{challenge}" if challenge else str(seed), seed))
 
 
-def _plan(tables: Tables, level: FeatureLevel, drawn: str, seed: int) -> Iterator[Planned]:
-    for name in sorted(tables.operators):
-        table = tables.operators[name]
+def _plan(tables: Tables, names: Sequence[str], level: FeatureLevel, drawn: str, seed: int) -> Iterator[Planned]:
+    for name, table in ((name, tables.operators[name]) for name in names):
         listed = {data_type for support in table.support_at(level) for data_type in support.data_types}
         for data_type in DataType:
             for signature in signatures_on(table, data_type) if data_type in listed else ():

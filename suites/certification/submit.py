@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.drafts import draft_reasons, owes_sweep, waived_verdict
 from dmlcts.reports.certification.identity import Reference
+from dmlcts.reports.certification.operators import named_operators, wanted_operators
 from dmlcts.reports.certification.submission import (
     ENVIRONMENT_FORMAT,
     EVIDENCE_FORMAT,
@@ -31,6 +32,7 @@ from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.validation import load_results
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
 from dmlcts.specs.files import read_bounded
+from dmlcts.specs.loading import load_tables
 from dmlcts.suites.certification import evidence, evidence_failures, verify
 from dmlcts.suites.certification import sweep as certified_sweep
 from dmlcts.suites.running import merge as merging
@@ -111,6 +113,7 @@ class Order:
             backend=given["backend"], options=given["options"], results=given["results"],
             feature_level=given["feature_level"], profile=given["profile"], seed=given["seed"],
             waivers=given["waivers"], isolation=given["isolation"], timeout=given["timeout"],
+            operators=wanted_operators(given["operators"], load_tables()),
         )  # fmt: skip
         return cls(
             settings, given["product"], given["vendor"], given["contact"], Path(given["output"]), given["key"],
@@ -150,6 +153,7 @@ def _run_before(order: Order, say: Callable[[str], None]) -> Ran:
     wanted = settings.described() | {"feature_level": journals[0].header.get("feature_level")}
     for journal in journals:
         named = {name: journal.header.get(name) for name in wanted}
+        named["operators"] = sorted(named["operators"] or ())
         differs = difference(named, wanted, ignored=("shard",))
         if differs:
             raise UsageError(f"{journal.path} is of a run that differs in {differs}", "certify it with its own options")
@@ -196,6 +200,7 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
 
     _allow(reasons(None, ""), order)
     _check_output(order.output)
+    _check_operators(settings)
     ran = _run_before(order, say) if order.parts else _run_now(order)
     results = ran.results
     verdict = Verdict(results["verdict"])
@@ -206,7 +211,9 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     try:
         members = run_members(ran)
         say("dmlcts: gathering evidence")
-        planned = evidence.plan(settings.tables, bench.level, settings.seed, order.challenge)
+        level = bench.level
+        named = named_operators(settings.operators, settings.tables, level)
+        planned = evidence.plan(settings.tables, level, settings.seed, order.challenge, named)
         outputs, absent = evidence.gather(bench, planned)
         wrong = evidence_failures.broken(planned, outputs, absent, settings.tables, settings.waivers.covering)
         if wrong:
@@ -215,12 +222,11 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
                 say("dmlcts: nothing to certify, and nothing was written; --draft makes a draft of it")
                 return Verdict.NOT_CONFORMANT
         carried, told = evidence_members(planned, outputs, absent)
-        level = bench.level
     finally:
         bench.close()
     members |= carried
     standing = ""
-    if owes_sweep(settings.tables, level):
+    if owes_sweep(settings.tables, level, named):
         standing = _swept(order, level, members, say)
     if order.waivers is not None:
         members[archive.WAIVERS] = read_bounded(order.waivers, 1 << 20)
@@ -229,7 +235,8 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
         say(f"dmlcts: nothing to certify: {'; '.join(due)}; --draft makes a draft of it")
         return _worse(verdict, standing)
     statement = {
-        **statement_of(order, results, reference), "evidence": told, "draft": due or _wanted(order),
+        **statement_of(order, results, reference), "operators": list(named), "evidence": told,
+        "draft": due or _wanted(order),
         "shards": [
             {"file": archive.records_name(index, len(ran.shards)), "index": index, "count": len(ran.shards),
              "records": len(records)}
@@ -269,6 +276,18 @@ def _check_output(path: Path) -> None:
     """Find out before a long run, not after it, that its submission cannot be written."""
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise UsageError(f"cannot write {path}", "give a file in a folder that exists and can be written, with -o")
+
+
+def _check_operators(settings: Settings) -> None:
+    """Find out before a long run that the level obliges nothing of an operator that was asked for."""
+    if not settings.operators:
+        return
+    level = settings.level
+    if level is None:
+        bench = settings.open()
+        level = bench.level
+        bench.close()
+    named_operators(settings.operators, settings.tables, level)
 
 
 def _allow(reasons: Sequence[str], order: Order) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from dmlcts.reports.certification import archive, structure, verdict
 from dmlcts.reports.certification.identity import Reference
+from dmlcts.reports.certification.operators import obliged_operators, wanted_operators
 from dmlcts.reports.certification.structure import Context
 from dmlcts.reports.certification.submission import Submission
 from dmlcts.reports.certification.verdict import Line, Said, Status, Verification
@@ -28,7 +29,7 @@ from dmlcts.suites.certification import evidence
 from dmlcts.suites.certification.command import certify_words
 from dmlcts.suites.certification.sweep import check_sweep
 from dmlcts.suites.combinations.coverage import told as told_of
-from dmlcts.suites.running.options import owed_rows
+from dmlcts.suites.running.options import covering_of, owed_rows
 
 _MOST_SAID = 3
 _LEAST_CASES = 2  # a run makes some twenty for each tally
@@ -41,6 +42,10 @@ def check_command(context: Context) -> Said:
     names = ("product", "vendor", "backend", "options", "seed", "profile", "isolation")
     wanted = {name: statement[name] for name in names}
     wanted["challenge"] = statement.get("challenge", "")
+    asked = wanted_operators(said.pop("operators"), context.reference.tables)
+    level = FeatureLevel.parse(statement["feature_level"])
+    said["operators"] = list(asked or obliged_operators(context.reference.tables, level))
+    wanted["operators"] = sorted(context.operators)
     wanted["waived"] = archive.WAIVERS in context.submission.members
     wanted["draft"] = context.draft
     wanted["signed"] = statement["key"] is not None
@@ -53,10 +58,10 @@ def check_command(context: Context) -> Said:
         yield Status.PASS, "the command asks for this"
 
 
-def check_records(context: Context, expected: Sequence[str]) -> Said:
-    """Every test of the certification profile has exactly one record, and there is no other."""
+def check_records(context: Context, expected: Sequence[str] | None) -> Said:
+    """Every test of the profile has exactly one record, and there is no other."""
     held = Counter(record.test for record in context.submission.records)
-    owed = Counter(expected)
+    owed = Counter(expected_tests(context) if expected is None else expected)
     faults = [f"{test} has {times} records" for test, times in sorted(held.items()) if times > 1]
     missing = sorted(set(owed) - set(held))
     unknown = sorted(set(held) - set(owed))
@@ -106,7 +111,7 @@ def check_results(context: Context) -> Said:
     given = submission.waivers
     rebuilt = build_results(
         given.apply(submission.records),
-        owed_rows(tables, FeatureLevel.parse(statement["feature_level"])),
+        _owed(context),
         _run(told, context.now),
         tables,
         unsupported=_unsupported(told["device"]),
@@ -114,8 +119,8 @@ def check_results(context: Context) -> Said:
     )
     if "combinations" in told:  # results of earlier versions say nothing of them
         level = FeatureLevel.parse(statement["feature_level"])
-        subjects = {(operator, data_type) for _, operator, data_type, _ in owed_rows(tables, level)}
-        rebuilt |= told_of(submission.records, tables, level, told["profile"], subjects)
+        subjects = {(operator, data_type) for _, operator, data_type, _ in _owed(context)}
+        rebuilt |= told_of(submission.records, tables, level, told["profile"], subjects, told["seed"])
     rebuilt |= given.told(rebuilt)
     faults = list(_differences(stable(rebuilt), stable(told)))
     if rebuilt["verdict"] != statement["verdict"]:
@@ -169,7 +174,7 @@ def check_evidence(context: Context) -> Said:
     """The carried outputs are those of the verifier's own plan, and right."""
     statement, told, tables = context.statement, context.submission.evidence, context.reference.tables
     level = FeatureLevel.parse(statement["feature_level"])
-    planned = evidence.plan(tables, level, statement["seed"], statement.get("challenge", ""))
+    planned = evidence.plan(tables, level, statement["seed"], statement.get("challenge", ""), context.operators)
     size = sum(item.size for item in planned)
     outputs = context.submission.outputs
     here = {"cases": len(planned), "bytes": size, "plan": evidence.digest(planned)}
@@ -215,11 +220,19 @@ def _waived_rows(context: Context) -> set[tuple[str, str, str]]:
     return {_key(row) for row in structure.rows_told(context.submission) if row["outcome"] == Outcome.WAIVED.value}
 
 
-def expected_tests() -> list[str]:
-    """The node ids of the certification profile's tests, collected here."""
+def expected_tests(context: Context) -> list[str]:
+    """The node ids of the profile's tests of the operators that are certified, collected here."""
     from dmlcts.suites.running.pytest_run import collected_tests
 
-    return collected_tests()
+    selected = context.submission.results["selection"].get("operators", ())  # those of the statement
+    return collected_tests(selected, context.statement["profile"], context.statement["seed"])
+
+
+def _owed(context: Context) -> list[tuple[str, str, str, str]]:
+    """The rows that the run owed; that a certification has the profile in which all are owed is checked elsewhere."""
+    statement, tables = context.statement, context.reference.tables
+    covering = covering_of(tables, statement["profile"], statement["seed"])
+    return list(owed_rows(tables, FeatureLevel.parse(statement["feature_level"]), context.operators, covering))
 
 
 def verify_members(
@@ -262,7 +275,7 @@ def verify_members(
     checks: dict[str, structure.Check] = {
         **structure.CHECKS,
         "command": check_command,
-        "records": partial(check_records, expected=expected_tests() if expected is None else expected),
+        "records": partial(check_records, expected=expected),
         "results": check_results,
         "evidence": check_evidence,
         "sweep": check_sweep,

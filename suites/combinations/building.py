@@ -19,7 +19,7 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.combinations import drawing, sizes
-from dmlcts.suites.combinations.classifying import stored_count
+from dmlcts.suites.combinations.classifying import looked_at, stored_count
 from dmlcts.suites.combinations.factors import Space, space_of
 from dmlcts.suites.generation.subject import Subject
 
@@ -123,7 +123,10 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
         attributes, values = _attributes(subject, recipe, stored_count(TensorDesc(data_type, shape, source)))
     else:
         enumerations = {item.name: levels[item.name] for item in subject.table.attributes if item.type == "ENUM"}
-        attributes, values = subject.attributes(**enumerations), _together(subject, recipe)
+        attributes = subject.attributes(**enumerations)
+        known = subject.describe(shape, attributes, source, target)
+        shown = looked_at(known, data_type)
+        values = _together(subject, recipe, shown, stored_count(known.inputs[shown]))
     history = levels["history"]
     expectation = _HISTORIES.get(history, "oracle")
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
@@ -134,22 +137,35 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     )  # fmt: skip
 
 
-def _together(subject: Subject, recipe: Recipe) -> Streams:
-    """The streams of several inputs, or of one whose output has another type, of the recipe's level of ``input``."""
+def _together(subject: Subject, recipe: Recipe, shown: str, count: int) -> Streams:
+    """The streams of several inputs, or of one whose output has another type, of the recipe's level of ``input``.
+
+    Args:
+        subject: the operator and its types.
+        recipe: the levels.
+        shown: the name of the input whose elements decide the level.
+        count: how many elements of it are dispatched, those that a stride of zero repeats once.
+    """
     level = recipe.by_factor["input"]
     if level == "bulk":
         return subject.bulk(recipe.seed)
     seeded = replace(subject, seed=recipe.seed)
-    if level == "lattice":
-        return seeded.edges().resized(drawing.LENGTH).streams
-    elements = seeded.distinct(drawing.LENGTH)
-    if level == "distinct":
-        return elements.streams
-    power = drawing.exponent(_generator(recipe, "power"), subject.data_type, "none", fractions=True)
     generator = _generator(recipe, "input")
-    drawn = {name: drawing.stream(generator, data_type, level, power)
-             for name, data_type in subject.inputs.items() if data_type.is_floating}  # fmt: skip
-    return subject.of_arrays(elements.arrays | drawn).streams
+    if level == "lattice":
+        elements = seeded.edges()
+    else:
+        elements = seeded.distinct(drawing.LENGTH)
+        power = drawing.exponent(_generator(recipe, "power"), subject.data_type, "none", fractions=True)
+        if level != "distinct":
+            drawn = {name: drawing.stream(generator, data_type, level, power)
+                     for name, data_type in subject.inputs.items() if data_type.is_floating}  # fmt: skip
+            elements = subject.of_arrays(elements.arrays | drawn)
+        elif subject.inputs[shown].is_floating:
+            numbers = drawing.stream(generator, subject.inputs[shown], level, power)
+            mixed = drawing.mostly_numbers(elements.arrays[shown], numbers, generator)
+            elements = subject.of_arrays(elements.arrays | {shown: mixed})
+    at = drawing.beginning(elements.arrays[shown], subject.inputs[shown], level, count, generator)
+    return elements[at].streams
 
 
 def _placement(recipe: Recipe, level: str) -> Placement:

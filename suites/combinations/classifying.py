@@ -58,9 +58,19 @@ def levels_of(
     found["input-layout"] = layout_of(source)
     found["output-layout"] = layout_of(operator.output)
     found["placement"] = placement_of(case.placement)
-    found["input"] = input_of(case.values.first, min(stored_count(source), _LOOKED_AT))
+    found["input"] = input_of(case.values[looked_at(operator, data_type)], min(stored_count(source), _LOOKED_AT))
     found["history"] = history
     return found
+
+
+def looked_at(operator: OperatorDesc, data_type: DataType) -> str:
+    """The name of the input whose elements decide the level of ``input``: the first of the type that the rows name.
+
+    IF's first input holds its conditions, which are no numbers of that type.
+    """
+    inputs = operator.inputs
+    wide = [name for name, tensor in inputs.items() if tensor.sizes == operator.output.sizes] or list(inputs)
+    return next((name for name in wide if inputs[name].data_type is data_type), wide[0])
 
 
 def stored_count(tensor: TensorDesc) -> int:

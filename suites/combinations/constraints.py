@@ -10,8 +10,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dmlcts.specs import DataType
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import ConstraintRow, FactorsTable
 from dmlcts.suites.combinations.sizes import dimensions, exists
 
@@ -46,9 +48,19 @@ def relations_of(
         counts: the least and the greatest number of elements, by level.
         data_type: the type.
     """
+    named = tuple((name, tuple(one)) for name, one in levels.items())
+    return _relations(ByIdentity(table), named, tuple(counts.items()), data_type.is_floating)
+
+
+@lru_cache(maxsize=256)  # most types of most operators have the same levels, and then share what follows from them
+def _relations(
+    given: ByIdentity[FactorsTable], named: tuple[tuple[str, tuple[str, ...]], ...],
+    counted: tuple[tuple[str, tuple[int, int]], ...], floating: bool,
+) -> tuple[Relation, ...]:  # fmt: skip
+    table, levels, counts = given.value, dict(named), dict(counted)
     found = []
     for row in table.constraints:
-        if row.data_types != "all" and (row.data_types == "floating") != data_type.is_floating:
+        if row.data_types != "all" and (row.data_types == "floating") != floating:
             continue
         if row.holds is None:
             found += _named(row, levels)

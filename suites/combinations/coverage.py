@@ -14,11 +14,13 @@ from dmlcts.reports.documents.records import ItemRecord, LevelsSeen
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.models import FactorsTable, OperatorTable
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.combinations.building import counts_of
 from dmlcts.suites.combinations.classifying import levels_of
 from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of
 from dmlcts.suites.combinations.possible import Bits, asked, flat_offsets, possible
+from dmlcts.suites.generation.covering_subjects import covering_subjects
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NONE = "-"
@@ -119,8 +121,12 @@ def told(
     level: FeatureLevel,
     profile: str,
     subjects: Iterable[tuple[str, str]],
+    seed: int = 0,
 ) -> dict[str, Any]:
     """What a results document says of combinations: a row for every operator and type, from all tests together.
+
+    Where the quick profile tries layouts, memory and state on some signatures of an operator only, ``shared_out`` names
+    those; of the others no combination is asked for.
 
     Args:
         records: of the tests, of all shards.
@@ -128,7 +134,15 @@ def told(
         level: the level that is judged.
         profile: what the run asked for.
         subjects: operators and names of types that the run was to judge.
+        seed: the run's seed, which chooses those signatures.
     """
+    subjects = sorted(set(subjects))
+    covering = covering_subjects(tables, seed) if profile == "quick" else {}
+    shared_out = {
+        operator: sorted(map(str, covering[operator]))
+        for operator in dict.fromkeys(operator for operator, _ in subjects)
+        if operator in covering and len(covering[operator]) < len(signatures(tables.operators[operator]))
+    }
     factors = tables.factors
     if factors is None:
         return {}
@@ -137,12 +151,13 @@ def told(
         for seen in record.combinations:
             rows[seen.operator, seen.data_type] |= set(seen.rows)
     found = []
-    for operator, name in sorted(set(subjects)):
+    for operator, name in subjects:
         table, data_type = tables.operators.get(operator), DataType[name]
         if table is None or data_type not in table.data_types:
             continue
         space = _space(factors, table, data_type, level, profile)
-        found.append(
-            {"operator": operator, "data_type": name, **counts(space, decoded(space, rows[operator, name]))}
-        )  # fmt: skip
-    return {"combinations": found}
+        counted = counts(space, decoded(space, rows[operator, name]))
+        if operator in shared_out and not any(one.data_type is data_type for one in covering[operator]):
+            counted = {together: {**one, "asked": 0, "missing": 0} for together, one in counted.items()}
+        found.append({"operator": operator, "data_type": name, **counted})
+    return {"combinations": found, **({"shared_out": shared_out} if shared_out else {})}

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,39 +68,29 @@ class _Builder:
             frozenset(factor.index[name] for name in factor.masks) for factor in space.factors
         ]  # fmt: skip
         place = space.position
-        self.relations: list[list[tuple[tuple[int, ...], NDArray[np.bool_]]]] = [[] for _ in space.factors]
-        for relation in space.relations:
+        self.relations: list[list[tuple[int, tuple[int, ...], NDArray[np.bool_]]]] = [[] for _ in space.factors]
+        for number, relation in enumerate(space.relations):
             scope = tuple(place[name] for name in relation.factors)
             allowed = np.zeros([self.sizes[factor] for factor in scope], bool)
             for one in relation.allowed:
                 allowed[one] = True
             for factor in scope:
-                self.relations[factor].append((scope, allowed))
+                self.relations[factor].append((number, scope, allowed))
         self.rows: list[Row] = []
-        self.left: NDArray[np.bool_] = np.zeros(0, bool)
+        self.possibly: dict[tuple[int, tuple[int | None, ...]], bool] = {}
+        self.left: _Left = _Pairs(np.zeros(0, bool))
 
     def cover(self, together: int) -> None:
         """Add rows until every asked combination of so many levels stands in one."""
-        self.left = asked(self.space, together).copy()
+        wanted = asked(self.space, together)
+        self.left = _Triples(wanted.copy()) if together > 2 else _Pairs(wanted)
         for row in self.rows:
-            self._strike(row, together)
+            self.left.strike(*self._parts(row))
         while self.left.any():
-            seed = self._most_missing()
+            seed = dict(self._split(flat) for flat in self.left.most_missing(self.random))
             row = self._completed(seed, together)
             self.rows.append(row)
-            self._strike(row, together)
-
-    def _most_missing(self) -> dict[int, int]:
-        """A combination that no row has, of levels that miss many."""
-        chosen: list[int] = []
-        view = self.left
-        while view.ndim:
-            score = view.reshape(view.shape[0], -1).sum(1)
-            best = np.flatnonzero(score == score.max())
-            flat = int(best[self.random.randrange(best.size)])
-            chosen.append(flat)
-            view = view[flat]
-        return dict(self._split(flat) for flat in chosen)
+            self.left.strike(*self._parts(row))
 
     def _split(self, flat: int) -> tuple[int, int]:
         factor = int(np.searchsorted(self.offsets, flat, "right")) - 1
@@ -118,7 +109,7 @@ class _Builder:
             ):
                 raise AssertionError(f"no row has {seed}, though it was found possible")
             rows.append(tuple(row[factor] for factor in range(len(self.sizes))))
-        return max(rows, key=lambda one: self._gain(one, together)) if len(rows) > 1 else rows[0]
+        return max(rows, key=lambda one: self.left.gain(*self._parts(one))) if len(rows) > 1 else rows[0]
 
     def _extended(self, row: dict[int, int], order: Sequence[int], together: int, *, sparing: bool) -> bool:
         if not order:
@@ -144,51 +135,150 @@ class _Builder:
             base = self.space.factors[factor].index[self.space.factors[factor].base]
             levels.sort(key=lambda level: level != base)
         offset = int(self.offsets[factor])
-        chosen = np.array([int(self.offsets[other]) + level for other, level in row.items()])
+        chosen = [int(self.offsets[other]) + level for other, level in row.items()]
         masks = [int(self.offsets[other]) + level for other, level in row.items() if level in self.masking[other]]
-        flat = np.array(levels) + offset
-        left = self.left
-        if together == 1:
-            gains = left[flat].astype(int)
-        elif together == 2:
-            gains = left[flat[:, None], np.array(masks or chosen)].sum(1)
-        elif not masks:
-            gains = left[np.ix_(flat, chosen, chosen)].sum((1, 2))
-        elif len(masks) == 1:
-            gains = left[np.ix_(flat, np.array(masks), chosen)].sum((1, 2))
-        else:
-            gains = left[np.ix_(flat, np.array(masks[:1]), np.array(masks[1:]))].sum((1, 2))
-        return [levels[place] for place in np.argsort(-gains, kind="stable")]
+        gains = self.left.gains([offset + level for level in levels], chosen, masks)
+        return [level for _, level in sorted(zip(gains, levels, strict=True), key=lambda one: -one[0])]
 
     def _possible(self, factor: int, row: dict[int, int]) -> bool:
         """Whether each constraint on the factor can still be met."""
-        for scope, allowed in self.relations[factor]:
-            index = tuple(row.get(other, _ALL) for other in scope)
-            if not np.any(allowed[index]):
+        for number, scope, allowed in self.relations[factor]:
+            given = tuple(map(row.get, scope))
+            found = self.possibly.get((number, given))
+            if found is None:
+                index = tuple(_ALL if level is None else level for level in given)
+                found = self.possibly[number, given] = bool(np.any(allowed[index]))
+            if not found:
                 return False
         return True
 
-    def _flat(self, row: Row) -> list[int]:
-        return [int(offset) + level for offset, level in zip(self.offsets, row, strict=True)]
-
-    def _covered(self, row: Row, together: int) -> tuple[NDArray[np.intp], ...]:
-        """The index of all combinations of so many levels that the row covers, each in every order."""
-        flat = self._flat(row)
+    def _parts(self, row: Row) -> tuple[list[int], list[int]]:
+        """The row's levels counted through: those that mask nothing, and those that mask the others."""
+        flat = [int(offset) + level for offset, level in zip(self.offsets, row, strict=True)]
         masks = [flat[factor] for factor, level in enumerate(row) if level in self.masking[factor]]
-        others = [one for one in flat if one not in masks]
-        free = together - len(masks)
+        return [one for one in flat if one not in masks], masks
+
+
+class _Left(Protocol):
+    """The combinations that were asked for and that no row has yet; levels are counted through."""
+
+    def any(self) -> bool:
+        """Whether there is one."""
+
+    def most_missing(self, generator: random.Random) -> list[int]:
+        """One of them, of levels that miss many."""
+
+    def gains(self, levels: list[int], chosen: list[int], masks: list[int]) -> list[int]:
+        """How many of them each level adds to a row that has the chosen ones, some of which mask the others."""
+
+    def gain(self, others: list[int], masks: list[int]) -> int:
+        """How many of them a row has, each in every order."""
+
+    def strike(self, others: list[int], masks: list[int]) -> None:
+        """Take out those that a row has."""
+
+
+def _bits(levels: Iterable[int]) -> int:
+    return sum(1 << level for level in levels)
+
+
+class _Pairs:
+    """Pairs, or single levels, as sets of bits: for each level those that it still has to stand with."""
+
+    def __init__(self, wanted: NDArray[np.bool_]) -> None:
+        self.alone = wanted.ndim == 1
+        rows = wanted.reshape(-1, 1) if self.alone else wanted
+        self.sets = [_bits(np.flatnonzero(row).tolist()) for row in rows]
+
+    def any(self) -> bool:
+        """As :meth:`_Left.any`."""
+        return any(self.sets)
+
+    def most_missing(self, generator: random.Random) -> list[int]:
+        """As :meth:`_Left.most_missing`."""
+        counts = [one.bit_count() for one in self.sets]
+        most = max(counts)
+        best = [level for level, count in enumerate(counts) if count == most]
+        first = best[generator.randrange(len(best))]
+        if self.alone:
+            return [first]
+        beside = [level for level in range(len(self.sets)) if self.sets[first] >> level & 1]
+        return [first, beside[generator.randrange(len(beside))]]
+
+    def gains(self, levels: list[int], chosen: list[int], masks: list[int]) -> list[int]:
+        """As :meth:`_Left.gains`."""
+        beside = 1 if self.alone else _bits(masks or chosen)
+        return [(self.sets[level] & beside).bit_count() for level in levels]
+
+    def _sides(self, others: list[int], masks: list[int]) -> Iterator[tuple[int, int]]:
+        """Each level of a row with the bits of those that it stands with in sight."""
+        if self.alone:
+            yield from ((level, 1) for level in (masks or others) if len(masks) < 2)
+        elif not masks:
+            every = _bits(others)
+            yield from ((level, every) for level in others)
+        elif len(masks) == 1:
+            yield masks[0], _bits(others)
+            yield from ((level, 1 << masks[0]) for level in others)
+        elif len(masks) == 2:
+            yield masks[0], 1 << masks[1]
+            yield masks[1], 1 << masks[0]
+
+    def gain(self, others: list[int], masks: list[int]) -> int:
+        """As :meth:`_Left.gain`."""
+        return sum((self.sets[level] & beside).bit_count() for level, beside in self._sides(others, masks))
+
+    def strike(self, others: list[int], masks: list[int]) -> None:
+        """As :meth:`_Left.strike`."""
+        for level, beside in self._sides(others, masks):
+            self.sets[level] &= ~beside
+
+
+class _Triples:
+    """Triples as a symmetric array over all levels."""
+
+    def __init__(self, wanted: NDArray[np.bool_]) -> None:
+        self.left = wanted
+
+    def any(self) -> bool:
+        """As :meth:`_Left.any`."""
+        return bool(self.left.any())
+
+    def most_missing(self, generator: random.Random) -> list[int]:
+        """As :meth:`_Left.most_missing`."""
+        chosen: list[int] = []
+        view = self.left
+        while view.ndim:
+            score = view.reshape(view.shape[0], -1).sum(1)
+            best = np.flatnonzero(score == score.max())
+            flat = int(best[generator.randrange(best.size)])
+            chosen.append(flat)
+            view = view[flat]
+        return chosen
+
+    def gains(self, levels: list[int], chosen: list[int], masks: list[int]) -> list[int]:
+        """As :meth:`_Left.gains`."""
+        first = masks[:1] or chosen
+        found: list[int] = self.left[np.ix_(levels, first, masks[1:] or chosen)].sum((1, 2)).tolist()
+        return found
+
+    def _covered(self, others: list[int], masks: list[int]) -> tuple[NDArray[np.intp], ...]:
+        """The index of all triples that a row has in sight, each in every order."""
+        free = 3 - len(masks)
         if free < 0:
-            return tuple(np.zeros(0, np.intp) for _ in range(together))
+            return tuple(np.zeros(0, np.intp) for _ in range(3))
         found = [
             order for rest in itertools.combinations(others, free) for order in itertools.permutations((*masks, *rest))
         ]
-        return tuple(np.array(found, np.intp).reshape(-1, together).T)
+        return tuple(np.array(found, np.intp).reshape(-1, 3).T)
 
-    def _strike(self, row: Row, together: int) -> None:
-        self.left[self._covered(row, together)] = False
+    def gain(self, others: list[int], masks: list[int]) -> int:
+        """As :meth:`_Left.gain`."""
+        return int(np.count_nonzero(self.left[self._covered(others, masks)]))
 
-    def _gain(self, row: Row, together: int) -> int:
-        return int(np.count_nonzero(self.left[self._covered(row, together)]))
+    def strike(self, others: list[int], masks: list[int]) -> None:
+        """As :meth:`_Left.strike`."""
+        self.left[self._covered(others, masks)] = False
 
 
 _ALL = slice(None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, ScaleBias
 from dmlcts.suites.cases.values import Array
@@ -16,7 +17,6 @@ from dmlcts.suites.combinations.classifying import kind_of
 from dmlcts.suites.combinations.magnitudes import exactly_scaled, magnitudes, needs_rounding
 from dmlcts.suites.generation import edge_values
 
-_MANY = 64  # so many elements have their stream's level, wherever they begin
 LENGTH = 1021  # a prime: a stream that repeats never falls in step with sizes and strides
 _FACTORS = (2.0, 3.0, 0.5, 1.5, 0.75, 5.0, 0.25, 1.25)
 _WHOLE_FACTORS = (2.0, 3.0, 5.0)
@@ -49,8 +49,13 @@ def exponent(generator: Generator, data_type: DataType, scale_bias: str, *, frac
         return int(generator.integers(4, 8))
     if fractions or generator.integers(2):
         return int(generator.integers(1, 8))
-    choices = (-8, -6, -4, -2, -1, 0, 12, 13) if data_type is DataType.FLOAT16 else (*range(-90, 18), *range(26, 90))
-    return int(generator.choice(choices))  # where half of the numbers are ties, none would be ordinary
+    # where half of the numbers are ties, none would be ordinary
+    choices = {
+        DataType.FLOAT16: (-8, -6, -4, -2, -1, 0, 12, 13),
+        DataType.FLOAT32: (*range(-90, 18), *range(26, 90)),
+        DataType.FLOAT64: (*range(-90, 46), *range(55, 90)),
+    }[data_type]
+    return int(generator.choice(choices))
 
 
 def _ordinary(generator: Generator, data_type: DataType, power: int) -> Array:
@@ -342,9 +347,42 @@ def arranged(
     """
     best = 0
     for start in generator.permutation(LENGTH // 8)[:40] * 8:  # where what is typical of the level stands
-        alike = count >= _MANY or kind_of(x[np.arange(start, start + count) % LENGTH], data_type) == level
+        alike = kind_of(x[np.arange(start, start + min(count, LENGTH)) % LENGTH], data_type) == level
         if alike:
             best = int(start)
             if inside(float(x[start])):
                 break
     return np.roll(x, -best)
+
+
+def beginning(x: Array, data_type: DataType, level: str, count: int, generator: Generator) -> NDArray[np.intp]:
+    """Where to take ``LENGTH`` elements of a stream from, so that those that are dispatched are of the level.
+
+    Args:
+        x: the stream, of any length; it is taken to repeat.
+        data_type: its type.
+        level: the level of ``input``.
+        count: how many elements are dispatched.
+        generator: draws the places that are tried.
+
+    Returns:
+        ``LENGTH`` indices that follow each other; from the last place tried where the level begins nowhere.
+    """
+    seen = min(count, LENGTH)
+    at = np.arange(LENGTH) % x.size
+    for start in generator.permutation(max(1, x.size // 8))[:80] * 8:
+        at = np.arange(start, start + LENGTH) % x.size
+        if kind_of(x[at[:seen]], data_type) == level:
+            break
+    return at
+
+
+def mostly_numbers(x: Array, numbers: Array, generator: Generator) -> Array:
+    """The stream with at most a sixth of zeros, infinities and NaNs: the others become numbers of the second stream.
+
+    An operator that tells NaNs from numbers is shown as many of each: too many for numbers that differ.
+    """
+    special = ~np.isfinite(x) | (x == 0)
+    share = np.count_nonzero(special) / x.size
+    kept = generator.random(x.size) * share < 1 / 6
+    return np.where(special & ~kept, numbers[: x.size], x)

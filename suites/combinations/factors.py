@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from dmlcts.specs import DataType, FeatureLevel
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import FactorRow, FactorsTable, OperatorTable
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.combinations.constraints import Relation, relations_of
@@ -93,26 +94,15 @@ def space_of(
         ranks: the ranks that the judged level obliges.
         profile: "quick", "full" or "certification".
     """
-    return _space(_Keyed(factors), _Keyed(table), data_type, ranks, profile)
-
-
-class _Keyed:
-    """A table as part of a cache's key: by its identity."""
-
-    def __init__(self, table: FactorsTable | OperatorTable) -> None:
-        self.table = table
-
-    def __hash__(self) -> int:
-        return id(self.table)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Keyed) and self.table is other.table
+    return _space(ByIdentity(factors), ByIdentity(table), data_type, ranks, profile)
 
 
 @lru_cache(maxsize=256)
-def _space(given: _Keyed, operator: _Keyed, data_type: DataType, ranks: tuple[int, ...], profile: str) -> Space:
-    factors, table = given.table, operator.table
-    assert isinstance(factors, FactorsTable) and isinstance(table, OperatorTable)  # noqa: PT018, S101  # space_of gave them
+def _space(
+    given: ByIdentity[FactorsTable], operator: ByIdentity[OperatorTable], data_type: DataType, ranks: tuple[int, ...],
+    profile: str,
+) -> Space:  # fmt: skip
+    factors, table = given.value, operator.value
     strength: int = getattr(factors.strengths, profile)
     found = []
     for row in factors.factors:

@@ -109,11 +109,30 @@ def print_combinations(tables: Tables, say: Say, profile: str = "quick") -> int:
 
 
 def _told(names: list[str], everything: list[str]) -> str:
-    """Operators with their types, shortly; nothing where it is all of them."""
+    """Types with their operators, shortly; nothing where it is all of them."""
     if names == everything:
         return ""
-    types: dict[str, list[str]] = defaultdict(list)
+    mine, whole = _by_type(names), _by_type(everything)
+    entire = [data_type for data_type, operators in mine.items() if operators == whole[data_type]]
+    said = [", ".join(entire)] if entire else []
+    groups: dict[str, list[str]] = defaultdict(list)
+    for data_type, operators in mine.items():
+        if data_type not in entire:
+            absent = [operator for operator in whole[data_type] if operator not in operators]
+            groups[_some(operators, absent)].append(data_type)
+    return ", for " + "; ".join([*said, *(f"{', '.join(types)} {some}" for some, types in groups.items())])
+
+
+def _some(operators: list[str], absent: list[str]) -> str:
+    """A part of the operators, by those that are in it, or that are not, whichever are fewer."""
+    if len(absent) < len(operators):
+        return f"but of {', '.join(absent)}"
+    return f"of {', '.join(operators)}"
+
+
+def _by_type(names: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
     for name in names:
         operator, data_type = name.split(" ")
-        types[operator].append(data_type)
-    return ", for " + "; ".join(f"{operator} {', '.join(found)}" for operator, found in types.items())
+        found[data_type].append(operator)
+    return found

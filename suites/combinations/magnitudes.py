@@ -19,7 +19,7 @@ class Magnitudes:
     """The magnitudes that divide the levels of ``scale-bias``, as exponents of two.
 
     Attributes:
-        most: every value of the type is below two to this.
+        most: every value of the type is below two to this, and every scale.
         large: a scale of at least two to this is large.
         overflowing: a scale of at least two to this is overflowing.
         tiny: a scale of at most two to this is tiny.
@@ -37,7 +37,8 @@ def magnitudes(data_type: DataType) -> Magnitudes:
     if data_type is DataType.FLOAT16:
         return Magnitudes(16, 4, 12, -8)
     if data_type.is_floating:
-        most = int(np.finfo(data_type.numpy).maxexp)
+        # scale and bias are FLOAT32 numbers, on FLOAT64 too
+        most = min(int(np.finfo(data_type.numpy).maxexp), int(np.finfo(np.float32).maxexp))
         return Magnitudes(most, most // 4, most - 28, -40)
     bits = 8 * data_type.itemsize - data_type.is_signed
     return Magnitudes(bits, bits // 3 + 1, bits - 2, -3)
@@ -64,7 +65,7 @@ def within(value: float | np.float32, data_type: DataType) -> bool:
 
 def needs_rounding(value: float | np.float32, data_type: DataType) -> bool:
     """Whether a scale or bias is no value of the type, or one with so many digits that products of it are rounded."""
-    if data_type is DataType.FLOAT32:
+    if data_type in (DataType.FLOAT32, DataType.FLOAT64):
         mantissa, _ = np.frexp(np.float64(value))
         return not float(mantissa * 4096).is_integer()
     return not (holds(value, data_type) if data_type.is_floating else float(value).is_integer())

@@ -31,7 +31,8 @@ def _power(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-def spread_of(sizes: Sequence[int]) -> str | None:
+@lru_cache(maxsize=4096)
+def spread_of(sizes: tuple[int, ...]) -> str | None:
     """The level of ``spread``; ``None`` where it is none of them."""
     several = sum(size > 1 for size in sizes)
     if several <= 2:
@@ -39,7 +40,8 @@ def spread_of(sizes: Sequence[int]) -> str | None:
     return "all" if several == len(sizes) else None
 
 
-def sides_of(sizes: Sequence[int]) -> str:
+@lru_cache(maxsize=4096)
+def sides_of(sizes: tuple[int, ...]) -> str:
     """The level of ``sides``."""
     longer = [size for size in sizes if size > 1]
     if not longer:
@@ -57,6 +59,7 @@ def sides_of(sizes: Sequence[int]) -> str:
     return "ordinary"
 
 
+@lru_cache(maxsize=4096)
 def layout_of(tensor: TensorDesc) -> str:
     """The level of ``input-layout`` or ``output-layout``: by the dimensions of more than one element."""
     if tensor.strides is None:
@@ -65,7 +68,7 @@ def layout_of(tensor: TensorDesc) -> str:
     strides = [stride for stride, _ in longer]
     if 0 in strides:
         return "broadcast"
-    packed = TensorDesc(tensor.data_type, [size for _, size in longer]).element_strides
+    packed = packed_strides([size for _, size in longer])
     if tuple(strides) == packed:
         return "packed"
     last = sum(stride * (size - 1) for stride, size in longer)

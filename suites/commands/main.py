@@ -150,8 +150,9 @@ def fetch() -> None:
 
 
 for _command in (
-    run.run, run.merge, run.replay, run.probe, compare.compare, reports.report, reports.diff, departures.baseline,
-    departures.findings, certify.certify, certify.verify, certify.keygen, certify.challenge, spec.spec, directml,
+    run.run, run.merge, run.replay, run.probe, compare.compare, reports.report, reports.diff, reports.accuracy,
+    departures.baseline, departures.findings, certify.certify, certify.verify, certify.keygen, certify.challenge,
+    spec.spec, directml,
     offline,
 ):  # fmt: skip
     main.add_command(_command)

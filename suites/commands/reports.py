@@ -1,4 +1,4 @@
-"""``dmlcts report`` and ``dmlcts diff``: what a run found, told in other ways, and held against another run."""
+"""``dmlcts report``, ``diff`` and ``accuracy``: what runs found, told in other ways, and held against each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dmlcts.suites.console.saying import say, tell
+from dmlcts.suites.commands.options import INCOMPLETE, UNAVAILABLE
+from dmlcts.suites.console.saying import complain, say, tell
 
 if TYPE_CHECKING:
     from dmlcts.specs.tables import Tables
@@ -98,6 +99,90 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
     else:
         tell(differences.text(found, loaded))
     sys.exit(1 if found["regression"] else 0)
+
+
+@click.command(epilog="Exit codes: 0 measured, 2 usage or table error, 3 backend unavailable, 4 nothing was measured.")
+@click.argument("runs", nargs=-1, type=click.Path(), metavar="[RESULTS]…")
+@click.option("--backend", "backends", multiple=True, metavar="BACKEND",
+              help="Measure this one, named as for `dmlcts run`, its options in brackets; repeatable.")  # fmt: skip
+@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (SQRT,EXP); repeatable.")
+@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT16); repeatable.")
+@click.option("--feature-level", metavar="LEVEL", help="Measure at this level (default: the one claimed).")
+@click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="quick", show_default=True,
+              help="How much to generate.")  # fmt: skip
+@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@click.option("--results", default="accuracy", show_default=True, type=click.Path(), metavar="DIR",
+              help="The runs that measure go into a folder each under DIR.")  # fmt: skip
+@click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`).")
+@click.option("--markdown", "path", type=click.Path(allow_dash=True), metavar="FILE",
+              help="Write the table as Markdown; `-` prints it.")  # fmt: skip
+@_TABLES
+def accuracy(
+    runs: tuple[str, ...],
+    backends: tuple[str, ...],
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    feature_level: str | None,
+    profile: str,
+    seed: str,
+    results: str,
+    workers: str,
+    path: str | None,
+    tables: tuple[str, ...],
+) -> None:
+    r"""Say how far results are from the real numbers, for each operator whose results may be inexact.
+
+    From finished runs, every one of which measures it, or by running the tests of values on a backend. One run is told
+    in full: the largest errors with their operands, and how far the judged and the strict bound reach there. Several
+    stand side by side. What is measured is no verdict.
+
+    \b
+    dmlcts accuracy --backend cpu --operator SQRT
+    dmlcts accuracy results
+    dmlcts accuracy --backend cpu --backend 'wgpu[adapter=1]' other/results --markdown accuracy.md
+    """
+    from dmlcts.reports.documents import writing
+    from dmlcts.reports.summaries.characters import one_line
+    from dmlcts.reports.summaries.measured import chosen, measured
+    from dmlcts.reports.views import accuracy as views
+    from dmlcts.specs import UsageError
+    from dmlcts.suites.console.plain import PlainConsole
+    from dmlcts.suites.measuring.choosing import value_clauses_measured
+    from dmlcts.suites.running.options import Settings
+    from dmlcts.suites.running.side_by_side import Contender, judge_all, read_all
+
+    if not runs and not backends:
+        raise UsageError("nothing to measure", "name a backend with --backend, or the folder of a finished run")
+    settings = Settings.read(operators=operators, data_types=data_types, feature_level=feature_level, profile=profile,
+                             seed=seed, extra_tables=tables)  # fmt: skip
+    columns = read_all(runs)
+    if backends:
+        arguments = [f"--profile={profile}", f"--seed={seed}"]
+        arguments += [f"--feature-level={feature_level}"] if feature_level is not None else []
+        arguments += ["-n", workers] if workers else []
+        taken = [table for table in settings.tables.operators.values() if settings.selects_operator(table)]
+        clauses = value_clauses_measured(taken, settings.tables, settings.selects_data_type)
+        for option, values in (("--data-type", data_types), ("--clause", clauses), ("--tables", tables)):
+            arguments += [f"{option}={value}" for value in values]
+        contenders = [Contender.parse(written) for written in backends]
+        columns += judge_all(contenders, Path(results), arguments, complain)
+    for column in columns:
+        if column.results is None:
+            complain(f"dmlcts: {one_line(f'{column.label}: {column.reason}')}")
+    told = [(column.label, chosen(column.results, settings.operators, settings.data_types))
+            for column in columns if column.results is not None]  # fmt: skip
+    if not told:
+        sys.exit(UNAVAILABLE)
+    if not measured(results for _, results in told):
+        say("nothing was measured: no results here may be inexact, or the runs are of an earlier version")
+        sys.exit(INCOMPLETE)
+    if path == "-":
+        tell(views.markdown(told))
+        return
+    views.print_accuracy(told, PlainConsole())
+    if path is not None:
+        writing.write_text(Path(path), views.markdown(told))
+        say(f"written: {path}")
 
 
 def tell_briefly(folder: Path, tables: Tables) -> None:

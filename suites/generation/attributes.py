@@ -69,6 +69,18 @@ def number_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str
         yield found | {item.name: one for item, one in zip(others, rest, strict=True)}
 
 
+def nan_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str, Attribute]]:
+    """Ordinary attributes with NaN for each number in turn, and for all of them; none where there can be no NaN."""
+    numbers = [item for item in table.attributes if item.is_number]
+    usual = ordinary(table, signature)
+    chosen = [*([item] for item in numbers), *([numbers] if len(numbers) > 1 else [])]
+    for items in chosen:
+        try:
+            yield usual | {item.name: number(table, signature, item, np.nan) for item in items}
+        except ValueError:
+            return  # the type holds none
+
+
 def _fitting(table: OperatorTable, signature: Signature, item: AttributeTable) -> list[Attribute]:
     found = []
     for value in _OTHER_NUMBERS:

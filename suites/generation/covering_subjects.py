@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.checks import SHARED
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature, signatures
@@ -40,7 +41,7 @@ def whole(table: OperatorTable) -> bool:
 
 def covering_subjects(tables: Tables, seed: int) -> Mapping[str, frozenset[Signature]]:
     """The signatures of each operator, by its name, on which tests of layouts, memory and state are run in quick."""
-    return _chosen(_Keyed(tables), seed)
+    return _chosen(ByIdentity(tables), seed)
 
 
 def leading(tables: Tables, table: OperatorTable, signature: Signature, seed: int) -> bool:
@@ -51,19 +52,6 @@ def leading(tables: Tables, table: OperatorTable, signature: Signature, seed: in
     chosen = covering_subjects(tables, seed)[table.operator]
     first = next(one for one in signatures(table) if one in chosen)
     return alike[seed % len(alike)] is table and signature == first
-
-
-class _Keyed:
-    """Tables as a cache's key: by their identity."""
-
-    def __init__(self, tables: Tables) -> None:
-        self.tables = tables
-
-    def __hash__(self) -> int:
-        return id(self.tables)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Keyed) and self.tables is other.tables
 
 
 def _count(tables: Tables) -> int:
@@ -77,8 +65,8 @@ def _signatures(table: OperatorTable) -> tuple[Signature, ...]:
 
 
 @lru_cache(maxsize=8)
-def _chosen(keyed: _Keyed, seed: int) -> Mapping[str, frozenset[Signature]]:
-    tables = keyed.tables
+def _chosen(keyed: ByIdentity[Tables], seed: int) -> Mapping[str, frozenset[Signature]]:
+    tables = keyed.value
     found = {name: set(signatures(table)) for name, table in tables.operators.items()}
     if _count(tables) <= _FEW:
         return {name: frozenset(chosen) for name, chosen in found.items()}

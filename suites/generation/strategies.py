@@ -21,14 +21,27 @@ _MOST_ELEMENTS = 512
 _MOST_VALUES = 24
 
 
+@cache  # as below: a strategy that is made anew for every draw is also checked anew
+def _between(least: int, most: int) -> st.SearchStrategy[int]:
+    return st.integers(least, most)
+
+
+@cache
+def _one_of(choices: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+    return st.sampled_from(choices)
+
+
+_either = st.booleans()
+
+
 @st.composite
 def sizes(draw: st.DrawFn, ranks: tuple[int, ...], most: int = _MOST_ELEMENTS) -> tuple[int, ...]:
     """Sizes of a tensor of one of the ranks, of at most ``most`` elements."""
-    rank = draw(st.sampled_from(ranks), label="rank")
+    rank = draw(_one_of(ranks), label="rank")
     chosen: list[int] = []
     for _ in range(rank):
         room = most // math.prod(chosen)
-        chosen.append(draw(st.integers(1, min(room, 67)), label="size"))
+        chosen.append(draw(_between(1, min(room, 67)), label="size"))
     return tuple(draw(st.permutations(chosen), label="sizes"))
 
 
@@ -43,10 +56,10 @@ def strides(
     found = [0] * len(shape)
     step = 1
     for axis in order:
-        if broadcast and draw(st.booleans(), label=f"broadcast axis {axis}"):
+        if broadcast and draw(_either, label=f"broadcast axis {axis}"):
             continue
         if padded:
-            step += draw(st.integers(0, 3), label=f"gap at axis {axis}")
+            step += draw(_between(0, 3), label=f"gap at axis {axis}")
         found[axis] = step
         step *= shape[axis]
     return tuple(found)
@@ -66,14 +79,22 @@ def element(data_type: DataType) -> st.SearchStrategy[Any]:
     return known | patterns
 
 
+@cache
+def _few(data_type: DataType) -> st.SearchStrategy[list[Any]]:
+    return st.lists(element(data_type), min_size=1, max_size=_MOST_VALUES)
+
+
+@cache
+def _few_rows(types: tuple[DataType, ...]) -> st.SearchStrategy[list[tuple[Any, ...]]]:
+    return st.lists(st.tuples(*map(element, types)), min_size=1, max_size=_MOST_VALUES)
+
+
 @st.composite
 def values(draw: st.DrawFn, subject: Subject) -> Streams:
     """Short explicit streams of elements, as many for each input; one for a tensor of one element."""
     if subject.of_one_type:
-        items = draw(st.lists(element(subject.data_type), min_size=1, max_size=_MOST_VALUES), label="values")
-        return subject.elements(items).streams
-    rows = st.tuples(*(element(data_type) for data_type in subject.inputs.values()))
-    drawn = draw(st.lists(rows, min_size=1, max_size=_MOST_VALUES), label="values")
+        return subject.elements(draw(_few(subject.data_type), label="values")).streams
+    drawn = draw(_few_rows(tuple(subject.inputs.values())), label="values")
     arrays = {
         name: np.array([row[place] for row in drawn], data_type.numpy)
         for place, (name, data_type) in enumerate(subject.inputs.items())
@@ -97,6 +118,7 @@ def bound(data_type: DataType, *, exact: bool) -> st.SearchStrategy[np.float32]:
     return whole if exact else whole | fractions
 
 
+_sixteens = st.integers(1, 40).map(lambda count: 16 * count)
 _number = st.floats(width=32, allow_nan=False, allow_infinity=False).map(np.float32)
 
 
@@ -108,7 +130,7 @@ def attributes(draw: st.DrawFn, subject: Subject) -> dict[str, Any]:
         if item.type == "FLOAT" and subject.of_one_type:
             given[item.name] = draw(bound(subject.data_type, exact=item.cast == "undocumented"), label=item.name)
         elif item.type == "ENUM":
-            given[item.name] = draw(st.sampled_from(item.enumerators), label=item.name)
+            given[item.name] = draw(_one_of(item.enumerators), label=item.name)
         elif item.type == "FLOAT":
             given[item.name] = draw(_number, label=item.name)
         elif item.type == "DML_SCALAR_UNION":
@@ -121,13 +143,12 @@ def attributes(draw: st.DrawFn, subject: Subject) -> dict[str, Any]:
 @st.composite
 def placements(draw: st.DrawFn) -> Placement:
     """Offsets, order and guards of any kind, out of place."""
-    sixteens = st.integers(1, 40).map(lambda count: 16 * count)
     return Placement(
-        front=draw(sixteens, label="front"),
-        gap=draw(sixteens, label="gap"),
-        tail=draw(sixteens, label="tail"),
-        output_first=draw(st.booleans(), label="output first"),
-        slack=draw(st.sampled_from([0, 4, 16, 60]), label="slack"),
+        front=draw(_sixteens, label="front"),
+        gap=draw(_sixteens, label="gap"),
+        tail=draw(_sixteens, label="tail"),
+        output_first=draw(_either, label="output first"),
+        slack=draw(_one_of((0, 4, 16, 60)), label="slack"),
     )
 
 
@@ -156,12 +177,12 @@ def cases(
     total = None
     if larger:
         tensor = TensorDesc(subject.data_type, shape, source)
-        total = tensor.total_size_in_bytes + 4 * draw(st.integers(1, 64), label="extra")
+        total = tensor.total_size_in_bytes + 4 * draw(_between(1, 64), label="extra")
     placement = draw(placements(), label="placement")
     layouts: dict[str, tuple[int, ...]] = {}
     if in_place:
         allowed = subject.table.tensors[subject.table.output].may_alias
-        alias = draw(st.sampled_from(allowed), label="alias") if len(allowed) > 1 else "".join(allowed)
+        alias = draw(_one_of(allowed), label="alias") if len(allowed) > 1 else "".join(allowed)
         alias = "" if alias == next(iter(subject.inputs)) else alias
         placement = Placement(
             front=placement.front, tail=placement.tail, slack=placement.slack, in_place=True, alias=alias

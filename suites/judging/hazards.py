@@ -54,6 +54,9 @@ class Hazards:
         )
 
 
+_NONE = Hazards()
+
+
 def is_wanted(hazards: Hazards, case: Case, tried: int) -> bool:
     """Whether a case is judged even under a hazard, where a test has tried so many such cases before.
 
@@ -131,7 +134,7 @@ def hazards_of(bench: Bench) -> Hazards:
         DeviceGone: the device is lost and does not come back.
     """
     if not bench.isolated:
-        return Hazards()
+        return _NONE
     if bench.hazards is None:
         bench.hazards = survey(bench)
     found: Hazards = bench.hazards

@@ -18,9 +18,10 @@ from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import text, text_with_bits
 from dmlcts.suites.combinations.coverage import Seen
-from dmlcts.suites.judging.findings import Finding, Judgement
+from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement
 from dmlcts.suites.judging.hazards import hazards_of, is_wanted
 from dmlcts.suites.judging.losses import judge_hazard, judge_surviving, unexplained
+from dmlcts.suites.measuring.dispatches import Measurements
 
 _MOST_LOSSES = 4
 _MOST_TIMEOUTS = 2
@@ -107,6 +108,7 @@ class Judge:
         self.bench = bench
         self.ledger = Ledger()
         self.seen = Seen(bench.tables, bench.level)
+        self.measured = Measurements(bench.tables, strict=bench.strict)
         bench.forget()
         self._raising = raising
         self._wrong: dict[Case, Judgement] = {}
@@ -144,7 +146,7 @@ class Judge:
         is told by the judge, and not found missing by the library. Where the process was lost no other example is
         tried, since each might cost the whole time limit.
         """
-        if case in self._wrong:
+        if self._wrong and case in self._wrong:
             return self._wrong[case]
         hazards = hazards_of(self.bench)
         expected = hazards.covers(case)
@@ -165,6 +167,7 @@ class Judge:
         finally:
             self.bench.watch = None
         self.ledger.count(case, judgement, self._types(case))
+        self._measure(case, judgement)
         if judgement.findings:
             kept = judgement.executions if judgement.elements <= _MOST_KEPT else ()  # tests outlive their run
             self._wrong[case] = replace(judgement, executions=kept)
@@ -173,6 +176,14 @@ class Judge:
             if not expected:
                 self._unexpected += [finding.outcome for finding in judgement.findings]
         return judgement
+
+    def _measure(self, case: Case, judgement: Judgement) -> None:
+        """Measure how far values are from the real numbers: of ordinary tensors, whose memory is as it has to be."""
+        if case.expectation != "oracle" or case.layout_clause is not None:
+            return
+        if judgement.executions and not any(finding.clause in MEMORY_CLAUSES for finding in judgement.findings):
+            execution = judgement.executions[0]
+            self.measured.note(case.operator, execution.inputs, execution.output)
 
     def _types(self, case: Case) -> str:
         """The case's signature in words; "" where its operator has one type and no optional tensor."""

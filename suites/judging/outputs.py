@@ -12,7 +12,7 @@ from dmlcts.specs import DataType
 from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import Oracle
-from dmlcts.suites.cases.values import text_with_bits
+from dmlcts.suites.cases.values import repeated, text_with_bits
 from dmlcts.suites.judging.findings import (
     MEMORY_CLAUSES,
     Array,
@@ -161,13 +161,13 @@ def expected_outputs(oracle: Oracle, case: Case, inputs: Mapping[str, Array]) ->
     count = max(x.size for x in inputs.values())
     wide = {name: tensor for name, tensor in case.operator.inputs.items() if inputs[name].size == count}
     periods = {case.values[name].period for name in wide}
-    repeated = any(not stride and size > 1 for tensor in wide.values()
+    many_times = any(not stride and size > 1 for tensor in wide.values()
                    for stride, size in zip(tensor.element_strides, tensor.sizes, strict=True))  # fmt: skip
-    period = 0 if len(periods) > 1 or repeated else periods.pop()
+    period = 0 if len(periods) > 1 or many_times else periods.pop()
     if not period or count <= 2 * period:
         return oracle.expected(inputs)
     once = {name: x[:period] if name in wide else x for name, x in inputs.items()}
-    return np.resize(oracle.expected(once), count)
+    return repeated(oracle.expected(once), count)
 
 
 def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Judgement:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
@@ -80,16 +82,34 @@ def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Jud
 
 def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
-    found: list[OperatorDesc] = []
-    others = 0
-    for table in bench.tables.operators.values():
-        own = table.operator == case.operator.name
-        if not _takes(table, case.operator) or (not own and others >= _MOST_OTHERS):
-            continue
-        variants = [one for one in _variants(table, case) if one != case.operator and bench.obliged(one)]
-        others += bool(variants) and not own
-        found += variants
-    return found
+    mine = bench.tables.operator(case.operator.name)
+    found = {mine.operator: _judged_variants(bench, mine, case)}
+    for table in _most_telling_first(mine, _takers(bench, mine, case), case):
+        if len(found) > _MOST_OTHERS:
+            break
+        if variants := _judged_variants(bench, table, case):
+            found[table.operator] = variants
+    return [one for name in bench.tables.operators for one in found.get(name, ())]
+
+
+def _judged_variants(bench: Bench, table: OperatorTable, case: Case) -> list[OperatorDesc]:
+    return [one for one in _variants(table, case) if one != case.operator and bench.obliged(one)]
+
+
+def _most_telling_first(mine: OperatorTable, others: list[OperatorTable], case: Case) -> list[OperatorTable]:
+    """First those that share attributes with an operator, then the rest in turn: each comes beside it in some case."""
+    names = {item.name for item in mine.attributes if item.type != "DML_SCALE_BIAS"}
+    shared = {table.operator: len(names & {item.name for item in table.attributes}) for table in others}
+    alike = sorted((table for table in others if shared[table.operator]), key=lambda table: -shared[table.operator])
+    alike = alike[: _MOST_OTHERS // 2]
+    rest = [table for table in others if table not in alike]
+    start = zlib.crc32(repr(case.operator).encode()) % max(1, len(rest))
+    return [*alike, *rest[start:], *rest[:start]]
+
+
+def _takers(bench: Bench, mine: OperatorTable, case: Case) -> list[OperatorTable]:
+    """The other operators that take the case's tensors."""
+    return [one for one in bench.tables.operators.values() if one is not mine and _takes(one, case.operator)]
 
 
 def _takes(table: OperatorTable, operator: OperatorDesc) -> bool:
@@ -282,10 +302,11 @@ def _behind_others(bench: Bench, case: Case, *, alive: bool) -> Judgement:
 
 def _two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
-    found = _neighbours(bench, case)
-    same = [operator for operator in found if operator.name == case.operator.name]
-    others = [operator for operator in found if operator.name != case.operator.name]
-    return [*same[-1:], *others[:1]]
+    mine = bench.tables.operator(case.operator.name)
+    telling = _most_telling_first(mine, _takers(bench, mine, case), case)[:_MOST_OTHERS]
+    start = zlib.crc32(repr(case.operator).encode()) % max(1, len(telling))  # each of them has its turn
+    others = (one for table in [*telling[start:], *telling[:start]] for one in _judged_variants(bench, table, case))
+    return [*_judged_variants(bench, mine, case)[-1:], *itertools.islice(others, 1)]
 
 
 def _with_history(

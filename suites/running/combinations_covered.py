@@ -12,6 +12,6 @@ from dmlcts.suites.running.options import Settings
 
 
 def combinations_told(records: Iterable[ItemRecord], settings: Settings, level: FeatureLevel) -> dict[str, Any]:
-    """The member ``combinations`` of a results document, for all that the settings select."""
+    """The members ``combinations`` and ``shared_out`` of a results document, for all that the settings select."""
     subjects = {(operator, data_type) for _, operator, data_type, _ in settings.obliged(level)}
-    return told(records, settings.tables, level, settings.profile, subjects)
+    return told(records, settings.tables, level, settings.profile, subjects, settings.seed)

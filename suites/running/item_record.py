@@ -58,8 +58,10 @@ def item_record(
     left_out = 0 if judge is None else judge.ledger.left_out
     combinations = () if judge is None else judge.seen.records()
     reason = _reason(report) if outcome.did_not_run else ""
+    accuracy = () if judge is None else judge.measured.records()
     return ItemRecord(
-        test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out, combinations, reason
+        test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out, combinations, reason,
+        accuracy,
     )  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 """Which clauses a test checks: the ``checks`` marker and what it means for parametrisation and selection.
 
 A test names what it checks as the tables do (``check:``, :mod:`dmlcts.specs.checks`). It applies to an operator where
-that operator's table, or the shared rules, have a clause for each of the names, and to the element types that a
-clause of the first name is about; so an operator that is added as a YAML file gets the tests that its clauses call for.
+that operator's table, or the shared rules, have a clause for each of the names, and to the element types that the
+clauses of the first name are about; so an operator that is added as a YAML file gets the tests that its clauses call
+for.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Checked:
             found = self._clauses(table, tables)
             if not all(found) or (self.attributes and not self._has_attributes(table)):
                 continue
-            types = dict.fromkeys(data_type for clause in found[0] for data_type in tables.data_types(clause, table))
+            types = dict.fromkeys(one for clause in found[0] for one in tables.data_types(clause, table))
             for data_type in types:
                 if not self.data_types or data_type.name in self.data_types:
                     for signature in signatures_on(table, data_type):

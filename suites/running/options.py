@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,13 +34,36 @@ _LARGEST_SEED = (1 << 32) - 1
 _LEAST_TIMEOUT, _MOST_TIMEOUT = 0.1, 86400
 
 
-def owed_rows(tables: Tables, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
-    """The rows that a whole run owes at ``level``: clause, operator, data type, obligation."""
+def owed_rows(
+    tables: Tables,
+    level: FeatureLevel,
+    operators: Collection[str] | None = None,
+    covering: Mapping[str, frozenset[Signature]] | None = None,
+) -> Iterator[tuple[str, str, str, str]]:
+    """The rows that a whole run owes: clause, operator, data type, obligation.
+
+    Args:
+        tables: the spec tables.
+        level: the feature level that is judged.
+        operators: full names of those that are judged; ``None`` for all.
+        covering: the signatures on which clauses about places are tried; ``None`` for all.
+    """
     for table in tables.operators.values():
+        if operators is not None and table.operator not in operators:
+            continue
         for clause in tables.clauses_of(table):
-            if clause.obligation != "unspecified":
-                for data_type in tables.obliged(clause, table, level):
+            if clause.obligation == "unspecified":
+                continue
+            shared = covering is not None and is_shared_out(clause.check)
+            taken = {one.data_type for one in covering[table.operator]} if covering is not None and shared else None
+            for data_type in tables.obliged(clause, table, level):
+                if taken is None or data_type in taken:
                     yield clause.id, table.operator, data_type.name, clause.obligation
+
+
+def covering_of(tables: Tables, profile: str, seed: int) -> Mapping[str, frozenset[Signature]] | None:
+    """The signatures by operator on which a profile tries layouts, memory and state; ``None`` for all."""
+    return covering_subjects(tables, seed) if profile == "quick" else None
 
 
 def valid_waivers(path: str | None, tables: Tables | None = None) -> waiving.Waivers:
@@ -303,25 +326,17 @@ class Settings:
     @property
     def covering(self) -> Mapping[str, frozenset[Signature]] | None:
         """The signatures by operator on which layouts, memory and state are tried; ``None`` for all."""
-        return None if self.thorough else covering_subjects(self.tables, self.seed)
+        return covering_of(self.tables, self.profile, self.seed)
 
     def obliged(self, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
         """The rows that an implementation of ``level`` owes: clause, operator, data type, obligation."""
-        for clause, operator, data_type, obligation in owed_rows(self.tables, level):
+        for clause, operator, data_type, obligation in owed_rows(self.tables, level, covering=self.covering):
             if (
-                self._takes(clause, operator, data_type)
-                and self.selects_operator(self.tables.operators[operator])
+                self.selects_operator(self.tables.operators[operator])
                 and self.selects_clause(clause)
                 and self.selects_data_type(DataType[data_type])
             ):
                 yield clause, operator, data_type, obligation
-
-    def _takes(self, clause: str, operator: str, data_type: str) -> bool:
-        """Whether a clause about places is tried on a type of an operator."""
-        covering = self.covering
-        if covering is None or not is_shared_out(self.tables.clause(clause).check):
-            return True
-        return any(one.data_type.name == data_type for one in covering[operator])
 
     def unsupported(self, info: DeviceInfo) -> set[tuple[str, str]]:
         """Operators with the element types that the device says it does not take."""

@@ -40,6 +40,7 @@ def pytest_arguments(
     found = ["-p", "dmlcts.suites.plugin", "-c", str(CONFORMANCE / "run.ini"), "-p", "no:cacheprovider"]
     found += ["-v"] if verbose else ["-q"]
     found += ["--no-header", "--disable-warnings", "-r", "N", "--tb", "no"]
+    found += ["--assert", "plain"]  # the judge says what is wrong; rewriting modules takes a second a start
     if most_failures:
         found += ["--maxfail", str(most_failures)]
     if workers:
@@ -150,15 +151,21 @@ def _silenced(quiet: bool) -> Iterator[None]:
         yield
 
 
-def collected_tests() -> list[str]:
-    """The node ids of all tests that judge a backend; found by collecting, without running anything."""
+def collected_tests(operators: Sequence[str] = (), profile: str = "certification", seed: int = 0) -> list[str]:
+    """The node ids of all tests that judge a backend; found by collecting, without running anything.
+
+    Args:
+        operators: names of those that are judged; all where there are none.
+        profile: of the run.
+        seed: of the run; the quick profile chooses by it on what it tries layouts.
+    """
     found: list[str] = []
 
     class Collector:
         def pytest_collection_finish(self, session: pytest.Session) -> None:
             found.extend(item.nodeid for item in session.items if item.get_closest_marker("checks") is not None)
 
-    settings = Settings.read(profile="certification")
+    settings = Settings.read(profile=profile, operators=operators, seed=seed)
     _collect(settings, Collector())
     return found
 

@@ -23,6 +23,12 @@ from dmlcts.suites.sweeping.crews.workers import Crew, Description, Job, claims,
 from dmlcts.suites.sweeping.journal import SCHEMA, Journal
 
 Told = Callable[[Block, Totals], None]
+_MOST_NAMED = 4
+
+
+def _few(names: tuple[str, ...]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 class Unaccounted(DmlctsError):  # noqa: N818  # it says what is so
@@ -76,6 +82,11 @@ class Sweep:
             seed=settings.seed,
             claims=lambda operator, data_type: claims(description, operator, data_type.name),
         )  # fmt: skip
+        if not made.targets and made.open:
+            raise UsageError(
+                f"nothing is swept: the tables leave every value open for {_few(made.open)}",
+                "select operators or types for which they say what is right; `dmlcts spec show` lists the latitudes",
+            )
         if not made.targets:
             raise UsageError(
                 "nothing is swept: the feature level obliges none of the selected operators and types",

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, suite_identity
@@ -15,7 +13,9 @@ from dmlcts.reports.documents.writing import SWEEP_TEST, dump_yaml, failure_docu
 from dmlcts.reports.views.sweeps import SCHEMA, page
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.values import text_with_bits
+from dmlcts.suites.judging.findings import inputs_text
 from dmlcts.suites.sweeping.blocks.explaining import class_clauses
+from dmlcts.suites.sweeping.blocks.operands import suspect_values
 from dmlcts.suites.sweeping.blocks.targets import Target
 from dmlcts.suites.sweeping.blocks.totals import STAGES, Totals
 from dmlcts.suites.sweeping.conducting import Sweep
@@ -25,6 +25,14 @@ _MEMORY = {
     "tensor.output.bounds": "strays",
     "tensor.input.unchanged": "altered",
 }
+
+
+def _tally(target: Target, clause: str, outcome: Outcome, cases: int, elements: int, failures: int) -> ClauseTally:
+    several = target.signature is not None and len(target.signature.types) > 1
+    types = (str(target.signature),) if several else ()
+    return ClauseTally(
+        clause, target.operator, target.data_type.name, outcome, cases, elements, failures, types=types
+    )  # fmt: skip
 
 
 def _value_tallies(
@@ -52,12 +60,10 @@ def _value_tallies(
         if clause in blamed:
             outcome = worst([blamed[clause], outcome])
         failed = totals.failing if outcome.breaks_conformance else 0
-        yield ClauseTally(clause, target.operator, target.data_type.name, outcome, totals.blocks, judged, failed)
+        yield _tally(target, clause, outcome, totals.blocks, judged, failed)
     for clause, outcome in blamed.items():
         if clause not in rows and clause not in _MEMORY:
-            yield ClauseTally(
-                clause, target.operator, target.data_type.name, outcome, totals.failing, 0, totals.failing
-            )
+            yield _tally(target, clause, outcome, totals.failing, 0, totals.failing)
 
 
 def _memory_tallies(target: Target, totals: Totals, failures: list[FailureRecord]) -> Iterator[ClauseTally]:
@@ -66,9 +72,7 @@ def _memory_tallies(target: Target, totals: Totals, failures: list[FailureRecord
         broken = getattr(totals, counter)
         failed = (totals.failing or 1) if broken or clause in blamed else 0
         outcome = Outcome.FAIL if failed else Outcome.PASS
-        yield ClauseTally(
-            clause, target.operator, target.data_type.name, outcome, totals.blocks, totals.elements, failed
-        )  # fmt: skip
+        yield _tally(target, clause, outcome, totals.blocks, totals.elements, failed)
 
 
 def _behaviours(sweep: Sweep, target: Target, totals: Totals) -> Iterator[Behaviour]:
@@ -96,6 +100,9 @@ def _items(sweep: Sweep) -> Iterator[ItemRecord]:
         yield ItemRecord(
             f"{SWEEP_TEST}{target.key}", worst(outcomes), sum(totals.seconds.values()), tuple(tallies),
             tuple(_behaviours(sweep, target, totals)), tuple(failures),
+            accuracy=() if totals.accuracy is None else (
+                totals.accuracy.record(target.operator, target.data_type.name),
+            ),
         )  # fmt: skip
 
 
@@ -109,8 +116,8 @@ def _obliged(sweep: Sweep) -> Iterator[tuple[str, str, str, str]]:
 def _suspects(target: Target, totals: Totals) -> list[dict[str, str]]:
     found = []
     for suspect in totals.suspects:
-        both = np.array([suspect.bits, suspect.got], target.data_type.bits_dtype).view(target.data_type.numpy)
-        found.append({"input": text_with_bits(both[0]), "got": text_with_bits(both[1])})
+        given, got = suspect_values(target, suspect)
+        found.append({"input": inputs_text(given, 0, text_with_bits), "got": text_with_bits(got)})
     return found
 
 
@@ -143,9 +150,11 @@ def _row(sweep: Sweep, number: int) -> dict[str, Any]:
 
 def _moved(sweep: Sweep) -> int:
     """Bytes of all inputs and outputs: what a device that stands apart must at least have transferred."""
-    return sum(
-        2 * totals.elements * sweep.plan.targets[number].data_type.itemsize for number, totals in sweep.totals.items()
-    )
+    found = 0
+    for number, totals in sweep.totals.items():
+        target = sweep.plan.targets[number]
+        found += totals.elements * (target.input_bits // 8 + target.output_type.itemsize)
+    return found
 
 
 def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
@@ -181,6 +190,7 @@ def document(sweep: Sweep, crew_size: int) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **{name: base[name] for name in kept},
+        **({"accuracy": base["accuracy"]} if "accuracy" in base else {}),
         "sweeps": [_row(sweep, number) for number in range(len(sweep.plan.targets))],
         "timings": timings,
         "environment": {**base["environment"], "isolation": description.isolation},

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Column, Table
 from rich.text import Text
 
+from dmlcts.reports.summaries.measured import error_sentences
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.sweeping.blocks.targets import Block
 from dmlcts.suites.sweeping.blocks.totals import Totals
@@ -53,6 +54,12 @@ def progress(sweep: Sweep, workers: int) -> Iterator[Told]:
         f"{workers} worker{'s' * (workers != 1)}, feature level {sweep.description.level}",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
+    if sweep.plan.open:
+        open_ones = len(sweep.plan.open)
+        console.print(
+            f"dmlcts: not swept: {open_ones} signature{'s' * (open_ones != 1)} whose values the tables leave open: "
+            f"{', '.join(sweep.plan.open)}", highlight=False, soft_wrap=True,
+        )  # fmt: skip
     if console.is_terminal:
         with _bar(sweep, console) as told:
             yield told
@@ -113,6 +120,8 @@ def summary(record: Mapping[str, Any], written: list[Path]) -> None:
         ]
         if faults:
             console.print(f"  {row['target']}: {', '.join(faults)}", markup=False)
+    for told in error_sentences(record):
+        console.print(f"  {told}", markup=False)
     for failure in record["failures"][:_FAILURES_SHOWN]:
         console.print(f"  {failure['clause']}: {failure['title']}  ({failure['file']})", markup=False)
     if record["environment"]["isolation"] == "none":

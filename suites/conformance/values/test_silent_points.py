@@ -7,37 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
+from dmlcts.specs.statements.silent_points import SilentPoint
 from dmlcts.suites.cases.values import text_with_bits
 from dmlcts.suites.generation.elements import Elements
+from dmlcts.suites.generation.silence import at_silent_points
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import inputs_text
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.relations import by_formula_names
 from dmlcts.suites.running.markers import checks
 
-_MOST = 1021
-
-
-def _there(subject: Subject, point: SilentPoint) -> Elements | None:
-    """Elements at which the point holds, with as many ordinary ones behind them; ``None`` where no edge is at it."""
-    for elements in subject.edge_sets():
-        with np.errstate(all="ignore"):
-            held = np.flatnonzero(point.where(by_formula_names(subject.table, elements.spread)))
-        if held.size:
-            chosen = held[:: max(1, held.size // _MOST)]
-            return elements[chosen].joined(subject.distinct(chosen.size).with_single(elements.single))
-    return None
-
 
 @checks("silent")
 def test_silent_points_are_characterised(subject: Subject, judge: Judge) -> None:
     """Every silent point of the table beside ordinary inputs: all is judged, and what the point gives is named."""
-    for attributes in subject.attribute_sets():
-        for point in silent_points(subject.table, subject.describe(subject.flat(1), attributes)):
-            elements = _there(subject, point)
-            if elements is not None:
-                _characterise(subject, judge, attributes, point, elements)
+    for attributes, point, elements in at_silent_points(subject):
+        _characterise(subject, judge, attributes, point, elements)
 
 
 def _characterise(

@@ -17,6 +17,7 @@ import pytest
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
 from dmlcts.suites.selftest.backends import native_kernels
 from dmlcts.suites.selftest.backends.native_kernels import CONTROL, Device, compiled
+from dmlcts.suites.selftest.first_three import SELECTED
 
 pytestmark = pytest.mark.skipif(bool(native_kernels.missing()), reason=native_kernels.missing())
 
@@ -51,7 +52,8 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def judge(dmlcts: Callable[..., Any], library: Path, flush: str, *selection: str) -> Any:
     """A run of ``dmlcts run`` on the kernels of a library."""
-    return dmlcts("run", "--backend", BACKEND, "-o", f"library={library}", "-o", f"flush={flush}", *selection)
+    return dmlcts("run", "--backend", BACKEND, "-o", f"library={library}", "-o", f"flush={flush}",
+                  "--operator", SELECTED, *selection)  # fmt: skip
 
 
 @each_build

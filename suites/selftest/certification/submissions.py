@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.identity import Reference, suite_digest
+from dmlcts.reports.certification.operators import obliged_operators
 from dmlcts.reports.certification.submission import (
     ENVIRONMENT_FORMAT,
     EVIDENCE_FORMAT,
@@ -40,9 +41,11 @@ NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 STARTED, FINISHED = NOW - timedelta(hours=3), NOW - timedelta(hours=1)
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 RECORDS = archive.records_name(1, 1)
+FEW = ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_THRESHOLD")
+"""What the small submission certifies, so that it is made and verified in a moment."""
 COMMAND = (
     "certify", "--backend", "cpu", "--option", "feature_level=1.0", "--product", "Driver 1.2", "--vendor", "ACME",
-    "--key", "acme.key", "-o", "submission.zip",
+    "--key", "acme.key", "-o", "submission.zip", "--operators", "clip,threshold",
 )  # fmt: skip
 
 
@@ -117,43 +120,54 @@ class Parts:
 
         submission = Submission(self.sealed())
         told = json.loads(self.members[archive.RESULTS])
-        given = submission.waivers
+        given, level = submission.waivers, FeatureLevel(self.statement["feature_level"])
         results = build_results(
-            given.apply(submission.records), owed_rows(self.verifier.reference.tables, LEVEL),
-            _run(told["device"], told["environment"]), self.verifier.reference.tables,
+            given.apply(submission.records),
+            owed_rows(self.verifier.reference.tables, level, self.statement["operators"]),
+            _run(told["device"], told["environment"], told["selection"], level), self.verifier.reference.tables,
         )  # fmt: skip
         self.members[archive.RESULTS] = written(results | given.told(results))
         self.statement["verdict"] = results["verdict"]
 
 
-def _run(device: dict[str, Any], here: dict[str, Any]) -> RunInfo:
+def _run(
+    device: dict[str, Any], here: dict[str, Any], selection: dict[str, list[str]], level: FeatureLevel
+) -> RunInfo:
     suite = {"version": "0.1.0", "commit": COMMIT, "modified": False}
-    return RunInfo("cpu", device, LEVEL, "certification", 0, False, {}, STARTED, FINISHED, suite, here)
+    return RunInfo("cpu", device, level, "certification", 0, False, selection, STARTED, FINISHED, suite, here)
 
 
-def build() -> Parts:
-    """A submission that verifies as PASS."""
+def build(operators: tuple[str, ...] = FEW, level: FeatureLevel = LEVEL) -> Parts:
+    """A submission that verifies as PASS.
+
+    Args:
+        operators: full names of those that it certifies, sorted; none for all.
+        level: at which they are certified.
+    """
     tables = load_tables()
     reference = Reference("0.1.0", COMMIT, False, True, suite_digest(), tables)
-    expected = tuple(pytest_run.collected_tests())
-    rows = list(owed_rows(tables, LEVEL))
+    expected = tuple(pytest_run.collected_tests(operators))
+    named = operators or obliged_operators(tables, level)
+    selection = {"operators": list(operators)} if operators else {}
+    rows = list(owed_rows(tables, level, named))
     records = []
     for index, test in enumerate(expected):
         mine = rows[index :: len(expected)]
         tallies = tuple(ClauseTally(*row[:3], Outcome.PASS, 3, 30, 0) for row in mine)
-        outcome, reason = (Outcome.PASS, "") if tallies else (Outcome.NOT_SUPPORTED, "not obliged at feature level 1.0")
+        idle = (Outcome.NOT_SUPPORTED, f"not obliged at feature level {level}")
+        outcome, reason = (Outcome.PASS, "") if tallies else idle
         records.append(ItemRecord(test, outcome, 0.01, tallies, reason=reason))
-    settings = Settings.read(options=["feature_level=1.0"])
+    settings = Settings.read(options=[f"feature_level={level}"])
     bench = settings.open()
     try:
         device = json.loads(json.dumps(describe_device(bench.info)))
-        planned = evidence.plan(tables, LEVEL, 0)
+        planned = evidence.plan(tables, level, 0, "", named)
         outputs, absent = evidence.gather(bench, planned)
     finally:
         bench.close()
     assert not absent
     here = environment()
-    results = build_results(records, rows, _run(device, here), tables)
+    results = build_results(records, rows, _run(device, here, selection, level), tables)
     told = {"cases": len(planned), "bytes": len(outputs), "plan": evidence.digest(planned)}
     members = {
         archive.RESULTS: written(results),
@@ -166,10 +180,14 @@ def build() -> Parts:
     key = Ed25519PrivateKey.generate()
     statement = {
         "format": FORMAT, "draft": [], "product": "Driver 1.2", "vendor": "ACME", "suite": reference.to_json(),
-        "tables": dict(tables.digests), "backend": "cpu", "options": {"feature_level": "1.0"}, "device": device,
-        "feature_level": "1.0", "profile": "certification", "seed": 0, "isolation": "process",
+        "tables": dict(tables.digests), "backend": "cpu", "options": {"feature_level": str(level)}, "device": device,
+        "feature_level": str(level), "profile": "certification", "seed": 0, "isolation": "process",
         "verdict": results["verdict"], "started": STARTED.isoformat(), "finished": FINISHED.isoformat(),
-        "made": NOW.isoformat(), "command": list(COMMAND),
+        "made": NOW.isoformat(), "operators": list(named),
+        "command": [
+            *(word.replace("feature_level=1.0", f"feature_level={level}") for word in COMMAND[:-1]),
+            ",".join(operators) or "all",
+        ],
         "shards": [{"file": RECORDS, "index": 1, "count": 1, "records": len(records)}], "evidence": told,
     }  # fmt: skip
     return Parts(members, statement, key, Verifier(reference, expected, (signing.raw(key),)))

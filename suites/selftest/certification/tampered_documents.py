@@ -99,7 +99,34 @@ EDITS |= {
     "a quick profile relabelled": (
         result("profile", "quick"), "options", "profile is certification in the statement, quick in the results",
     ),
-    "a selection": (result("selection", {"operators": ["ELEMENT_WISE_CLIP"]}), "options", "only a part was run"),
+    "a selection": (result("selection", {"data_types": ["FLOAT32"]}), "options", "only a part was run: data_types"),
+    "a selection of operators": (
+        result("selection", {"operators": ["ELEMENT_WISE_CLIP"]}), "operators",
+        "names ELEMENT_WISE_THRESHOLD, which was not selected in the run",
+    ),
+    "an operator that the statement leaves out": (
+        lambda parts: parts.statement["operators"].remove("ELEMENT_WISE_CLIP"), "operators",
+        "the run selected ELEMENT_WISE_CLIP, which the statement does not name",
+    ),
+    "an operator that the level does not oblige": (
+        lambda parts: parts.statement["operators"].append("ELEMENT_WISE_BIT_AND"), "operators",
+        r"level 1\.0 obliges nothing of ELEMENT_WISE_BIT_AND",
+    ),
+    "an operator that nobody knows": (
+        lambda parts: parts.statement["operators"].append("ELEMENT_WISE_FROB"), "operators",
+        "ELEMENT_WISE_FROB is no operator of the tables",
+    ),
+    "an operator named twice": (
+        lambda parts: parts.statement["operators"].append("ELEMENT_WISE_CLIP"), "operators",
+        "names ELEMENT_WISE_CLIP 2 times",
+    ),
+    "a command of fewer operators": (
+        state(command=[*COMMAND, "--operators", "clip"]), "command",
+        r"operators: the command says \['ELEMENT_WISE_CLIP'\]",
+    ),
+    "a command of no operators": (state(command=[*COMMAND, "--operators", ","]), "command", "names no operators"),
+    "no operators": (state(operators=[]), "statement", "/operators"),
+    "operators in small letters": (state(operators=["clip"]), "statement", "/operators/0"),
     "a strict run": (result("strict", True), "options", "the run was strict"),
     "no isolation": (state(isolation="none"), "options", "isolation is none"),
     "another backend": (state(backend="wgpu"), "options", "backend is wgpu in the statement, cpu in the results"),

@@ -39,6 +39,9 @@ from dmlcts.suites.selftest.conftest import Ran
 
 TABLES = load_tables()
 LEVEL = FeatureLevel("1.0")
+FIRST = ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD")
+FEW = "clip,threshold"
+"""The operators of the drafts that are made here: a run of few tests."""
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +239,7 @@ def test_the_words_of_a_command_are_understood() -> None:
     assert said == {
         "product": "Driver 1.2", "vendor": "ACME", "backend": "cpu", "feature_level": None, "profile": "certification",
         "options": {"feature_level": "1.0"}, "seed": 0, "challenge": "", "waived": False, "draft": False,
-        "signed": True,
+        "signed": True, "operators": "clip,threshold",
         "isolation": "process",
     }  # fmt: skip
 
@@ -276,9 +279,11 @@ def test_a_plan_follows_from_tables_level_and_seed() -> None:
 
 def test_the_plan_of_a_known_level_is_known() -> None:
     """Another plan would leave older submissions unverifiable: change this on purpose only."""
-    planned = evidence.plan(TABLES, FeatureLevel("5.0"), 0)
+    level = FeatureLevel("5.0")
+    planned = evidence.plan(TABLES, level, 0)
     subjects = {tuple(item.identity.split()[:2]) for item in planned}
-    assert len(planned) == 1131
+    assert len(evidence.plan(TABLES, level, 0, "", FIRST)) == 1131
+    assert len(planned) == 12674
     owed = {(row[1], row[2]) for row in owed_rows(TABLES, FeatureLevel("5.0"))}
     listed = {(name, item.name) for name, table in TABLES.operators.items() for item in table.data_types}
     assert subjects == owed & listed - {("ELEMENT_WISE_THRESHOLD", "INT64"), ("ELEMENT_WISE_THRESHOLD", "UINT64")}
@@ -392,12 +397,12 @@ def few_tests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 WORDS = (
     "certify", "--backend", "cpu", "--product", "P", "--vendor", "V", "-o", "s.zip", "--draft", "--profile", "quick",
-    "--option", "feature_level=1.0",
+    "--option", "feature_level=1.0", "--operators", FEW,
 )  # fmt: skip
 GIVEN = {
     "backend": "cpu", "options": ["feature_level=1.0"], "results": "results", "feature_level": None, "profile": "quick",
     "seed": "0", "waivers": None, "product": "P", "vendor": "V", "contact": "", "key": None, "output": "s.zip",
-    "draft": True, "isolation": "process", "timeout": "30", "parts": (), "workers": "",
+    "draft": True, "isolation": "process", "timeout": "30", "parts": (), "workers": "", "operators": FEW,
 }  # fmt: skip
 
 
@@ -507,7 +512,8 @@ def test_a_place_that_cannot_be_written_is_told_before_the_run(
 def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
     for part in (1, 2):
         settings = Settings.read(
-            options=["feature_level=1.0"], isolation="process", shard=f"{part}/2", results=f"part{part}"
+            options=["feature_level=1.0"], isolation="process", shard=f"{part}/2", results=f"part{part}",
+            operators=[FEW],
         )  # fmt: skip
         assert pytest_run.execute(settings, quiet=True).verdict is not None
     words = (*WORDS, "--from", "part1", "--from", "part2")
@@ -528,7 +534,7 @@ def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few_tests")
 def test_altered_records_are_not_certified_and_leave_nothing(tmp_path: Path) -> None:
     """What an earlier run left, changed since: refused with an error, and no archive stands there."""
-    settings = Settings.read(options=["feature_level=1.0"], isolation="process", results="part")
+    settings = Settings.read(options=["feature_level=1.0"], isolation="process", results="part", operators=[FEW])
     assert pytest_run.execute(settings, quiet=True).verdict is not None
     words = (*WORDS, "--from", "part")
     order = submit.Order.of({**GIVEN, "parts": ("part",)}, words)

@@ -27,7 +27,7 @@ from dmlcts.specs import UsageError
 from dmlcts.suites.certification import evidence
 from dmlcts.suites.certification.verify import verify_members
 from dmlcts.suites.running.options import Settings
-from dmlcts.suites.selftest.certification.submissions import LEVEL, NOW, RECORDS, Parts, build, rezipped
+from dmlcts.suites.selftest.certification.submissions import FEW, LEVEL, NOW, RECORDS, Parts, build, rezipped
 from dmlcts.suites.selftest.certification.tampered_bytes import ARCHIVES
 from dmlcts.suites.selftest.certification.tampered_documents import (
     CHALLENGE,
@@ -54,10 +54,10 @@ def _judged_once() -> Iterator[None]:
     judged: dict[Any, Any] = {}
     plan, judge = evidence.plan, evidence.judge
 
-    def plan_once(tables: Any, level: Any, seed: int, challenge: str = "") -> Any:
-        key = (str(level), seed, challenge)
+    def plan_once(tables: Any, level: Any, seed: int, challenge: str = "", operators: Any = None) -> Any:
+        key = (str(level), seed, challenge, None if operators is None else frozenset(operators))
         if key not in planned:
-            planned[key] = plan(tables, level, seed, challenge)
+            planned[key] = plan(tables, level, seed, challenge, operators)
         return planned[key]
 
     def judge_once(cases: Any, outputs: bytes, absent: Any, tables: Any) -> Any:
@@ -142,7 +142,7 @@ def answered(parts: Parts, challenge: str = CHALLENGE) -> None:
     tables = parts.verifier.reference.tables
     bench = Settings.read(options=["feature_level=1.0"]).open()
     try:
-        planned = evidence.plan(tables, LEVEL, 0, challenge)
+        planned = evidence.plan(tables, LEVEL, 0, challenge, FEW)
         outputs, absent = evidence.gather(bench, planned)
     finally:
         bench.close()
@@ -184,7 +184,7 @@ def test_wrong_outputs_are_excused_only_where_the_run_found_them(parts: Parts) -
     """A waiver for a clause that the run passed says nothing of outputs that are wrong."""
     waived(parts)
     row = next(row for row in json.loads(parts.members[archive.RESULTS])["clauses"] if row["outcome"] == "waived")
-    first = evidence.plan(parts.verifier.reference.tables, LEVEL, 0)[0].case
+    first = evidence.plan(parts.verifier.reference.tables, LEVEL, 0, "", FEW)[0].case
     assert (first.clause, first.data_type.name) == (row["id"], row["data_type"])
     a_wrong_output(parts)
     found = parts.verifier.verify(parts.packed())

@@ -239,14 +239,14 @@ def test_coverage_names_a_test_for_every_clause(dmlcts: Callable[..., Any]) -> N
 def test_a_clause_that_nothing_checks_is_refused(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     from dmlcts.suites.selftest.tables.test_fourth_operator import CLAUSE, table
 
-    text = table("CEIL", 7, "ceil(x)", "FLOAT32")
-    words = {"prefix": "ceil", "name": "untested", "text": "nobody looks", "subject": "formula"}
+    text = table("OWN_CEIL", 7, "ceil(x)", "FLOAT32")
+    words = {"prefix": "own-ceil", "name": "untested", "text": "nobody looks", "subject": "formula"}
     for check, code in (("monotone", 0), ("nobody", 2)):
-        (tmp_path / "ceil.yaml").write_text(text + CLAUSE.format(check=check, **words), encoding="utf-8")
-        ran = dmlcts("spec", "lint", "ceil.yaml")
+        (tmp_path / "own_ceil.yaml").write_text(text + CLAUSE.format(check=check, **words), encoding="utf-8")
+        ran = dmlcts("spec", "lint", "own_ceil.yaml")
         assert ran.code == code, ran.out + ran.err
     line = text.count("\n") + 3
-    assert f"ceil.yaml:{line}:12: clauses[6].check: 'nobody' is not allowed here" in ran.out + ran.err
+    assert f"own_ceil.yaml:{line}:12: clauses[6].check: 'nobody' is not allowed here" in ran.out + ran.err
 
 
 def test_probe_prints_the_fingerprint(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:

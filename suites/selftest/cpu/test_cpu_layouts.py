@@ -10,7 +10,7 @@ import pytest
 from dmlcts.backends import ExecutionFailed
 from dmlcts.backends.cpu import device as cpu_device
 from dmlcts.backends.cpu.device import CpuKernel
-from dmlcts.backends.cpu.layouts import coalesced
+from dmlcts.backends.cpu.layouts import coalesced, is_disjoint
 from dmlcts.backends.cpu.programs import PROGRAMS
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.suites.selftest.backends.bound_tensors import Array, aligned, described, dispatched
@@ -140,3 +140,51 @@ def test_bindings_that_cannot_be_used_fail(regions: dict[str, tuple[int, int]], 
     for shared in (0, 32):  # operands may share, and the output may take the first one's place
         fine = {"ATensor": 0, "BTensor": shared, "OutputTensor": 0 if shared else 64}
         kernel.dispatch(memory, {name: Region(offset, 16) for name, offset in fine.items()})
+
+
+@pytest.mark.parametrize(
+    "sizes, strides, apart",
+    [
+        ((3, 4), (4, 1), True),
+        ((3, 4), (9, 2), True),
+        ((2, 3, 4), (12, 4, 1), True),
+        ((1,), (1,), True),
+        ((3, 4), (3, 1), False),  # the last of a row is the first of the next
+        ((3, 4), (1, 1), False),
+        ((3,), (0,), False),
+        ((2, 3), (2, 0), False),
+    ],
+)
+def test_elements_that_share_a_place_are_told(sizes: tuple[int, ...], strides: tuple[int, ...], apart: bool) -> None:
+    assert is_disjoint(sizes, strides) == apart
+    places = sum(np.indices(sizes)[axis] * stride for axis, stride in enumerate(strides))
+    assert (np.unique(places).size == np.prod(sizes)) == apart, "what the strides say by themselves"
+
+
+class _Watching:
+    """A program that notes whether its first operand is the output's own memory."""
+
+    def __init__(self) -> None:
+        self.shared: list[bool] = []
+
+    def __call__(self, read: list[Array], written: Array, scratch: Array) -> None:
+        self.shared.append(np.shares_memory(read[0], written))
+        np.subtract(read[0], read[1], out=written)
+
+
+@pytest.mark.parametrize("strides, shared", [((4, 1), True), ((9, 2), True), ((3, 1), False)])
+def test_in_place_the_operand_is_copied_where_elements_share_a_place(strides: tuple[int, int], shared: bool) -> None:
+    """Elements that share a place would be read after the first of them was written; apart, no copy is made."""
+    tensor = TensorDesc(INT32, (3, 4), strides)
+    operator = OperatorDesc("ELEMENT_WISE_SUBTRACT", {"ATensor": tensor, "BTensor": tensor, OUTPUT: tensor}, {})
+    program = _Watching()
+    kernel = CpuKernel(operator, program, PAIR, OUTPUT, PAIR, 16)
+    size = -(-tensor.total_size_in_bytes // 16) * 16
+    memory = aligned(2 * size)
+    read, other = Region(0, tensor.total_size_in_bytes), Region(size, tensor.total_size_in_bytes)
+    memory.view(np.int32)[: size // 4] = np.arange(size // 4)
+    memory.view(np.int32)[size // 4 :] = 1
+    kernel.dispatch(memory, {"ATensor": read, "BTensor": other, OUTPUT: read})
+    assert program.shared == [shared]
+    places = sorted({row * strides[0] + column * strides[1] for row in range(3) for column in range(4)})
+    assert memory.view(np.int32)[places].tolist() == [place - 1 for place in places], "each is taken one from, once"

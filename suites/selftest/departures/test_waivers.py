@@ -232,7 +232,10 @@ def test_a_waiver_about_no_row_of_a_whole_run_is_refused_after_it() -> None:
     assert len(unmatched(found)) == 1
     with pytest.raises(WaiverError, match="matches nothing that ran or was owed"):
         idle.check_matched(found)
-    idle.check_matched(results([failing(Outcome.FAIL)], idle, selection={"operators": [CLIP]}))  # only a part ran
+    with pytest.raises(WaiverError, match="matches nothing"):  # all of the waiver's operator ran
+        idle.check_matched(results([failing(Outcome.FAIL)], idle, selection={"operators": [CLIP]}))
+    for part in ({"operators": ["ELEMENT_WISE_ROUND"]}, {"operators": [CLIP], "data_types": ["FLOAT32"]}):
+        idle.check_matched(results([failing(Outcome.FAIL)], idle, selection=part))  # only another part ran
 
 
 def test_an_unexpected_pass_is_reported() -> None:

@@ -15,8 +15,7 @@ from dmlcts.specs.statements.statement import descriptions
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature, signatures
 from dmlcts.suites.selftest.family.stated_tables import edges
-
-FIRST = ("CLIP", "ROUND", "THRESHOLD")
+from dmlcts.suites.selftest.first_three import FIRST_THREE
 
 
 @cache
@@ -27,7 +26,7 @@ def family() -> Tables:
 
 def exact_tables() -> list[OperatorTable]:
     """The tables of operators with exact results, but the first three, which have proofs of their own."""
-    return [table for table in family().operators.values() if table.short_name not in FIRST
+    return [table for table in family().operators.values() if table.operator not in FIRST_THREE
             and not all(is_approximate(table, signature) for signature in signatures(table))]  # fmt: skip
 
 

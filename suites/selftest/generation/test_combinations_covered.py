@@ -17,6 +17,8 @@ from dmlcts.reports.documents.validation import validate_results
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
@@ -31,16 +33,23 @@ from dmlcts.suites.combinations.factors import Factor, Space
 from dmlcts.suites.combinations.listing import excluded_pairs, print_combinations
 from dmlcts.suites.combinations.possible import asked, flat_offsets, possible
 from dmlcts.suites.combinations.rows import planned_cases
+from dmlcts.suites.generation.covering_subjects import covering_subjects
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.selftest.first_three import FIRST_THREE, first_three
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.proof.probes import Probe, probes
 
-TABLES = load_tables()
+TABLES = first_three()
 LEVEL = FeatureLevel("5.0")
 FACTORS = TABLES.factors
 assert FACTORS is not None
 COUNTS = counts_of(FACTORS)
 SUBJECTS = [(table, data_type) for table in TABLES.operators.values() for data_type in table.data_types]
+FAMILY = load_tables()
+CHOSEN = covering_subjects(FAMILY, 0)
+ONE_OF_EACH = [
+    (table, min(CHOSEN[name], key=str)) for name, table in FAMILY.operators.items() if name not in FIRST_THREE
+]
 IDS = [f"{table.short_name}-{data_type.name}" for table, data_type in SUBJECTS]
 
 
@@ -60,8 +69,21 @@ def dispatched(cases: list[Case], one: Subject) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize(("table", "data_type"), SUBJECTS, ids=IDS)
 def test_quick_covers_every_pair_by_what_its_cases_are(table: OperatorTable, data_type: DataType) -> None:
-    one = subject(table, data_type)
-    cases = list(planned_cases(one, TABLES))
+    covers_every_pair(subject(table, data_type), TABLES)
+
+
+@pytest.mark.parametrize(
+    ("table", "signature"), ONE_OF_EACH, ids=[f"{table.short_name}-{one}" for table, one in ONE_OF_EACH]
+)
+def test_it_covers_them_where_inputs_are_several_or_the_output_of_another_type(
+    table: OperatorTable, signature: Signature
+) -> None:
+    covers_every_pair(Subject(table, signature, FeatureLevel("6.4"), 0, thorough=False), FAMILY)
+
+
+def covers_every_pair(one: Subject, tables: Tables) -> None:
+    cases = list(planned_cases(one, tables))
+    table = one.table
     for case in cases:
         assert case.recipe is not None
         histories = levels_of(case, table, COUNTS, case.recipe.by_factor["history"])

@@ -23,7 +23,7 @@ DECLARATIONS = {  # tables of names, structures and numbers, one a line
 # Lowest floor first: a room imports from those before it, and from none after it.
 FLOORS = {
     "suites": (
-        "isolation", "cases", "generation", "combinations", "judging", "attribution", "console", "running",
+        "isolation", "cases", "generation", "combinations", "measuring", "judging", "attribution", "console", "running",
         "trial", "conformance", "sweeping.blocks", "sweeping.crews", "sweeping", "certification", "offline",
         "benchmarks", "selftest", "commands", "",
     ),

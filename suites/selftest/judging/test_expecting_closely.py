@@ -12,7 +12,6 @@ import pytest
 
 from dmlcts.backends import InvalidArgument
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc
-from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
@@ -22,10 +21,11 @@ from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement, p
 from dmlcts.suites.judging.one_value import adopted_oracle
 from dmlcts.suites.judging.refusals import support_clause
 from dmlcts.suites.judging.relations import same_values
+from dmlcts.suites.selftest.first_three import first_three
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 f32 = np.float32
-TABLES = load_tables()
+TABLES = first_three()
 
 
 def bench(backend: Any, **changes: Any) -> Bench:

@@ -23,7 +23,7 @@ F16, F32, INT8, INT32, UINT8 = (DataType[name] for name in ("FLOAT16", "FLOAT32"
 NAN, INF = float("nan"), float("inf")
 HEAD = """\
 format: dmlcts/operator/2
-operator: ELEMENT_WISE_{name}
+operator: ELEMENT_WISE_OWN_{name}
 code: {code}
 introduced: "1.0"
 summary: {name}.
@@ -88,7 +88,7 @@ def text_of(name: str, **changes: str) -> str:
     table = {"more": "", **TABLES[name], **changes}
     tensors = "\n".join(f"  {member}: {row}" for member, row in table.pop("tensors").items())
     struct = "\n".join(f"  - {{name: {member}, type: const DML_TENSOR_DESC*}}" for member in TABLES[name]["tensors"])
-    prefix = name.lower().replace("_", "-")
+    prefix = "own-" + name.lower().replace("_", "-")
     code = 1000 + list(TABLES).index(name)
     return HEAD.format(name=name, code=code, prefix=prefix, tensors=tensors, struct=struct, **table)
 
@@ -97,7 +97,7 @@ def text_of(name: str, **changes: str) -> str:
 def law(name: str, **changes: str) -> Law:
     files = [*builtin_files(), TableFile(f"{name}.yaml", f"{name}.yaml", text_of(name, **changes).encode())]
     tables = tables_of_files(files, runnable=False)
-    return tables.law(tables.operator(name))
+    return tables.law(tables.operator(f"OWN_{name}"))
 
 
 def described(one: Law, lacking: tuple[str, ...] = (), **types: DataType) -> OperatorDesc:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 import pytest
 
-from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.pages import Difference, compare, read_page
 from dmlcts.specs.tables import Tables
+from dmlcts.suites.selftest.first_three import first_three
 
-FIRST_THREE = ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD")
-_WHOLE = load_tables()
-TABLES: Tables = replace(_WHOLE, operators={name: _WHOLE.operators[name] for name in FIRST_THREE})
+TABLES: Tables = first_three()
 """The tables whose pages were read; pages of the whole family are compared in ``selftest/family``."""
 LAYOUTS = ("plain", "stripped", "pipes", "korean", "czech-header")
 ENGLISH = tuple(layout for layout in LAYOUTS if layout != "korean")

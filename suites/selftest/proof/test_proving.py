@@ -17,10 +17,11 @@ import pytest
 from dmlcts.reports.documents import killmatrix
 from dmlcts.reports.documents.validation import schema
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.running.pytest_run import collected_clauses
+from dmlcts.suites.running.pytest_run import CONFORMANCE, collected_clauses
 from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
 from dmlcts.suites.selftest.mutants.reference import Reference
 from dmlcts.suites.selftest.mutants.values.rounding import AwayIsHalvesUp
+from dmlcts.suites.selftest.proof import prove
 from dmlcts.suites.selftest.proof.probes import probes
 from dmlcts.suites.selftest.proof.prove import catalogues, judge_mutant
 
@@ -124,3 +125,9 @@ def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: C
 def test_the_fingerprint_is_what_its_schema_says(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     assert dmlcts("probe", "--backend", "cpu", "--clause", "round.*", "--json", "print.json").code == 0
     jsonschema.validate(json.loads((tmp_path / "print.json").read_text(encoding="utf-8")), schema("fingerprint-1"))
+
+
+def test_every_module_of_values_is_known_as_one() -> None:
+    """A module that is left out would be tried on two types alone."""
+    written = {path.stem for path in (CONFORMANCE / "values").glob("test_*.py")}
+    assert set(prove._VALUE_MODULES) == written

@@ -238,6 +238,25 @@ def test_endless_failures_are_counted_and_not_drawn() -> None:
     assert "7 further failures in results.json" in page.text
 
 
+def test_many_operators_begin_with_an_overview_and_are_folded_but_for_what_is_wrong() -> None:
+    results = failing()
+    wrong = {row["operator"] for row in results["clauses"] if row["failures"]}
+    view = overview(results, TABLES)
+    assert len(view.matrices) > html.FEW_OPERATORS
+    text = html.page(results, TABLES, [])
+    for matrix in view.matrices:
+        (section,) = re.findall(f'<details class="operator" id="{matrix.anchor}"[^>]*>', text)
+        assert section.endswith(" open>") == (matrix.operator in wrong), section
+        assert f'<a href="#{matrix.anchor}">' in text
+        for name, cell in zip(matrix.data_types, matrix.whole, strict=True):
+            rows = [row for row in results["clauses"]
+                    if (row["operator"], row["data_type"]) == (matrix.operator, name)]  # fmt: skip
+            assert (cell.clauses, cell.broken) == (len(rows), sum(row["failures"] > 0 for row in rows))
+    few = results | {"clauses": [row for row in results["clauses"] if row["operator"] == "ELEMENT_WISE_CLIP"]}
+    assert 'class="matrix operators"' in text
+    assert 'class="matrix operators"' not in html.page(few, TABLES, [])
+
+
 def test_the_matrix_has_the_worst_outcome_of_each_subject_and_type() -> None:
     matrices = {matrix.operator: matrix for matrix in overview(failing(), TABLES).matrices}
     rounding = matrices[ROUND]

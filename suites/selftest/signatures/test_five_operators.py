@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from dmlcts.reports.documents.validation import load_failure
+from dmlcts.specs import FeatureLevel
 from dmlcts.specs.loading import lint, load_tables
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.certification import evidence
 from dmlcts.suites.selftest.signatures import five_operators
 from dmlcts.suites.selftest.signatures.five_operators import FAULTS, FOLDER, Right
 from dmlcts.suites.selftest.signatures.five_tables import TABLES, write_tables
@@ -87,6 +90,44 @@ def test_the_operators_are_shown_and_covered(folder: Path, dmlcts: Callable[...,
     covered = dmlcts("spec", "coverage", "--tables", str(folder))
     assert covered.code == 0, covered.err
     assert all(f"{operator.lower().replace('_', '-')}.formula" in covered.out for operator in TABLES)
+
+
+LEVEL = FeatureLevel("5.0")
+NAMES = tuple(sorted(f"ELEMENT_WISE_{operator}" for operator in TABLES))
+
+
+def gathered(folder: Path, device: type[Right]) -> tuple[list[evidence.Planned], bytes, list[evidence.Absent]]:
+    """The evidence of a draft certification of the five operators, by a device."""
+    tables = load_tables(folder)
+    planned = evidence.plan(tables, LEVEL, 0, "", NAMES)
+    bench = Bench(device.__name__, device(), {}, tables, LEVEL)
+    try:
+        return (planned, *evidence.gather(bench, planned))
+    finally:
+        bench.close()
+
+
+def test_the_operators_are_in_the_evidence_of_a_certification(folder: Path) -> None:
+    planned, outputs, absent = gathered(folder, Right)
+    assert not absent
+    assert {item.case.operator.name for item in planned} == set(NAMES)
+    for name in NAMES:
+        kinds = {item.identity.split()[-2] for item in planned if item.case.operator.name == name}
+        assert kinds == {"lattice", "sample"}, name
+    with_zero_point = ["ZeroPointTensor" in item.case.operator.tensors for item in planned
+                       if item.case.operator.name.endswith("QUANTIZE_LINEAR")]  # fmt: skip
+    assert set(with_zero_point) == {True, False}
+    assert evidence.judge(planned, outputs, frozenset(), load_tables(folder)) == []
+
+
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.clause.endswith(".formula")])
+def test_a_fault_of_values_is_in_the_evidence(fault: type[Right], folder: Path) -> None:
+    """What a verifier judges again shows it, of every operator's own cases and of no other's."""
+    planned, outputs, absent = gathered(folder, fault)
+    assert not absent
+    wrong = evidence.judge(planned, outputs, frozenset(), load_tables(folder))
+    assert {one.planned.case.operator.name for one in wrong} == {f"ELEMENT_WISE_{fault.operator}"}
+    assert {one.planned.case.clause for one in wrong} == {fault.clause}
 
 
 def test_every_operator_has_four_faults() -> None:

@@ -20,7 +20,7 @@ CLAUSE = """
 
 def table(name: str, code: int, formula: str, data_types: str) -> str:
     """An operator's table with a formula clause, in-place, constraints and one support level."""
-    prefix = name.lower()
+    prefix = name.lower().replace("_", "-")
     clauses = [("formula", "the formula", "formula"), ("in-place", "in place", "aliasing"),
                ("constraint.data-type", "same type", "descriptions"),
                ("constraint.sizes", "same sizes", "descriptions"),

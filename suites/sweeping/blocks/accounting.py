@@ -38,11 +38,11 @@ def unaccounted(totals: Totals, target: Target, block: Block) -> str:
 
 
 def _placed(totals: Totals, target: Target, block: Block) -> bool:
-    """Whether suspects and troubles lie in the block, and suspects are patterns of its type."""
-    patterns = 1 << (8 * target.data_type.itemsize)
+    """Whether suspects and troubles lie in the block, and suspects are patterns of its types."""
+    inputs, outputs = 1 << target.input_bits, 1 << (8 * target.output_type.itemsize)
     most = max(block.count, _BOUNDS_ELEMENTS)
     places = [(one.start, one.count) for one in totals.suspects]
     places += [(one.start, one.count) for one in totals.troubles]
     return all(0 <= start - block.start < block.count and 0 < count <= most for start, count in places) and all(
-        one.bits < patterns and one.got < patterns for one in totals.suspects
+        one.bits < inputs and one.got < outputs for one in totals.suspects
     )

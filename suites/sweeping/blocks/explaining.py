@@ -13,13 +13,14 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import Values, text, text_with_bits
+from dmlcts.suites.cases.values import Array, Streams, Values, text, text_with_bits
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.judging.findings import Finding, inputs_text
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
-from dmlcts.suites.sweeping.blocks.targets import Target, described, sample
+from dmlcts.suites.sweeping.blocks.operands import combination, combinations, sampled, suspect_values
+from dmlcts.suites.sweeping.blocks.targets import Target, described, sample, subject_of
 from dmlcts.suites.sweeping.blocks.totals import Suspect, Totals
 
 _MOST = 3
@@ -37,17 +38,24 @@ def class_clauses(table: OperatorTable, main: str) -> dict[str, str]:
 
 
 def _clause(bench: Bench, target: Target, value: np.generic) -> str:
+    """The clause that a wrong output breaks, by the (first) input's value."""
     table = bench.tables.operator(target.operator)
     clauses = class_clauses(table, target.clause)
-    if target.data_type.is_floating and np.isnan(value):
+    floating = isinstance(value, np.floating)
+    if floating and np.isnan(value):
         return clauses.get("nan", target.clause)
-    if target.data_type.is_floating and np.isinf(value):
+    if floating and np.isinf(value):
         return clauses.get("infinite", target.clause)
     return target.clause
 
 
 def _alone(bench: Bench, target: Target, suspect: Suspect) -> Case:
     """The suspect as the only element of its tensor."""
+    if target.inputs:
+        one = combination(target, suspect.bits)
+        value = next(iter(one.values()))[0]
+        operator = described(bench.tables, target, bench.level, 1)
+        return Case(operator, _streams(bench, target, one), _clause(bench, target, value))
     value = np.array([suspect.bits], target.data_type.bits_dtype).view(target.data_type.numpy)[0]
     operator = described(bench.tables, target, bench.level, 1, suspect.start)
     return Case(operator, Values.of([value], target.data_type), _clause(bench, target, value))
@@ -59,13 +67,25 @@ def _tensor(bench: Bench, target: Target, start: int, count: int) -> Case:
         operator = described(bench.tables, target, bench.level, 1 << 16, start)
         return Case(operator, Values.patterns(target.data_type, 0), target.clause)
     operator = described(bench.tables, target, bench.level, count)
+    if target.inputs and target.kind == "patterns":
+        return Case(operator, _streams(bench, target, combinations(target, start, count)), target.clause)
     if target.kind == "patterns":
         return Case(operator, Values.patterns(target.data_type, start), target.clause)
     step = target.block_size()
     block = start // step * step
     inside = start - block
+    if target.inputs:
+        subject = subject_of(bench.tables, target, bench.level)
+        whole = sampled(subject, target, block, min(step, target.size - block))
+        part = {name: array[inside : inside + count] for name, array in whole.items()}
+        return Case(operator, _streams(bench, target, part), target.clause)
     stream = sample(target, block, min(step, target.size - block)).array(inside + count)[inside:]
     return Case(operator, Values.of(stream, target.data_type), target.clause)
+
+
+def _streams(bench: Bench, target: Target, arrays: dict[str, Array]) -> Streams:
+    """What fills a case with the elements of several inputs; tensors of one element have an ordinary one."""
+    return subject_of(bench.tables, target, bench.level).of_arrays(arrays).streams
 
 
 def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]:
@@ -83,11 +103,10 @@ def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]
         if judged.findings:
             yield smallest(bench, judged.findings[0])
         else:
-            data_type = target.data_type
-            both = np.array([suspect.bits, suspect.got], data_type.bits_dtype).view(data_type.numpy)
-            details = (("input", text_with_bits(both[0])), ("got", text_with_bits(both[1])),
+            given, got = suspect_values(target, suspect)
+            details = (("input", inputs_text(given, 0, text_with_bits)), ("got", text_with_bits(got)),
                        ("again", "dispatched again, the same tensor came out right"))  # fmt: skip
-            title = f"input {text(both[0])} gave {text(both[1])} once"
+            title = f"input {inputs_text(given, 0)} gave {text(got)} once"
             yield Finding(
                 "execution.repeatable", "fail", replace(case, layout_clause=None), title, details, totals.wrong
             )

@@ -6,22 +6,26 @@ A station has several lanes and one device; see :mod:`dmlcts.suites.sweeping.blo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs import DataType, Region
+from dmlcts.specs import DataType, OperatorDesc, Region
 from dmlcts.specs.oracle.blocks import PIECE
 from dmlcts.suites.cases.memory import Bytes, aligned_memory
 from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.sweeping.blocks.operands import sampled
 from dmlcts.suites.sweeping.blocks.targets import Block, Target, sample
 
 Array = NDArray[Any]
 
 _PLACE = Placement()
+_GUARDED = 4096
+"""Bytes that are looked at beside a tensor: more would take longer than the dispatch."""
 
 
 @dataclass
@@ -29,50 +33,62 @@ class Lane:
     """Memory for tensors of up to ``size`` elements, made ready and looked over without allocating.
 
     Attributes:
+        types: the data types of the tensors by name, the inputs in the struct's order and then the output.
+        size: the most elements of a tensor.
         allocate: gives a memory of so many bytes.
-        memory: guards, input, gap, output, guards.
+        memory: guards, inputs, output, guards, and a gap between any two tensors.
         guards: the slices of it that nothing may change, with their bytes.
     """
 
-    data_type: DataType
+    types: tuple[tuple[str, DataType], ...]
     size: int
     allocate: Callable[[int], Bytes]
 
     def __post_init__(self) -> None:
-        self.region_bytes = self.size * self.data_type.itemsize
-        padded = -(-self.region_bytes // 16) * 16
-        self.read = _PLACE.front
-        self.write = self.read + padded + _PLACE.gap
-        self.memory = aligned_memory(self.write + padded + _PLACE.tail, self.allocate)
+        (_, self.data_type), *_ = self.types
+        self.places: dict[str, int] = {}
+        place = _PLACE.front
+        for name, data_type in self.types:
+            self.places[name] = place
+            place += -(-self.size * data_type.itemsize // 16) * 16 + _PLACE.gap
+        self.memory = aligned_memory(place - _PLACE.gap + _PLACE.tail, self.allocate)
         self._pristine = np.empty(PIECE, self.data_type.numpy)
         self.steps = np.arange(PIECE, dtype=np.uint64).astype(self.data_type.bits_dtype)
-        self._mask = np.empty(PIECE, bool)
-        self._guards: dict[int, list[tuple[slice, Array]]] = {}
+        self._guards: dict[tuple[int, ...], list[tuple[slice, Array]]] = {}
 
-    def bindings(self, tensor_bytes: int) -> dict[str, Region]:
-        """The regions of the two tensors."""
-        return {"InputTensor": Region(self.read, tensor_bytes), "OutputTensor": Region(self.write, tensor_bytes)}
+    def bindings(self, operator: OperatorDesc) -> dict[str, Region]:
+        """The regions of the tensors."""
+        return {name: Region(place, operator.tensors[name].total_size_in_bytes) for name, place in self.places.items()}
 
-    def elements(self, offset: int, count: int) -> Array:
-        """``count`` elements of the memory from byte ``offset`` on."""
-        return self.memory[offset : offset + count * self.data_type.itemsize].view(self.data_type.numpy)
+    def elements(self, name: str, count: int) -> Array:
+        """The first ``count`` elements of a tensor's memory."""
+        place, data_type = self.places[name], dict(self.types)[name]
+        return self.memory[place : place + count * data_type.itemsize].view(data_type.numpy)
 
-    def guard(self, tensor_bytes: int) -> None:
-        """Remember what stands around tensors of this size."""
-        if tensor_bytes in self._guards:
+    @property
+    def output(self) -> str:
+        """The name of the output tensor."""
+        return self.types[-1][0]
+
+    def guard(self, operator: OperatorDesc) -> None:
+        """Remember what stands around tensors of these sizes."""
+        sizes = self._sizes(operator)
+        if sizes in self._guards:
             return
-        zones = (
-            slice(0, self.read),
-            slice(self.read + tensor_bytes, min(self.read + tensor_bytes + 4096, self.write)),
-            slice(max(self.read + tensor_bytes, self.write - 4096), self.write),
-            slice(self.write + tensor_bytes, min(self.write + tensor_bytes + 4096, self.memory.size)),
-        )
-        self._guards = {tensor_bytes: [(zone, self.memory[zone].copy()) for zone in zones]}
+        ends = [0, *(place + size for place, size in zip(self.places.values(), sizes, strict=True))]
+        starts = [*self.places.values(), self.memory.size]
+        zones = [slice(0, starts[0]), slice(ends[-1], min(ends[-1] + _GUARDED, starts[-1]))]
+        for end, start in zip(ends[1:-1], starts[1:-1], strict=True):
+            zones += [slice(end, min(end + _GUARDED, start)), slice(max(end, start - _GUARDED), start)]
+        self._guards = {sizes: [(zone, self.memory[zone].copy()) for zone in zones]}
 
-    def strays(self, tensor_bytes: int) -> int:
+    def _sizes(self, operator: OperatorDesc) -> tuple[int, ...]:
+        return tuple(operator.tensors[name].total_size_in_bytes for name in self.places)
+
+    def strays(self, operator: OperatorDesc) -> int:
         """How many guard bytes changed; they are put right again."""
         changed = 0
-        for zone, bytes_before in self._guards[tensor_bytes]:
+        for zone, bytes_before in self._guards[self._sizes(operator)]:
             if not np.array_equal(self.memory[zone], bytes_before):
                 changed += int(np.count_nonzero(self.memory[zone] != bytes_before))
                 self.memory[zone] = bytes_before
@@ -87,13 +103,23 @@ class Lane:
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor's worth of a block: consecutive patterns from ``first`` on, or given values."""
+    """One tensor's worth of a block: consecutive patterns from ``first`` on, or given values.
+
+    Attributes:
+        start: its place in the target.
+        count: its elements.
+        first: the first pattern, or combination of patterns.
+        values: the values of an only input, where they are given.
+        bound: which bound it has, where the target varies one.
+        several: the values of several inputs by name, where they are given.
+    """
 
     start: int
     count: int
     first: int
     values: Array | None = None
     bound: int = 0
+    several: Mapping[str, Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -119,8 +145,15 @@ class Clock:
         self._last = now
 
 
-def tensors_of(target: Target, block: Block, size: int) -> Iterator[Tensor]:
+def tensors_of(target: Target, block: Block, size: int, subject: Subject) -> Iterator[Tensor]:
     """The tensors of a block."""
+    if target.inputs:
+        given = sampled(subject, target, block.start, block.count) if target.kind == "sample" else None
+        for start in range(0, block.count, size):
+            count, first = min(size, block.count - start), block.start + start
+            cut = None if given is None else {name: array[start : start + count] for name, array in given.items()}
+            yield Tensor(first, count, first, several=cut)
+        return
     if target.kind == "bounds":
         for bound in range(block.start, block.start + block.count):
             yield Tensor(bound, 1 << 16, 0, None, bound)
@@ -130,25 +163,6 @@ def tensors_of(target: Target, block: Block, size: int) -> Iterator[Tensor]:
         count = min(size, block.count - start)
         part = None if values is None else values[start : start + count]
         yield Tensor(block.start + start, count, block.start + start, part)
-
-
-def fill_input(memory: Lane, tensor: Tensor, x: Array) -> None:
-    """Write a tensor's inputs into ``x``, which lies in the lane's memory."""
-    for start in range(0, tensor.count, PIECE):
-        stop = min(start + PIECE, tensor.count)
-        if tensor.values is not None:
-            x[start:stop] = tensor.values[start:stop]
-            continue
-        bits = x[start:stop].view(memory.data_type.bits_dtype)
-        np.add(memory.steps[: stop - start], memory.data_type.bits_dtype.type(tensor.first + start), out=bits)
-
-
-def count_differences(x: Array, pristine: Array, data_type: DataType) -> int:
-    """How many elements differ in their bits."""
-    bits = data_type.bits_dtype
-    if np.array_equal(x.view(bits), pristine.view(bits)):
-        return 0
-    return int(np.count_nonzero(x.view(bits) != pristine.view(bits)))
 
 
 _MINUS_INFINITY_FLOAT16 = 0xFC00
@@ -162,8 +176,8 @@ def poison_for(target: Target, tensor: Tensor) -> int:
     """
     if target.kind == "bounds":
         return _MINUS_INFINITY_FLOAT16  # all outputs are finite there
-    width = 8 * target.data_type.itemsize
-    poison = _POISONS[target.data_type.itemsize]
-    if tensor.first <= poison < tensor.first + tensor.count and tensor.count < 1 << (width - 2):
+    width = 8 * target.output_type.itemsize
+    poison = _POISONS[target.output_type.itemsize]
+    if not target.inputs and tensor.first <= poison < tensor.first + tensor.count and tensor.count < 1 << (width - 2):
         poison ^= 1 << (width - 1)
     return poison

@@ -22,21 +22,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, Region
-from dmlcts.specs.oracle.blocks import PIECE, BlockJudge
+from dmlcts.specs.oracle.blocks import BlockJudge
+from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench, Mishap, Refusal
 from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.measuring.dispatches import gauge_of
 from dmlcts.suites.sweeping.blocks.lanes import (
     Clock,
     Halt,
     Lane,
     Tensor,
-    count_differences,
-    fill_input,
     poison_for,
     tensors_of,
 )
-from dmlcts.suites.sweeping.blocks.targets import Block, Target, described, with_bound
-from dmlcts.suites.sweeping.blocks.totals import CLASSES, Totals, classes_between, classes_of
+from dmlcts.suites.sweeping.blocks.operands import SeveralJudge, singles_of
+from dmlcts.suites.sweeping.blocks.pieces import fill_inputs, judge_tensor
+from dmlcts.suites.sweeping.blocks.targets import Block, Target, described, subject_of, with_bound
+from dmlcts.suites.sweeping.blocks.totals import Totals
 
 Array = NDArray[Any]
 
@@ -70,11 +72,11 @@ class Station:
         self._compiled = compiled
         self._timeout = timeout
         self._deadline = math.inf
-        self._chosen: dict[tuple[str, DataType], int] = {}
+        self._chosen: dict[tuple[str, Signature | DataType], int] = {}
         self._device = threading.Lock()
         self._pool = ThreadPoolExecutor(lanes) if lanes > 1 else None
         self._memories: dict[int, Lane] = {}
-        self._judges: dict[tuple[int, OperatorDesc], BlockJudge] = {}
+        self._judges: dict[tuple[int, OperatorDesc], BlockJudge | SeveralJudge] = {}
         self._kernels: dict[OperatorDesc, Any] = {}
 
     def finish(self) -> None:
@@ -96,7 +98,8 @@ class Station:
         """Generate, dispatch and judge a block; whatever the implementation does ends up in the totals."""
         self._begin_block()
         size = self._tensor_size(target, block)
-        tensors = list(tensors_of(target, block, size))
+        subject = subject_of(self.bench.tables, target, self.bench.level)
+        tensors = list(tensors_of(target, block, size, subject))
         shares: Iterator[int] = counting()
         totals = [Totals() for _ in range(self.lanes)]
         operators = {
@@ -132,61 +135,27 @@ class Station:
     ) -> bool:
         """Judge a tensor; whether the block goes on: not where it lost the implementation's process, again."""
         clock = Clock(totals.seconds)
-        memory = self._memory(lane, target.data_type, size)
-        judge = self._judge(lane, operator, target.elements >= _WORTH_COMPILING)
+        memory = self._memory(lane, operator, size)
         poison = poison_for(target, tensor)
-        tensor_bytes = operator.output.total_size_in_bytes
-        x = memory.elements(memory.read, tensor.count)
-        output = memory.elements(memory.write, tensor.count)
-        memory.guard(tensor_bytes)
+        output = memory.elements(memory.output, tensor.count)
+        memory.guard(operator)
         for _ in range(_ATTEMPTS):
-            fill_input(memory, tensor, x)
-            output.view(target.data_type.bits_dtype).fill(poison)
+            fill_inputs(memory, operator, target, tensor)
+            output.view(target.output_type.bits_dtype).fill(poison)
             clock.lap("generate")
-            halt = self._dispatched(operator, memory, memory.bindings(tensor_bytes), clock)
+            halt = self._dispatched(operator, memory, memory.bindings(operator), clock)
             totals.dispatches += 1
             if halt is None or not halt.lost:
                 break
-            memory.strays(tensor_bytes)  # puts right what the lost process left there
+            memory.strays(operator)  # puts right what the lost process left there
         if halt is not None:
             totals.stopped += 1
             totals.unjudged += tensor.count
             totals.note(tensor.start, tensor.count, halt.outcome, halt.text)
             return not halt.lost
-        kept: list[Array] = []
-        changed = memory.strays(tensor_bytes)
-        altered = 0
-        for start in range(0, tensor.count, PIECE):
-            stop = min(start + PIECE, tensor.count)
-            if tensor.values is None and judge.certifies(
-                tensor.first + start, x[start:stop], output[start:stop], poison
-            ):
-                totals.elements += stop - start
-                totals.exact += stop - start
-                continue
-            pristine = (
-                memory.piece(tensor.first + start, stop - start) if tensor.values is None
-                else tensor.values[start:stop]
-            )  # fmt: skip
-            altered += count_differences(x[start:stop], pristine, target.data_type)
-            judged = judge.judge(pristine, output[start:stop], poison)
-            totals.elements += judged.elements
-            totals.exact += judged.exact
-            totals.equal += judged.equal
-            totals.other += judged.other
-            if judged.wrong.size:
-                got = output[start:stop][judged.wrong]
-                totals.blame(pristine[judged.wrong], got, target.data_type, tensor.start, tensor.count)
-                held = judged.wrong[got.view(target.data_type.bits_dtype) == poison]
-                if held.size:
-                    kept.append(held + start)
-            if judged.poison.size:
-                kept.append(judged.poison + start)
-        if tensor.values is None:
-            totals.count_classes(classes_between(tensor.first, tensor.count, target.data_type))
-        else:
-            counts = np.bincount(classes_of(tensor.values), minlength=len(CLASSES))
-            totals.count_classes({name: int(number) for name, number in zip(CLASSES, counts, strict=True)})
+        changed = memory.strays(operator)
+        judge = self._judge(lane, operator, target)
+        altered, kept = judge_tensor(judge, memory, target, tensor, totals, poison)
         if changed:
             totals.strays += 1
             totals.note(tensor.start, tensor.count, "fail", f"{changed} bytes around the tensors changed")
@@ -195,23 +164,20 @@ class Station:
             totals.note(tensor.start, tensor.count, "fail", f"{altered} input elements changed")
         clock.lap("judge")
         if kept:
-            self._look_for_unwritten(
-                operator, memory, tensor, output, np.concatenate(kept), poison, totals, clock
-            )  # fmt: skip
+            self._look_for_unwritten(operator, memory, target, tensor, np.concatenate(kept), poison, totals, clock)
         return True
 
     def _look_for_unwritten(
-        self, operator: OperatorDesc, memory: Lane, tensor: Tensor, output: Array, kept: Array, poison: int,
+        self, operator: OperatorDesc, memory: Lane, target: Target, tensor: Tensor, kept: Array, poison: int,
         totals: Totals, clock: Clock,
     ) -> None:  # fmt: skip
         """Dispatch again with the poison's complement: an element that holds that now was never written."""
-        bits = output.view(operator.input.data_type.bits_dtype)
-        other = poison ^ ((1 << (8 * operator.input.data_type.itemsize)) - 1)
+        bits = memory.elements(memory.output, tensor.count).view(target.output_type.bits_dtype)
+        other = poison ^ ((1 << (8 * target.output_type.itemsize)) - 1)
         bits.fill(other)
-        fill_input(memory, tensor, memory.elements(memory.read, tensor.count))
-        tensor_bytes = operator.output.total_size_in_bytes
+        fill_inputs(memory, operator, target, tensor)
         clock.lap("generate")
-        halt = self._dispatched(operator, memory, memory.bindings(tensor_bytes), clock)
+        halt = self._dispatched(operator, memory, memory.bindings(operator), clock)
         if halt is None:
             unwritten = int(np.count_nonzero(bits[kept] == other))
             totals.unwritten += unwritten
@@ -220,7 +186,7 @@ class Station:
         else:
             totals.stopped += 1
             totals.note(tensor.start, tensor.count, halt.outcome, halt.text)
-        memory.strays(tensor_bytes)
+        memory.strays(operator)
         clock.lap("judge")
 
     def _begin_block(self) -> None:
@@ -270,21 +236,31 @@ class Station:
             self.bench.closed(kernel)
         self._kernels.clear()
 
-    def _judge(self, lane: int, operator: OperatorDesc, compiled: bool) -> BlockJudge:
+    def _judge(self, lane: int, operator: OperatorDesc, target: Target) -> BlockJudge | SeveralJudge:
         key = (lane, operator)
         judge = self._judges.get(key)
         if judge is None:
             if len(self._judges) >= 4 * self.lanes:
                 self._judges.clear()
-            oracle = self.bench.vector_oracle(operator)
-            judge = self._judges[key] = BlockJudge(oracle, compiled=self._compiled and compiled)
+            if target.inputs:
+                judge = SeveralJudge(
+                    self.bench.oracle(operator), singles_of(operator, target),
+                    gauge_of(self.bench.tables, operator, strict=self.bench.strict),
+                )  # fmt: skip
+            else:
+                compiled = self._compiled and target.elements >= _WORTH_COMPILING
+                judge = BlockJudge(self.bench.vector_oracle(operator), compiled=compiled)
+            self._judges[key] = judge
         return judge
 
-    def _memory(self, lane: int, data_type: DataType, size: int) -> Lane:
+    def _memory(self, lane: int, operator: OperatorDesc, size: int) -> Lane:
         memory = self._memories.get(lane)
-        if memory is None or memory.data_type is not data_type or memory.size != size:
+        last = operator.output_name
+        names = (*(name for name in operator.tensors if name != last), last)
+        types = tuple((name, operator.tensors[name].data_type) for name in names)
+        if memory is None or memory.types != types or memory.size != size:
             with self._device:  # shared memory is handed out to one at a time
-                memory = self._memories[lane] = Lane(data_type, size, self.bench.allocate)
+                memory = self._memories[lane] = Lane(types, size, self.bench.allocate)
         return memory
 
     def _tensor_size(self, target: Target, block: Block) -> int:
@@ -294,7 +270,7 @@ class Station:
         most = block.count
         if self._wanted is not None:
             return min(self._wanted, most)
-        key = (target.operator, target.data_type)
+        key = (target.operator, target.signature or target.data_type)
         if key not in self._chosen:
             candidates = [size for size in TENSOR_ELEMENTS if size <= most] or [most]
             if target.kind == "patterns" and len(candidates) > 1:
@@ -315,7 +291,7 @@ class Station:
     def _trial(self, target: Target, size: int) -> float:
         """Seconds an element takes in tensors of ``size`` elements, the better of two; infinity where it is lost."""
         best = math.inf
-        middle = 0x3F << (8 * target.data_type.itemsize - 8)  # numbers of ordinary size
+        middle = 0 if target.inputs else 0x3F << (8 * target.data_type.itemsize - 8)  # numbers of ordinary size
         operator = described(self.bench.tables, target, self.bench.level, size)
         for number in range(_TRIALS + 1):
             started = time.perf_counter()

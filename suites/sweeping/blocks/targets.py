@@ -1,6 +1,6 @@
 """What is swept: targets made from the tables, and the blocks they are cut into.
 
-A target is one operator, element type and set of attributes with all the inputs it is asked for. A block is a
+A target is one operator, signature and set of attributes with all the inputs it is asked for. A block is a
 part of a target that is generated, dispatched and judged by itself, on any machine, any number of times, with
 the same outcome. A new operator's table is swept like the others.
 """
@@ -8,6 +8,7 @@ the same outcome. A new operator's table is swept like the others.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -15,14 +16,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmlcts.specs import DataType, FeatureLevel, OperatorDesc
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScalarUnion
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.signatures import Signature, signatures_on
+from dmlcts.suites.cases.oracles import of_one_type, oracle_of
 from dmlcts.suites.cases.values import Values, text
 from dmlcts.suites.generation import edge_values
-from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.generation.subject import Subject, named
 
 Kind = Literal["patterns", "sample", "bounds"]
 
@@ -31,6 +35,9 @@ BLOCK_SAMPLES = 1 << 22
 BLOCK_BOUNDS = 1 << 11
 FINITE_FLOAT16 = 63_488
 _SAMPLES = {"quick": 1 << 24, "full": 1 << 28}
+_MOST_BITS = 32
+_FEW_SETS = 3  # sets of attributes that the quick profile tries on an operator of several inputs
+_LOOKED_AT = 256
 _INFINITY = np.float32(np.inf)
 _NAN = np.float32(np.nan)
 
@@ -41,15 +48,19 @@ class Target:
 
     Attributes:
         operator: the operator's full name.
-        data_type: the element type.
+        data_type: the element type; of several that of the first type variable.
         attributes: all attributes; for ``bounds`` those that stay.
         clause: id of the clause that a wrong value breaks.
-        kind: "patterns": every bit pattern of the type; "sample": the boundary lattice and seeded values;
-            "bounds": every pattern for each finite FLOAT16 value of the attribute ``bound``.
-        size: how many patterns, sampled values or bounds there are.
+        kind: "patterns": every bit pattern of the type, of several inputs every combination of patterns; "sample": the
+            boundary lattice and seeded values; "bounds": every pattern for each finite FLOAT16 value of the attribute
+            ``bound``.
+        size: how many patterns, combinations, sampled values or bounds there are.
         bound: the attribute that "bounds" varies, else "".
         ties: "bounds" takes the tie above each FLOAT16 value in place of the value itself.
         seed: of sampled values.
+        signature: what the type variables stand for, where the operator is not of one input and one type.
+        inputs: the data types of the inputs by name there; empty for an only input of the output's type.
+        output: the data type of the output there.
     """
 
     operator: str
@@ -61,16 +72,33 @@ class Target:
     bound: str = ""
     ties: bool = False
     seed: int = 0
+    signature: Signature | None = None
+    inputs: tuple[tuple[str, DataType], ...] = ()
+    output: DataType | None = None
+
+    @property
+    def output_type(self) -> DataType:
+        """The data type of the output."""
+        return self.output or self.data_type
+
+    @property
+    def input_bits(self) -> int:
+        """Bits of the inputs of one output element."""
+        types = [data_type for _, data_type in self.inputs] or [self.data_type]
+        return 8 * sum(data_type.itemsize for data_type in types)
 
     @property
     def key(self) -> str:
         """A name that no other target of the plan has: ``CLIP-FLOAT32 Min=-1 Max=1``."""
-        words = [f"{self.operator.removeprefix('ELEMENT_WISE_')}-{self.data_type.name}"]
+        types = self.data_type.name if self.signature is None else named(self.signature)
+        words = [f"{self.operator.removeprefix('ELEMENT_WISE_')}-{types}"]
         for name, value in self.attributes.items():
             if name == self.bound:
                 words.append(f"{name}={'every tie' if self.ties else 'every'} FLOAT16")
             elif isinstance(value, np.float32):
                 words.append(f"{name}={text(value)}")
+            elif isinstance(value, ScalarUnion):
+                words.append(f"{name}={text(value.value)}")
             elif isinstance(value, str):
                 words.append(f"{name}={value}")
         if self.kind == "sample":
@@ -113,9 +141,15 @@ class Block:
 
 @dataclass(frozen=True)
 class Plan:
-    """The targets of a sweep, in order."""
+    """The targets of a sweep, in order.
+
+    Attributes:
+        targets: what is swept.
+        open: signatures of operators whose tables leave every value open: a sweep could find nothing wrong with them.
+    """
 
     targets: tuple[Target, ...]
+    open: tuple[str, ...] = ()
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, target by target."""
@@ -222,8 +256,11 @@ class _Maker:
 
 
 def subject_of(tables: Tables, target: Target, level: FeatureLevel) -> Subject:
-    """The operator and element type of a target, at a level."""
-    return Subject.on(tables.operator(target.operator), target.data_type, level, target.seed)
+    """The operator and signature of a target, at a level."""
+    table = tables.operator(target.operator)
+    if target.signature is not None:
+        return Subject(table, target.signature, level, target.seed, thorough=False)
+    return Subject.on(table, target.data_type, level, target.seed)
 
 
 def plan(
@@ -249,14 +286,50 @@ def plan(
     """
     wanted = set(data_types)
     found: list[Target] = []
+    left_open: list[str] = []
     for table in operators:
         for data_type in DataType:
             obliged = any(table.obliged(data_type, rank, level) for rank in range(1, 9))
             if data_type not in wanted or not obliged or (claims and not claims(table.operator, data_type)):
                 continue
-            subject = Subject.on(table, data_type, level, seed, profile != "quick")
-            found += _Maker(subject, seed, profile != "quick").targets()
-    return Plan(tuple(found))
+            if of_one_type(table):
+                subject = Subject.on(table, data_type, level, seed, profile != "quick")
+                found += _Maker(subject, seed, profile != "quick").targets()
+                continue
+            for signature in signatures_on(table, data_type):
+                subject = Subject(table, signature, level, seed, profile != "quick")
+                if subject.obliged_ranks:
+                    made = list(_of_several(subject, tables))
+                    found += made
+                    left_open += [] if made else [str(subject)]
+    return Plan(tuple(found), tuple(left_open))
+
+
+def _of_several(subject: Subject, tables: Tables) -> Iterator[Target]:
+    """The targets of an operator that is not of one input and one type, on one signature."""
+    judged = (given for given in subject.attribute_sets() if _is_judged(subject, given, tables))
+    for attributes in itertools.islice(judged, None if subject.thorough else _FEW_SETS):
+        target = Target(
+            subject.table.operator, subject.data_type, attributes, subject.values_clause(attributes), "patterns", 0,
+            seed=subject.seed, signature=subject.signature, inputs=tuple(subject.inputs.items()),
+            output=subject.types[subject.table.output],
+        )  # fmt: skip
+        if target.input_bits > _MOST_BITS:
+            yield replace(target, kind="sample", size=_SAMPLES["full" if subject.thorough else "quick"])
+        else:
+            yield replace(target, size=1 << target.input_bits)
+
+
+def _is_judged(subject: Subject, attributes: dict[str, Any], tables: Tables) -> bool:
+    """Whether the tables say what is right: not where casts are open, or any value is permitted everywhere."""
+    elements = subject.distinct(_LOOKED_AT)
+    oracle = oracle_of(tables, subject.describe(subject.flat(elements.count), attributes), strict=False)
+    try:
+        with np.errstate(all="ignore"):
+            accepted = oracle.acceptance(elements.spread)
+    except Unconstrained:
+        return False
+    return accepted.any_value is None or not bool(accepted.any_value.all())
 
 
 def described(tables: Tables, target: Target, level: FeatureLevel, count: int, index: int = 0) -> OperatorDesc:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.reports.documents.records import AccuracySeen, RecordError
 from dmlcts.specs import DataType
 from dmlcts.suites.cases.values import simplicity
+from dmlcts.suites.measuring.measurement import Measurement
+from dmlcts.suites.sweeping.blocks.classes import CLASSES, FRACTIONS, classes_of, exponents_of, fractions_of
 
 Array = NDArray[Any]
 
 MOST_SUSPECTS = 6
 MOST_TROUBLES = 4
 STAGES = ("generate", "wait", "device", "judge")
-CLASSES = ("zero", "subnormal", "normal", "infinite", "nan", "integer")
-FRACTIONS = ("integer", "below half", "half", "above half", "none")
 OUTCOMES = ("fail", "crash", "device_lost", "resource_error", "timeout")
 _PREFERRED = 512
 _MOST_COUNT = 1 << 64
+_MOST_PATTERNS = 1 << 512
 _MOST_REAL = 1e300
 
 
@@ -35,7 +37,7 @@ class Suspect:
 
     Attributes:
         rank: how hard the input is to grasp; the order of suspects.
-        bits: the input's bit pattern.
+        bits: the input's bit pattern; of several inputs their patterns side by side, the first the most significant.
         got: the output's.
         start: where its tensor begins in the target; for targets that vary a bound, which one it was.
         count: the elements of that tensor.
@@ -83,12 +85,13 @@ class Totals:
         stopped: tensors that did not come back.
         unjudged: elements of tensors that did not come back, or were not tried since one before them was lost.
         failing: blocks in which something was wrong.
-        exponents: of wrong elements, how many by the input's biased exponent (integers: bit length).
-        fractions: of wrong elements, how many by the class of the input's fraction.
-        classes: of judged elements, how many by the class of the input, and of wrong ones likewise.
+        exponents: of wrong elements, how many by the (first) input's biased exponent (integers: bit length).
+        fractions: of wrong elements, how many by the class of the (first) input's fraction.
+        classes: of judged elements, how many by the class of the (first) input, and of wrong ones likewise.
         suspects: the simplest wrong inputs.
         troubles: the first tensors that did not come back.
         seconds: time spent by stage, summed over threads.
+        accuracy: how far results are from the real numbers, where they may be inexact.
     """
 
     blocks: int = 0
@@ -111,6 +114,7 @@ class Totals:
     suspects: tuple[Suspect, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
+    accuracy: Measurement | None = None
 
     def add(self, other: Totals) -> None:
         """Add what other blocks of the same target came to."""
@@ -123,6 +127,14 @@ class Totals:
                 mine[key] = mine.get(key, 0) + value
         self.suspects = tuple(sorted({*self.suspects, *other.suspects})[:MOST_SUSPECTS])
         self.troubles = tuple(sorted({*self.troubles, *other.troubles})[:MOST_TROUBLES])
+        if other.accuracy is not None:
+            self.measured(other.accuracy)
+
+    def measured(self, found: Measurement) -> None:
+        """Add what was measured of errors."""
+        if self.accuracy is None:
+            self.accuracy = Measurement(found.tensors, found.types)
+        self.accuracy.merge(found)
 
     @property
     def clean(self) -> bool:
@@ -131,7 +143,10 @@ class Totals:
 
     def to_json(self) -> dict[str, Any]:
         """The totals as plain data, for the journal."""
-        written = {name: value for name, value in vars(self).items() if value not in (0, {}, ())}
+        plain = {name: value for name, value in vars(self).items() if name != "accuracy"}
+        written = {name: value for name, value in plain.items() if value not in (0, {}, ())}
+        if self.accuracy is not None:
+            written["accuracy"] = self.accuracy.record("", "").to_json()
         written["exponents"] = {str(key): value for key, value in self.exponents.items()}
         written["suspects"] = [[one.rank, one.bits, one.got, one.start, one.count] for one in self.suspects]
         written["troubles"] = [[one.start, one.count, one.outcome, one.text] for one in self.troubles]
@@ -158,6 +173,7 @@ class Totals:
             "suspects": lambda value: tuple(_suspect(one) for one in _list(value, MOST_SUSPECTS)),
             "troubles": lambda value: tuple(_trouble(one) for one in _list(value, MOST_TROUBLES)),
             "seconds": _seconds,
+            "accuracy": _accuracy,
         }
         given: dict[str, Any] = {}
         for name, value in written.items():
@@ -171,26 +187,56 @@ class Totals:
 
     def blame(self, x: Array, got: Array, data_type: DataType, start: int = 0, count: int = 0) -> None:
         """Count wrong elements: their inputs ``x`` and outputs ``got``, 1-D; the tensor's place in the target."""
-        self.wrong += x.size
+        self._count_wrong(x, data_type)
         bits = x.view(data_type.bits_dtype)
-        for key, number in zip(*np.unique(_exponents(x, data_type), return_counts=True), strict=True):
+        chosen = _preferred(bits, data_type)
+        ranks = simplicity(x[chosen])
+        best = np.argsort(ranks, kind="stable")[:MOST_SUSPECTS]
+        outputs = got.view(data_type.bits_dtype)
+        self._suspect(
+            Suspect(float(ranks[index]), int(bits[chosen[index]]), int(outputs[chosen[index]]), start, count)
+            for index in best
+        )
+
+    def blame_together(
+        self, types: Mapping[str, DataType], inputs: Mapping[str, Array], got: Array,
+        numbered: Callable[[dict[str, Array]], list[int]], start: int = 0, count: int = 0,
+    ) -> None:  # fmt: skip
+        """Count wrong elements of several inputs.
+
+        Args:
+            types: the inputs' data types by name.
+            inputs: their elements, 1-D, likewise.
+            got: the outputs as bit patterns, 1-D.
+            numbered: gives the number of each combination of inputs.
+            start: where the tensor begins in the target.
+            count: its elements.
+        """
+        name, data_type = next(iter(types.items()))
+        self._count_wrong(inputs[name], data_type)
+        ranks = np.sum([simplicity(inputs[one]) for one in types], axis=0)
+        best = np.argsort(ranks, kind="stable")[:MOST_SUSPECTS]
+        numbers = numbered({one: inputs[one][best] for one in types})
+        self._suspect(
+            Suspect(float(ranks[index]), number, int(got[index]), start, count)
+            for index, number in zip(best, numbers, strict=True)
+        )
+
+    def _suspect(self, found: Iterable[Suspect]) -> None:
+        self.suspects = tuple(sorted({*self.suspects, *found})[:MOST_SUSPECTS])
+
+    def _count_wrong(self, x: Array, data_type: DataType) -> None:
+        """Count wrong elements by what their (first) inputs ``x`` are."""
+        self.wrong += x.size
+        for key, number in zip(*np.unique(exponents_of(x, data_type), return_counts=True), strict=True):
             self.exponents[int(key)] = self.exponents.get(int(key), 0) + int(number)
         for names, codes, counts in (
-            (FRACTIONS, _fractions(x), self.fractions),
+            (FRACTIONS, fractions_of(x), self.fractions),
             (CLASSES, classes_of(x), self.wrong_classes),
         ):
             for code, number in enumerate(np.bincount(codes, minlength=len(names))):
                 if number:
                     counts[names[code]] = counts.get(names[code], 0) + int(number)
-        chosen = _preferred(bits, data_type)
-        ranks = simplicity(x[chosen])
-        best = np.argsort(ranks, kind="stable")[:MOST_SUSPECTS]
-        outputs = got.view(data_type.bits_dtype)
-        found = (
-            Suspect(float(ranks[index]), int(bits[chosen[index]]), int(outputs[chosen[index]]), start, count)
-            for index in best
-        )
-        self.suspects = tuple(sorted({*self.suspects, *found})[:MOST_SUSPECTS])
 
     def note(self, start: int, count: int, outcome: str, text: str) -> None:
         """Remember a tensor with something amiss, if it is among the first."""
@@ -246,10 +292,20 @@ def _seconds(value: object) -> dict[str, float]:
     return {key: _real(number) for key, number in _known(value, STAGES).items()}
 
 
+def _accuracy(value: object) -> Measurement:
+    try:
+        return Measurement.of(AccuracySeen.from_json(value))
+    except RecordError as error:
+        raise MalformedTotals(error.cause) from None
+
+
 def _suspect(value: object) -> Suspect:
     if not isinstance(value, list) or len(value) != 5:
         raise MalformedTotals("an example is no list of 5")
-    return Suspect(_real(value[0]), *(_count(number) for number in value[1:]))
+    rank, bits, *places = value
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 0 <= bits < _MOST_PATTERNS:
+        raise MalformedTotals(f"{str(bits)[:40]!r} is no bit pattern")
+    return Suspect(_real(rank), bits, *(_count(number) for number in places))
 
 
 def _trouble(value: object) -> Trouble:
@@ -284,57 +340,6 @@ def added(everything: Iterable[Totals]) -> Totals:
     return whole
 
 
-def _exponents(x: Array, data_type: DataType) -> Array:
-    if data_type.is_floating:
-        mantissa = np.finfo(x.dtype).nmant
-        shifted = x.view(data_type.bits_dtype) >> data_type.bits_dtype.type(mantissa)
-        exponents: Array = shifted & data_type.bits_dtype.type((1 << np.finfo(x.dtype).nexp) - 1)
-    else:
-        exponents = np.ceil(np.log2(np.abs(x.astype(np.float64)) + 1)).astype(np.int64)
-    return exponents
-
-
-def _fractions(x: Array) -> Array:
-    """The index in :data:`FRACTIONS` of each element's fraction; "none" for infinities and NaN."""
-    if x.dtype.kind != "f":
-        return np.zeros(x.size, np.int64)
-    with np.errstate(all="ignore"):
-        wide = np.abs(x.astype(np.float64))
-        fraction = wide - np.floor(wide)
-        codes = np.where(fraction == 0, 0, np.where(fraction < 0.5, 1, np.where(fraction == 0.5, 2, 3)))
-        return np.where(np.isfinite(wide), codes, 4)
-
-
-def classes_of(x: Array) -> Array:
-    """The index in :data:`CLASSES` of each element."""
-    if x.dtype.kind != "f":
-        return np.full(x.size, CLASSES.index("integer"))
-    with np.errstate(all="ignore"):
-        magnitude = np.abs(x)
-        codes = np.full(x.size, CLASSES.index("normal"))
-        codes[magnitude < np.finfo(x.dtype).smallest_normal] = CLASSES.index("subnormal")
-        codes[x == 0] = CLASSES.index("zero")
-        codes[np.isinf(x)] = CLASSES.index("infinite")
-        codes[np.isnan(x)] = CLASSES.index("nan")
-    return codes
-
-
-def classes_between(first: int, count: int, data_type: DataType) -> dict[str, int]:
-    """How many of ``count`` consecutive patterns from ``first`` on belong to each class, without looking at them."""
-    if not data_type.is_floating:
-        return {"integer": count}
-    information = np.finfo(data_type.numpy)
-    sign = 1 << (8 * data_type.itemsize - 1)
-    infinity = ((1 << information.nexp) - 1) << information.nmant
-    ends = [0, 1, 1 << information.nmant, infinity, infinity + 1, sign]
-    names = ("zero", "subnormal", "normal", "infinite", "nan")
-    found = dict.fromkeys(names, 0)
-    for base in (0, sign):
-        for name, low, high in zip(names, ends[:-1], ends[1:], strict=True):
-            found[name] += max(0, min(first + count, base + high) - max(first, base + low))
-    return found
-
-
 def _preferred(bits: Array, data_type: DataType) -> Array:
     """Indices of at most some hundred elements, the simplest among them: a cheap part of :func:`simplicity`."""
     if bits.size <= _PREFERRED:
@@ -349,7 +354,7 @@ def _preferred(bits: Array, data_type: DataType) -> Array:
     lowest[bits & data_type.bits_dtype.type((1 << information.nmant) - 1) == 0] = one << information.nmant
     enough = np.partition(lowest, bits.size - MOST_SUSPECTS)[bits.size - MOST_SUSPECTS]
     candidates = np.flatnonzero(lowest >= enough)
-    exponents = _exponents(bits[candidates].view(data_type.numpy), data_type).astype(np.int64)
+    exponents = exponents_of(bits[candidates].view(data_type.numpy), data_type).astype(np.int64)
     distance = np.abs(exponents - ((1 << (information.nexp - 1)) - 2))
     order = np.lexsort((distance, -lowest[candidates].astype(np.int64)))
     return candidates[order[:_PREFERRED]]

@@ -1,0 +1,111 @@
+"""What was measured of errors, as tables: of one implementation in full, of several the largest errors side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dmlcts.reports.documents.wording import short
+from dmlcts.reports.summaries.characters import one_line
+from dmlcts.reports.summaries.measured import (
+    bound_near_worst,
+    bounded_error,
+    error_text,
+    operands,
+    percent,
+    result,
+    share_within,
+    side_by_side,
+)
+from dmlcts.reports.views.markdown import cell, code, table
+
+Column = tuple[str, Mapping[str, Any] | None]
+"""A label, and a results document; ``None`` where there is none."""
+
+HEADINGS = ("operator", "types", "ULP", "at", "got", "judged", "strict", "absolute", "≤ ½ ULP", "results")
+_NARROW = (0, 1, 2, 5, 6, 7, 8, 9)
+EXPLAINED = (
+    "ULP: the largest error in units of the last place at the real result, with its operands and what came out; where "
+    "any value is permitted there, also the largest where a bound is judged. lost: NaN or infinity for a real result "
+    "within the range. judged, strict: how far those bounds reach there (any: no bound). absolute: the largest "
+    "absolute error. ≤ ½ ULP: the share of results that near. Subnormals that may be flushed, and what has no finite "
+    "real result, are not among them."
+)
+
+
+def cells(results: Mapping[str, Any]) -> Iterator[list[str]]:
+    """The rows of one run's table, as :data:`HEADINGS` names them."""
+    for operator, types, (row,) in side_by_side([results]):
+        assert row is not None  # noqa: S101 - of one column every row is there
+        worst = row["ulp"]
+        bounds = [bound_near_worst(row, strict=strict) for strict in (False, True)] if row["range"] else []
+        reach = ["any" if one is None else error_text(one) for one in bounds] or ["", ""]
+        lost, bounded = row["apart"].get("lost", 0), bounded_error(row)
+        largest = error_text(worst["error"]) if worst else "none"
+        yield [
+            short(operator), types,
+            largest + (f", {error_text(bounded)} where bounded" if bounded is not None else "")
+            + (f", and {lost:,} lost" if lost else ""),
+            operands(row, worst) if worst else "", result(row, worst) if worst else "", *reach,
+            error_text(row["absolute"]["error"]) if row["absolute"] else "none",
+            percent(share_within(row, 0.5)), f"{row['elements']:,}",
+        ]  # fmt: skip
+
+
+def several(columns: Sequence[Column]) -> Iterator[list[str]]:
+    """The rows of a comparison: operator, types, and the largest error of each implementation, in ULP and absolute."""
+    for operator, types, rows in side_by_side([results for _, results in columns]):
+        said = []
+        for row in rows:
+            if row is None:
+                said.append("")
+                continue
+            absolute = f" ({error_text(row['absolute']['error'])})" if row["absolute"] else ""
+            lost = f", {row['apart']['lost']:,} lost" if row["apart"].get("lost") else ""
+            said.append((error_text(row["ulp"]["error"]) if row["ulp"] else "none") + absolute + lost)
+        yield [short(operator), types, *said]
+
+
+def print_accuracy(columns: Sequence[Column], console: Console) -> None:
+    """Print what was measured: of one run in full, of several side by side."""
+    if len(columns) > 1:
+        made = Table(title=_SEVERAL, title_justify="left")
+        for heading in ("operator", "types", *(label for label, _ in columns)):
+            made.add_column(Text(one_line(heading)), overflow="fold")
+        for several_cells in several(columns):
+            made.add_row(*(Text(one_line(said)) for said in several_cells))
+        console.print(made)
+        return
+    label, results = columns[0]
+    console.print(Text(one_line(f"Largest errors of {label}"), style="bold"))
+    rows = list(cells(results or {}))
+    short_rows = [[row[place] for place in _NARROW] for row in (list(HEADINGS), *rows)]
+    widths = [max(map(len, column)) for column in zip(*short_rows, strict=True)]
+    for number, narrow in enumerate(short_rows):
+        line = "  ".join(f"{said:<{width}}" for said, width in zip(narrow, widths, strict=True)).rstrip()
+        console.print(Text(one_line(line)), soft_wrap=True)
+        if number and rows[number - 1][3]:
+            told = f"  {rows[number - 1][3]} gives {rows[number - 1][4]}"
+            console.print(Text(one_line(told), style="dim"), soft_wrap=True)
+    console.print(Text(EXPLAINED))
+
+
+_SEVERAL = "Largest errors in ULP (absolute)"
+
+
+def markdown(columns: Sequence[Column]) -> str:
+    """The same as Markdown."""
+    if len(columns) == 1:
+        label, results = columns[0]
+        lines = [f"Largest errors of {code(label)}.", ""]
+        lines += table(HEADINGS, ([cell(said) for said in row] for row in cells(results or {})))
+        lines += ["", EXPLAINED]
+    else:
+        lines = [f"{_SEVERAL}.", ""]
+        headings = ["operator", "types", *(cell(label) for label, _ in columns)]
+        lines += table(headings, ([cell(said) for said in row] for row in several(columns)))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,234 @@
+"""The real numbers that a formula stands for, in FLOAT64, for arrays, with a bound of their own error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs.accuracy.exact_reference import attribute_numbers
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc
+from dmlcts.specs.errors import FormulaError, UsageError
+from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
+from dmlcts.specs.functions import FUNCTIONS, Function
+from dmlcts.specs.functions.in_arrays import round_half_away
+from dmlcts.specs.tables.law import Law
+
+Doubles = NDArray[np.float64]
+
+_STEP = 2.0**-52
+"""Twice the relative error of one rounding to FLOAT64: the bounds are themselves rounded."""
+
+
+class Real(NamedTuple):
+    """Real numbers: FLOAT64 values, and how far they may be from the truth, absolutely."""
+
+    value: Doubles
+    error: Doubles
+
+
+_WHOLE: Mapping[str, Callable[[Any], Any]] = {
+    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round_half_even": np.rint,
+    "round_half_away": round_half_away,
+}  # fmt: skip
+_MODULI: Mapping[str, Callable[[Any, Any], Any]] = {"modulus_truncate": np.fmod, "modulus_floor": np.mod}
+
+
+class ArrayReference:
+    """The real results of a description's formula, for arrays of elements.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc) -> None:
+        self.table = law.table
+        self.operator = operator
+        self._expression = law.expression_for(operator)
+        self._numbers = attribute_numbers(law, operator)
+        self._types = {row.type: operator.tensors[name].data_type
+                       for name, row in law.table.tensors.items() if name in operator.tensors}  # fmt: skip
+
+    def result(self, inputs: Mapping[str, NDArray[Any]]) -> Real:
+        """The real results, NaN where there is none.
+
+        Args:
+            inputs: 1-D arrays of one length, by the tensors' names, of the tensors' types, which have 32 bits at most.
+
+        Raises:
+            FormulaError: the formula holds what no reference follows.
+            UsageError: an input is not given, or FLOAT64 does not hold its elements exactly.
+        """
+        with np.errstate(all="ignore"):
+            found = self._evaluate(self._expression, inputs)
+        if not isinstance(found, Real):
+            raise FormulaError(f"{self.table.operator} gives truth values", "nothing is to be measured there")
+        (length,) = {array.size for array in inputs.values()}
+        return Real(np.broadcast_to(found.value, length), np.broadcast_to(found.error, length))
+
+    def _evaluate(self, expression: Expression, inputs: Mapping[str, NDArray[Any]]) -> Any:
+        match expression:
+            case Name(name) if name in self.table.formula_names:
+                return self._input(self.table.formula_names[name], inputs)
+            case Name(name):
+                return _exactly(self._numbers[name])
+            case Number(value):
+                return _exactly(value)
+            case Limit(name, target):
+                kind = self._types[target]
+                limits: Any = np.finfo(kind.numpy) if kind.is_floating else np.iinfo(kind.numpy)
+                return _exactly(float(limits.min if name == "lowest" else limits.max))
+            case Cast(target, argument):
+                return _cast(self._evaluate(argument, inputs), self._types[target])
+            case Call("select", parts):
+                held, one, other = (self._evaluate(part, inputs) for part in parts)
+                return Real(np.where(held, one.value, other.value), np.where(held, one.error, other.error))
+            case Call(name, arguments):
+                return _applied(FUNCTIONS[name], [self._evaluate(argument, inputs) for argument in arguments])
+        raise FormulaError(f"{expression} has no real meaning", "measure formulas of functions of numbers")
+
+    def _input(self, member: str, inputs: Mapping[str, NDArray[Any]]) -> Real:
+        if member not in self.operator.tensors:
+            return _exactly(self.table.tensors[member].absent or 0.0)
+        if member not in inputs:
+            raise UsageError(f"no elements of {member} are given", f"give them as {member!r}")
+        kind = self.operator.tensors[member].data_type
+        if kind.itemsize > np.dtype(np.float32).itemsize:
+            raise UsageError(f"{member} is of {kind.name}", "FLOAT64 is no reference for types of 64 bits")
+        return _exactly(inputs[member].astype(np.float64))
+
+
+def units_in(kind: DataType, real: Doubles) -> Doubles:
+    """How many units of the last place of a type make 1, at real numbers: powers of two; 1 of an integer type."""
+    if not kind.is_floating:
+        return np.ones(real.shape)
+    fields = np.ascontiguousarray(real).view(np.uint64) >> np.uint64(52) & np.uint64(0x7FF)
+    return np.asarray(_SCALES[kind][fields])
+
+
+def _scales(kind: DataType) -> Doubles:
+    """The same for each exponent field of FLOAT64."""
+    information = np.finfo(kind.numpy)
+    exponents = np.maximum(np.arange(2048) - 1023, int(information.minexp))
+    return np.asarray(np.ldexp(1.0, np.minimum(int(information.nmant) - exponents, 1000)))
+
+
+_SCALES = {kind: _scales(kind) for kind in (DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)}
+
+
+def _exactly(value: Any) -> Real:
+    wide = np.asarray(value, np.float64)
+    return Real(wide, np.zeros(wide.shape))
+
+
+def _cast(value: Any, target: DataType) -> Real:
+    """Into a floating-point type nothing is rounded: that is what is measured. Into an integer: truncated, clamped."""
+    if not isinstance(value, Real):
+        return _exactly(np.asarray(value, bool))
+    if target.is_floating:
+        return value
+    limits = np.iinfo(target.numpy)
+
+    def stored(one: Doubles) -> Doubles:
+        return np.asarray(np.clip(np.where(np.isnan(one), 0.0, np.trunc(one)), float(limits.min), float(limits.max)))
+
+    return _through(stored, value)
+
+
+def _through(function: Callable[[Any], Any], a: Real) -> Real:
+    """A function that never falls, of values with errors: its values at the ends bound its own error."""
+    value = np.asarray(function(a.value))
+    if not a.error.any():
+        return Real(value, np.zeros(value.shape))
+    spread = np.maximum(np.abs(function(a.value + a.error) - value), np.abs(function(a.value - a.error) - value))
+    return Real(value, np.asarray(spread))
+
+
+def _applied(function: Function, operands: list[Any]) -> Any:
+    name = function.name
+    if function.domain == "truth":
+        assert function.arrays.truth is not None  # noqa: S101 - the table of functions says so
+        return function.arrays.truth(*operands)
+    if function.gives == "truth":
+        if function.arrays.compared is None:
+            raise FormulaError(f"{name} of real numbers is not known", "compare numbers with one another")
+        return function.arrays.compared(*(operand.value for operand in operands))
+    if name in _ARITHMETIC:
+        return _ARITHMETIC[name](*operands)
+    if name in _WHOLE:
+        return _through(_WHOLE[name], *operands)
+    if name in _MODULI:
+        value = np.asarray(_MODULI[name](*(operand.value for operand in operands)))
+        known = ~(operands[0].error.any() | operands[1].error.any())
+        return Real(value, np.abs(value) * _STEP if known else np.full(value.shape, np.inf))
+    return _of_real_meaning(function, operands)
+
+
+def _of_real_meaning(function: Function, operands: list[Real]) -> Real:
+    real = function.arrays.real
+    if real is None:
+        raise FormulaError(f"{function.name} has no real meaning in arrays", "give it one in the table of functions")
+    value = np.asarray(real(*(operand.value for operand in operands)), np.float64)
+    own = np.abs(value) * (function.arrays.error + _STEP)
+    if not any(operand.error.any() for operand in operands):
+        return Real(value, own)
+    if len(operands) > 1 or not function.monotone:
+        return Real(value, np.full(value.shape, np.inf))
+    return Real(value, _through(real, operands[0]).error + own)
+
+
+def _sum(a: Real, b: Real) -> Real:
+    value = np.asarray(a.value + b.value)
+    part = value - a.value
+    rest = (a.value - (value - part)) + (b.value - part)  # what rounding took away, exactly
+    return Real(value, np.where(rest == 0, 0.0, np.abs(value) * _STEP) + (a.error + b.error) * (1 + _STEP))
+
+
+def _difference(a: Real, b: Real) -> Real:
+    return _sum(a, Real(-b.value, b.error))
+
+
+def _product(a: Real, b: Real) -> Real:
+    value = np.asarray(a.value * b.value)
+    rounded = 0.0 if _short(a.value) and _short(b.value) else np.abs(value) * _STEP
+    more = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
+    return Real(value, np.asarray(rounded + more * (1 + 4 * _STEP)))
+
+
+def _quotient(a: Real, b: Real) -> Real:
+    value = np.asarray(a.value / b.value)
+    short = value.astype(np.float32) == value
+    exact = short & (value * b.value == a.value) if _short(b.value) else np.zeros(value.shape, bool)
+    more = np.zeros(value.shape)
+    if a.error.any() or b.error.any():
+        least = np.abs(b.value) - b.error
+        more = np.asarray(np.where(least > 0, (a.error + np.abs(value) * b.error) / least, np.inf))
+    return Real(value, np.where(exact, 0.0, np.abs(value) * _STEP) + more)
+
+
+def _short(value: Doubles) -> bool:
+    """Whether all are numbers of FLOAT32, whose products FLOAT64 holds exactly."""
+    return bool(((value.astype(np.float32) == value) | np.isnan(value)).all())
+
+
+def _extremum(ufunc: Any) -> Callable[[Real, Real], Real]:
+    def extremum(a: Real, b: Real) -> Real:
+        return Real(np.asarray(ufunc(a.value, b.value)), np.maximum(a.error, b.error))
+
+    return extremum
+
+
+_ARITHMETIC: Mapping[str, Callable[..., Real]] = {
+    "add": _sum,
+    "subtract": _difference,
+    "multiply": _product,
+    "divide": _quotient,
+    "min": _extremum(np.minimum),
+    "max": _extremum(np.maximum),
+    "abs": lambda a: Real(np.abs(a.value), a.error),
+    "neg": lambda a: Real(-a.value, a.error),
+}

@@ -1,0 +1,61 @@
+"""Where the pages are silent: elements and attributes at which each silent point of a table holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
+from dmlcts.suites.generation import attributes, edge_values
+from dmlcts.suites.generation.elements import Elements
+from dmlcts.suites.generation.subject import Subject
+
+_MOST = 1021
+
+At = tuple[Mapping[str, Any], SilentPoint, Elements]
+
+
+def at_silent_points(subject: Subject) -> Iterator[At]:
+    """Attributes, the point, and elements at it with as many ordinary ones behind them.
+
+    Every set of ordinary attributes is tried; for points that hold under none of them, such with NaN among them.
+    """
+    reached = set()
+    for given in subject.attribute_sets():
+        for point, elements in _held(subject, given):
+            reached.add(point.clause.id)
+            yield given, point, elements
+    for given in attributes.nan_sets(subject.table, subject.signature):
+        for point, elements in _held(subject, given):
+            if point.clause.id not in reached:
+                yield given, point, elements
+
+
+def _held(subject: Subject, given: Mapping[str, Any]) -> Iterator[tuple[SilentPoint, Elements]]:
+    for point in silent_points(subject.table, subject.describe(subject.flat(1), given)):
+        elements = _at(subject, point)
+        if elements is not None:
+            yield point, elements
+
+
+def _at(subject: Subject, point: SilentPoint) -> Elements | None:
+    """Elements at which the point holds and ordinary ones behind them; ``None`` where no edge value is at it."""
+    names = subject.table.formula_names
+    for elements in _edges(subject):
+        spread = elements.spread
+        with np.errstate(all="ignore"):
+            held = np.flatnonzero(point.where({name: spread[member] for name, member in names.items()
+                                               if member in spread}))  # fmt: skip
+        if held.size:
+            chosen = held[:: max(1, held.size // _MOST)]
+            return elements[chosen].joined(subject.distinct(chosen.size).with_single(elements.single))
+    return None
+
+
+def _edges(subject: Subject) -> Iterator[Elements]:
+    """What tests of values try, and for an only floating-point input the NaNs, which those leave out."""
+    yield from subject.edge_sets()
+    if subject.of_one_type and subject.data_type.is_floating:
+        yield subject.elements(edge_values.nans(subject.data_type))

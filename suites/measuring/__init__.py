@@ -1,0 +1,1 @@
+"""How far the outputs of judged dispatches are from the real numbers: measured always, and no part of a verdict."""

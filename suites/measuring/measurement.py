@@ -1,0 +1,261 @@
+"""What was measured of one operator on one signature: counts and worst elements, which merge in any order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.reports.documents.records import MOST_BINS, AccuracySeen
+from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.specs.accuracy.array_reference import ArrayReference, units_in
+from dmlcts.specs.accuracy.places import BUCKETS, buckets_of
+from dmlcts.specs.arithmetic.vector_arithmetic import Rounding
+from dmlcts.specs.description_data import write_attributes
+from dmlcts.specs.latitudes import Latitudes
+from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import Signature
+
+Array = NDArray[Any]
+
+MOST_UNSURE = 2.0**-10
+"""Units of the last place that FLOAT64 may be wrong by; elements of which it is less sure are counted apart."""
+
+_BINS = MOST_BINS
+_FLUSHING: Latitudes = frozenset({"subnormals"})
+_APART = ("special", "lost", "subnormal", "tiny", "unsure")
+
+
+@dataclass(frozen=True, order=True)
+class Worst:
+    """The element with the largest error so far: ordered so that the smaller one is worse, then the one of less bits.
+
+    Attributes:
+        rank: the error as FLOAT64 found it, negated.
+        inputs: the patterns of the inputs' elements, in the order of the operator's tensors.
+        got: the pattern of the result.
+        attributes: the attributes that are not absent, as JSON.
+    """
+
+    rank: float
+    inputs: tuple[int, ...]
+    got: int
+    attributes: str = "{}"
+
+
+@dataclass
+class Measurement:
+    """What was measured so far, mutable.
+
+    Attributes:
+        tensors: the data types' names by tensor.
+        types: the signature in words.
+        elements: how many results have an error in units of the last place.
+        bins: how many of them by error: 0, at most 1/2, 1, 2, 4 … units.
+        apart: how many other elements there were, by why.
+        ulp: the largest error in units of the last place.
+        absolute: the largest absolute one.
+        buckets: by bucket of the first input, how many and the worst.
+    """
+
+    tensors: Mapping[str, str]
+    types: str
+    elements: int = 0
+    bins: NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
+    apart: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_APART, 0))
+    ulp: Worst | None = None
+    absolute: Worst | None = None
+    buckets: dict[int, tuple[int, Worst]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, seen: AccuracySeen) -> Measurement:
+        """What :meth:`record` told."""
+        bins = np.zeros(_BINS, np.int64)
+        bins[: len(seen.bins)] = seen.bins[:_BINS]
+        buckets = {one["bucket"]: (one["count"], worst) for one in seen.buckets
+                   if (worst := _read(one)) is not None}  # fmt: skip
+        return cls(
+            dict(seen.tensors), seen.types, seen.elements, bins, dict.fromkeys(_APART, 0) | dict(seen.apart),
+            _read(seen.ulp), _read(seen.absolute), buckets,
+        )  # fmt: skip
+
+    def merge(self, other: Measurement) -> None:
+        """Add what was measured elsewhere, in whichever order."""
+        self.elements += other.elements
+        self.bins = self.bins + other.bins
+        for why, count in other.apart.items():
+            self.apart[why] = self.apart.get(why, 0) + count
+        self.ulp, self.absolute = _worse(self.ulp, other.ulp), _worse(self.absolute, other.absolute)
+        for place, (count, worst) in other.buckets.items():
+            known = self.buckets.get(place)
+            self.buckets[place] = (count, worst) if known is None else (known[0] + count, min(known[1], worst))
+
+    def record(self, operator: str, data_type: str) -> AccuracySeen:
+        """The measurement as it travels between processes."""
+        return AccuracySeen(
+            operator, data_type, self.types, dict(self.tensors), self.elements,
+            tuple(np.trim_zeros(self.bins, "b").tolist()),
+            {name: count for name, count in self.apart.items() if count},
+            _told(self.ulp), _told(self.absolute),
+            tuple({"bucket": place, "count": count, **_told(worst)}
+                  for place, (count, worst) in sorted(self.buckets.items())),
+        )  # fmt: skip
+
+
+def _worse(one: Worst | None, other: Worst | None) -> Worst | None:
+    return other if one is None else one if other is None else min(one, other)
+
+
+def _read(told: Mapping[str, Any]) -> Worst | None:
+    if not told:
+        return None
+    attributes = json.dumps(told.get("attributes", {}), sort_keys=True)
+    return Worst(-told["error"], tuple(told["inputs"]), told["got"], attributes)
+
+
+def _told(worst: Worst | None) -> dict[str, Any]:
+    if worst is None:
+        return {}
+    attributes = json.loads(worst.attributes)
+    return {"error": -worst.rank, "inputs": list(worst.inputs), "got": worst.got} | (
+        {"attributes": attributes} if attributes else {}
+    )
+
+
+class Gauge:
+    """Measures results of one description, adding them to a measurement.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description; its types and attributes count.
+        strict: whether flushed subnormals are errors.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool) -> None:
+        self.reference = ArrayReference(law, operator)
+        self.output = operator.output.data_type
+        self.tensors = {name: tensor.data_type.name for name, tensor in operator.tensors.items()}
+        self.types = str(Signature.of(operator, law.table))
+        self.kinds = [tensor.data_type for tensor in operator.inputs.values()]
+        latitudes = law.latitudes(operator.data_type, strict=strict)
+        unsaid = "any-value" in latitudes  # nothing is said of the operator's accuracy anywhere
+        permitted: Latitudes = latitudes | _FLUSHING if unsaid else latitudes
+        self.flushes = any(
+            kind.is_floating and Rounding(kind, permitted).flushes for kind in (*self.kinds, self.output)
+        )
+        given = {name: value for name, value in write_attributes(operator).items() if value is not None}
+        self.attributes = json.dumps(given, sort_keys=True)
+        if self.output.is_floating:
+            information = np.finfo(self.output.numpy)
+            self.smallest = float(information.smallest_normal)
+            self.beyond = float(information.max) * (1 + 2.0 ** -(int(information.nmant) + 2))
+
+    def begun(self) -> Measurement:
+        """A measurement of the description's signature with nothing in it yet."""
+        return Measurement(self.tensors, self.types)
+
+    def add(self, into: Measurement, inputs: Mapping[str, Array], output: Array) -> None:
+        """Measure a dispatch's results.
+
+        Args:
+            into: what they are added to.
+            inputs: the logical elements of each input by tensor name, 1-D and of one length.
+            output: the results, 1-D, of the output's type.
+        """
+        if not output.size:
+            return
+        real, unsure = self.reference.result(inputs)
+        got = output.astype(np.float64)
+        with np.errstate(all="ignore"):
+            left = self._measured(into, inputs, real, got)
+            distance = np.abs(got - real)
+            self._worst(into, "absolute", np.where(left, distance, -1.0), inputs, output)
+            if self.output.is_floating:
+                per_unit = units_in(self.output, real)
+                units, vague = distance * per_unit, unsure * per_unit > MOST_UNSURE
+            else:
+                units, vague = distance, unsure > MOST_UNSURE
+            left = self._apart(into, "unsure", left, vague)
+            if self.flushes and self.output.is_floating:
+                left = self._apart(into, "tiny", left, np.abs(real) < self.smallest)
+        if not left.any():
+            return
+        into.elements += int(np.count_nonzero(left))
+        into.bins += np.bincount(_bins(units[left]), minlength=_BINS)
+        ranked = np.where(left, units, -1.0)
+        self._worst(into, "ulp", ranked, inputs, output)
+        self._spread(into, ranked, left, inputs, output)
+
+    def _measured(
+        self, into: Measurement, inputs: Mapping[str, Array], real: Array, got: Array
+    ) -> NDArray[np.bool_]:
+        """Which elements have an error at all; the others are counted by why."""
+        left = np.ones(got.shape, bool)
+        if self.output.is_floating:
+            left = self._apart(into, "special", left, ~(np.abs(real) < self.beyond))
+            if self.flushes:
+                for array in inputs.values():
+                    if np.issubdtype(array.dtype, np.floating):
+                        tiny = (array != 0) & (np.abs(array) < np.finfo(array.dtype).smallest_normal)
+                        left = self._apart(into, "subnormal", left, tiny)
+        else:
+            left = self._apart(into, "special", left, ~np.isfinite(real))
+        return self._apart(into, "lost", left, ~np.isfinite(got))
+
+    @staticmethod
+    def _apart(into: Measurement, why: str, left: NDArray[np.bool_], held: Array) -> NDArray[np.bool_]:
+        taken = left & held
+        if taken.any():
+            into.apart[why] += int(np.count_nonzero(taken))
+            return left & ~taken
+        return left
+
+    def _worst(self, into: Measurement, name: str, ranked: Array, inputs: Mapping[str, Array], output: Array) -> None:
+        index = int(np.argmax(ranked))
+        if ranked[index] < 0:
+            return
+        known: Worst | None = getattr(into, name)
+        if known is not None and -known.rank > ranked[index]:
+            return
+        found = self._element(ranked, index, inputs, output)
+        setattr(into, name, found if known is None else min(known, found))
+
+    def _spread(
+        self, into: Measurement, ranked: Array, left: NDArray[np.bool_], inputs: Mapping[str, Array], output: Array
+    ) -> None:
+        """Where in the range of the first input errors lie: in each bucket the count and the worst element."""
+        first = np.broadcast_to(next(iter(inputs.values())), output.shape)
+        places = np.where(left, buckets_of(first), BUCKETS)
+        counts = np.bincount(places, minlength=BUCKETS + 1)
+        order = np.argsort(places, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        for place in np.flatnonzero(counts[:BUCKETS]).tolist():
+            members = order[starts[place] : starts[place] + counts[place]]
+            worst = int(members[np.argmax(ranked[members])])
+            count, known = into.buckets.get(place, (0, None))
+            if known is None or ranked[worst] >= -known.rank:
+                found = self._element(ranked, worst, inputs, output)
+                known = found if known is None else min(known, found)
+            into.buckets[place] = (count + int(counts[place]), known)
+
+    def _element(self, ranked: Array, index: int, inputs: Mapping[str, Array], output: Array) -> Worst:
+        patterns = tuple(_bits(array[min(index, array.size - 1)], kind)
+                         for array, kind in zip(inputs.values(), self.kinds, strict=True))  # fmt: skip
+        return Worst(-float(ranked[index]), patterns, _bits(output[index], self.output), self.attributes)
+
+
+def _bins(units: Array) -> Array:
+    """The bin of each error: 0 of none, 1 up to 1/2, 2 up to 1, and so on, each twice as wide."""
+    fields = (units.view(np.uint64) >> np.uint64(52)).astype(np.int64)
+    whole = units.view(np.uint64) & np.uint64((1 << 52) - 1) == 0  # a power of two is the last of its bin
+    return np.asarray(np.where(units == 0, 0, np.clip(fields - 1023 - whole + 3, 1, _BINS - 1)))
+
+
+def _bits(value: Any, kind: DataType) -> int:
+    return int(np.asarray(value).view(kind.bits_dtype))
+
+

@@ -1,0 +1,1 @@
+"""Errors are measured right: the references against each other, planted inaccuracies, merging."""

@@ -1,0 +1,285 @@
+"""What was measured is told: as a table, in Markdown, side by side, and where one run loses against another."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from dmlcts.reports.comparing import difference as differences
+from dmlcts.reports.comparing.comparison import Column, compare
+from dmlcts.reports.comparing.comparison_views import html, markdown, print_comparison
+from dmlcts.reports.documents import accuracy
+from dmlcts.reports.documents.records import ItemRecord
+from dmlcts.reports.documents.validation import DocumentError, load_document, load_results, validate_results
+from dmlcts.reports.documents.writing import write_json
+from dmlcts.reports.summaries.error_plot import error_drawing
+from dmlcts.reports.views import accuracy as views
+from dmlcts.reports.views.html import page
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.measuring.dispatches import Measurements
+from dmlcts.suites.selftest.reports.report_samples import HARM, conformant
+
+Results = dict[str, Any]
+ADD = "ELEMENT_WISE_ADD"
+
+
+@functools.cache
+def tables() -> Tables:
+    return load_tables()
+
+
+@functools.cache
+def rows(units: int) -> tuple[dict[str, Any], ...]:
+    """The rows of ADD whose sum of 1.5 and pi is so many units too much, on two types."""
+    found = Measurements(tables(), strict=False)
+    for kind in (DataType.FLOAT32, DataType.FLOAT16):
+        names = ("ATensor", "BTensor", "OutputTensor")
+        operator = OperatorDesc(ADD, {name: TensorDesc(kind, (1,)) for name in names}, {})
+        a = np.array([1.5, 1.5, -3, 0.1, 100], kind.numpy)
+        b = np.array([np.pi, 1, 3.5, 7, -101], kind.numpy)
+        output = a + b
+        output.view(kind.bits_dtype)[0] += units
+        found.note(operator, {"ATensor": a, "BTensor": b}, output)
+    return tuple(accuracy.rows([ItemRecord("a test", "pass", 1.0, accuracy=found.records())], tables()))
+
+
+def results(units: int) -> Results:
+    return conformant() | {"accuracy": json.loads(json.dumps(rows(units)))}
+
+
+def shown(print_it: Callable[..., None], *arguments: Any, width: int = 100) -> str:
+    stream = io.StringIO()
+    print_it(*arguments, Console(file=stream, width=width))
+    return stream.getvalue()
+
+
+def test_results_with_rows_are_valid_and_so_are_those_of_earlier_versions(tmp_path: Path) -> None:
+    written = results(3)
+    validate_results(written)
+    write_json(tmp_path / "results.json", written)
+    assert load_results(tmp_path)["accuracy"] == written["accuracy"]
+    for version in ("dmlcts-results/1", "dmlcts-results/2"):
+        earlier = {name: member for name, member in written.items() if name != "accuracy"} | {"schema": version}
+        validate_results(earlier)
+        assert "accuracy" not in earlier
+
+
+@pytest.mark.parametrize(("path", "value"), [
+    (("ulp", "error"), -1), (("ulp", "inputs", "ATensor"), "1.5"), (("bins",), [-1]), (("elements",), "five"),
+    (("range",), [[1, 0, 5, 0.5]]), (("apart",), {"other": 1}), (("more",), 1),
+])  # fmt: skip
+def test_malformed_rows_are_refused(path: tuple[str, ...], value: Any) -> None:
+    written = results(3)
+    member = written["accuracy"][0]
+    for name in path[:-1]:
+        member = member[name]
+    member[path[-1]] = value
+    with pytest.raises(DocumentError, match="/accuracy/0"):
+        validate_results(written)
+
+
+def test_one_run_is_told_in_full() -> None:
+    printed = shown(views.print_accuracy, [("mine", results(3))], width=80)
+    first = next(line for line in printed.splitlines() if line.startswith("ADD"))
+    assert first.split()[1] == "FLOAT32"
+    assert first.split()[2].startswith(("2.", "3."))
+    assert "ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb) gives" in printed
+    assert "80.0 %" in printed, "four of five are exact"
+    told = views.markdown([("mine", results(3))])
+    assert "`ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb)`" in told
+    assert told.count("| `ADD` |") == 2
+
+
+def test_the_largest_error_where_a_bound_is_judged_stands_beside_a_larger_one() -> None:
+    written = results(3)
+    row = next(row for row in written["accuracy"] if row["data_type"] == "FLOAT32")
+    row["range"] = [[1, 0, 5, 0.75, 2.5, 1], [1, 64, 5, row["ulp"]["error"], None, None]]
+    first = next(line for line in shown(views.print_accuracy, [("mine", written)]).splitlines() if line[:3] == "ADD")
+    assert "0.75 where bounded" in first
+    row["range"][1][4] = 3.0
+    assert "where bounded" not in shown(views.print_accuracy, [("mine", written)]).split("ULP:")[0]
+
+
+def test_several_runs_stand_side_by_side() -> None:
+    columns = [("better", results(1)), ("worse", results(6)), ("silent", conformant())]
+    lines = views.markdown(columns).splitlines()
+    assert lines[2] == "| operator | types | `better` | `worse` | `silent` |"
+    better, worse, silent = [part.strip(" `") for part in lines[4].strip("|").split("|")[2:]]
+    assert float(better.split()[0]) < float(worse.split()[0])
+    assert silent == ""
+    printed = shown(views.print_accuracy, columns)
+    assert "worse" in printed
+
+
+def test_a_strangers_words_are_nothing_but_text() -> None:
+    written = results(1)
+    written["accuracy"][0]["types"] = HARM[8][:500]
+    written["accuracy"][1]["types"] = HARM[6][:500]
+    printed = shown(views.print_accuracy, [(HARM[8], written)])
+    assert "\x1b" not in printed
+    told = views.markdown([(HARM[6], written), (HARM[0], written)])
+    cells = [part.strip() for line in told.splitlines()[4:] for part in re.split(r"(?<!\\)\|", line)[1:-1]]
+    assert cells
+    assert all(not part or (part.startswith("`") and part.endswith("`")) for part in cells)
+
+
+def test_a_comparison_holds_the_largest_errors(tmp_path: Path) -> None:
+    columns = [Column("better", results(1)), Column("worse", results(6)), Column("gone", None, "not here")]
+    document = compare(columns, tables())
+    write_json(tmp_path / "comparison.json", document)
+    load_document(tmp_path / "comparison.json", "comparison-1", "")
+    (first, _) = document["accuracy"]
+    assert first["operator"] == ADD
+    assert first["cells"][0]["ulp"] < first["cells"][1]["ulp"]
+    assert first["cells"][2] is None
+    value = f"{first['cells'][1]['ulp']:.3g} ("
+    assert value in shown(print_comparison, document, width=200)
+    assert value in markdown(document)
+    assert value in html(document)
+    without = compare([Column("one", conformant())], tables())
+    assert "accuracy" not in without
+
+
+def test_a_loss_of_accuracy_is_told_and_is_no_regression(tmp_path: Path) -> None:
+    found = differences.difference(results(1), results(6))
+    assert [(one["operator"], one["types"]) for one in found["lost_accuracy"]] == [(ADD, "FLOAT32"), (ADD, "FLOAT16")]
+    assert found["lost_accuracy"][0]["before"] < found["lost_accuracy"][0]["after"]
+    assert found["lost_accuracy"][0]["at"] == "ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb)"
+    assert not found["regression"]
+    write_json(tmp_path / "difference.json", found)
+    load_document(tmp_path / "difference.json", "difference-1", "")
+    assert "lost accuracy (2)" in differences.text(found, tables())
+    assert "2 losses of accuracy" in differences.closing(found)
+    assert "### Lost accuracy" in differences.markdown(found, tables())
+    for first, second in ((results(6), results(1)), (results(3), results(3)), (conformant(), results(6))):
+        found = differences.difference(first, second)
+        assert found["lost_accuracy"] == []
+        assert "accuracy" not in differences.text(found, tables())
+
+
+def test_a_grown_error_within_a_tenth_is_no_loss() -> None:
+    before, after = results(3), results(3)
+    for row in after["accuracy"]:
+        row["ulp"]["error"] *= 1.09
+    assert differences.difference(before, after)["lost_accuracy"] == []
+    for row in after["accuracy"]:
+        row["ulp"]["error"] *= 1.02
+    assert len(differences.difference(before, after)["lost_accuracy"]) == 2
+
+
+def test_the_command_tells_finished_runs(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    for name, units in (("one", 1), ("two", 6)):
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "results.json", results(units))
+    (tmp_path / "none").mkdir()
+    write_json(tmp_path / "none" / "results.json", conformant())
+    alone = dmlcts("accuracy", "one", "--data-type", "FLOAT16", "--markdown", "table.md")
+    assert alone.code == 0, alone.err
+    assert "Largest errors of one" in alone.out
+    assert "FLOAT32" not in alone.out
+    assert "`ADD`" in (tmp_path / "table.md").read_text(encoding="utf-8")
+    both = dmlcts("accuracy", "one", "two", "--markdown", "-")
+    assert both.code == 0, both.err
+    assert "| operator | types | `one` | `two` |" in both.out
+    empty = dmlcts("accuracy", "none")
+    assert empty.code == 4, empty.out
+    assert dmlcts("accuracy").code == 2
+    assert dmlcts("accuracy", "nowhere").code == 2
+    assert dmlcts("accuracy", "--backend", "cpu", "--operator", "MAX").code == 2
+    assert dmlcts("accuracy", "--backend", "no-such-backend", "--operator", "ADD").code == 3
+
+
+def test_the_command_measures_a_backend(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
+    done = dmlcts("accuracy", "--backend", "cpu", "--operator", "MULTIPLY", "--data-type", "FLOAT16")
+    assert done.code == 0, done.out + done.err
+    assert "MULTIPLY  FLOAT16  0.5" in done.out
+    (row,) = load_results(tmp_path / "accuracy" / "cpu")["accuracy"]
+    assert row["ulp"]["error"] <= 0.5
+
+
+class Drawings(HTMLParser):
+    """The drawings of a page: their labels, and the classes of their paths."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.labels: list[str] = []
+        self.classes: list[list[str]] = []
+        self.tags: set[str] = set()
+        self._inside = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.tags.add(tag)
+        if tag == "svg" and given.get("class") == "plot errors":
+            self.labels.append(given["aria-label"] or "")
+            self.classes.append([])
+            self._inside = True
+        elif self._inside and given.get("class"):
+            self.classes[-1].append(given["class"] or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = self._inside and tag != "svg"
+
+
+def test_the_page_draws_errors_with_their_bounds() -> None:
+    drawn = Drawings(page(results(3), tables()))
+    assert len(drawn.labels) == 2
+    assert "at ATensor 1.5 (0x3fc00000), BTensor 3.1415927 (0x40490fdb)" in drawn.labels[0]
+    assert {"stem", "dot", "axis"} <= set(drawn.classes[0])
+    bounded = [one for row in results(3)["accuracy"] for *_, one in row["range"] if one is not None]
+    assert ("bound strict" in drawn.classes[0]) == bool(bounded)
+    assert Drawings(page(conformant(), tables())).labels == []
+
+
+def test_bounds_are_lines_with_their_names() -> None:
+    row = json.loads(json.dumps(rows(3)[0]))
+    row["range"] = [[-1, 0, 4, 0.4, 2.5, 1], [1, 0, 5, 0.5, 2.5, 1], [1, 1, 5, 0.5, None, None], [1, 64, 1, 0, 1, 1]]
+    text = str(error_drawing(row, "a title & more"))
+    assert 'aria-label="a title &amp; more"' in text
+    assert text.count('class="bound judged"') == text.count('class="bound strict"') == 1
+    assert ">judged</text>" in text
+    assert ">strict</text>" in text
+    judged = re.search(r'class="bound judged" d="([^"]*)"', text)
+    assert judged is not None
+    assert judged[1].count("M") == 3, "a gap where any value is permitted, and where no results are"
+    stems = re.search(r'class="stem" d="([^"]*)"', text)
+    assert stems is not None
+    assert stems[1].count("M") == 4
+
+
+def test_a_strangers_words_are_nothing_but_text_on_the_page() -> None:
+    written = results(1)
+    for row, harm in zip(written["accuracy"], (HARM[1], HARM[2]), strict=True):
+        row["types"] = harm[:500]
+    drawn = Drawings(page(written, tables()))
+    assert not drawn.tags & {"img"}
+    assert any(HARM[1][:20] in label for label in drawn.labels)
+
+
+def test_a_bound_far_beyond_the_errors_does_not_flatten_them() -> None:
+    row = json.loads(json.dumps(rows(3)[0]))
+    row["range"] = [[1, 0, 5, 3.0, 1e30, 1.0], [1, 1, 5, 0.5, 1e30, 1.0]]
+    tops = [float(y) for y in re.findall(r"V([0-9.]+)", re.search(r'class="stem" d="([^"]*)"', str(
+        error_drawing(row, "t")))[1])]  # fmt: skip
+    assert tops[1] - tops[0] > 20
+    labels = [float(x) for x in re.findall(r'class="tick" x="([0-9.]+)"', str(error_drawing(rows(3)[0], "t")))]
+    assert all(after - before >= 40 for before, after in zip(sorted(labels), sorted(labels)[1:], strict=False))
+
+
+def test_the_largest_and_the_least_errors_are_drawn() -> None:
+    row = json.loads(json.dumps(rows(3)[0]))
+    row["range"] = [[1, 0, 1, 1e300, 0.0, None], [1, None, 1, 0.0, 1e-300, 0]]
+    assert "nan" not in str(error_drawing(row, "t")).lower()

@@ -1,0 +1,150 @@
+"""The two references of real results agree, and FLOAT64's stated error holds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.accuracy.array_reference import ArrayReference
+from dmlcts.specs.accuracy.bounds import reach
+from dmlcts.specs.accuracy.exact_reference import ExactReference
+from dmlcts.specs.accuracy.measurable import is_measured
+from dmlcts.specs.accuracy.places import BUCKETS, buckets_of, described, following
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.tables import Tables
+from dmlcts.suites.selftest.signatures.five_tables import write_tables
+
+INTERESTING = {
+    DataType.FLOAT32: [0, 1 << 31, 1, 0x7F_FFFF, 0x80_0000, 0x3F80_0000, 0x3F7F_FFFF, 0x3F80_0001, 0x4049_0FDB,
+                       0xC049_0FDB, 0x7F7F_FFFF, 0xFF7F_FFFF, 0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0x4B80_0000],
+    DataType.FLOAT16: [0, 1 << 15, 1, 0x3FF, 0x400, 0x3C00, 0x3BFF, 0x3C01, 0x4248, 0xC248, 0x7BFF, 0xFBFF, 0x7C00,
+                       0xFC00, 0x7E00, 0x6400],
+}  # fmt: skip
+INTEGERS = {DataType.UINT8: [0, 1, 127, 128, 255], DataType.INT8: [0, 1, 127, 128, 255]}
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    return load_tables(write_tables(tmp_path_factory.mktemp("tables")))
+
+
+def described_as(tables: Tables, name: str, **types: DataType) -> OperatorDesc:
+    table = tables.operator(name)
+    tensors = {member: TensorDesc(types[row.type], (1,)) for member, row in table.tensors.items()}
+    return OperatorDesc(table.operator, tensors, {})
+
+
+def drawn(operator: OperatorDesc, count: int) -> dict[str, np.ndarray[Any, Any]]:
+    """Edge values of every input crossed where there are two, then drawn patterns."""
+    random = np.random.default_rng(7)
+    kinds = [tensor.data_type for tensor in operator.inputs.values()]
+    edges = [np.array({**INTERESTING, **INTEGERS}[kind], kind.bits_dtype) for kind in kinds]
+    grid = [axis.reshape(-1) for axis in np.meshgrid(*edges)]
+    found = {}
+    for name, kind, few in zip(operator.inputs, kinds, grid, strict=True):
+        more = random.integers(0, 1 << 8 * kind.itemsize, count, dtype=np.uint64).astype(kind.bits_dtype)
+        found[name] = np.concatenate([few, more]).view(kind.numpy)
+    return found
+
+
+CASES = [
+    ("OWN_ADD", {"T": DataType.FLOAT32}), ("OWN_ADD", {"T": DataType.FLOAT16}), ("SUBTRACT", {"T": DataType.FLOAT32}),
+    ("MULTIPLY", {"T": DataType.FLOAT32}), ("DIVIDE", {"T": DataType.FLOAT32}), ("DIVIDE", {"T": DataType.FLOAT16}),
+    ("MEAN", {"T": DataType.FLOAT32}), ("DIFFERENCE_SQUARE", {"T": DataType.FLOAT32}),
+    ("MODULUS_FLOOR", {"T": DataType.FLOAT16}), ("MODULUS_TRUNCATE", {"T": DataType.FLOAT32}),
+    ("OWN_SQRT", {"T": DataType.FLOAT32}), ("OWN_SQRT", {"T": DataType.FLOAT16}),
+    ("OWN_QUANTIZE_LINEAR", {"T": DataType.FLOAT16, "U": DataType.INT8}),
+    ("OWN_QUANTIZE_LINEAR", {"T": DataType.FLOAT32, "U": DataType.UINT8}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "types"), CASES, ids=[f"{name}-{'-'.join(t.name for t in types.values())}"
+                                                        for name, types in CASES])  # fmt: skip
+def test_float64_is_within_its_stated_error_of_the_exact_result(
+    name: str, types: dict[str, DataType], tables: Tables
+) -> None:
+    operator = described_as(tables, name, **types)
+    law = tables.law(tables.operator(name))
+    assert is_measured(law, operator)
+    inputs = drawn(operator, 300)
+    exact = ExactReference(law, operator)
+    value, error = ArrayReference(law, operator).result(inputs)
+    patterns = {member: array.view(f"u{array.itemsize}").tolist() for member, array in inputs.items()}
+    finite = 0
+    for index in range(value.size):
+        real = exact.result({member: bits[index] for member, bits in patterns.items()})
+        if real is None:
+            assert math.isnan(value[index])
+        elif real.low.infinite:
+            assert value[index] == real.low.value
+        else:
+            finite += 1
+            for end in real:
+                assert abs(Fraction(float(value[index])) - end.fraction) <= Fraction(float(error[index])), index
+    assert finite > value.size // 4
+
+
+@pytest.mark.parametrize(("name", "types"), [
+    ("OWN_ADD", {"T": DataType.INT32}), ("OWN_LOGICAL_EQUALS", {"T": DataType.FLOAT32, "U": DataType.UINT8}),
+    ("OWN_BIT_AND", {"T": DataType.FLOAT32}), ("MAX", {"T": DataType.FLOAT32}), ("ABS", {"T": DataType.FLOAT16}),
+    ("IF", {"T": DataType.FLOAT32, "C": DataType.UINT8}), ("NEGATE", {"T": DataType.FLOAT32}),
+])  # fmt: skip
+def test_what_is_exact_is_not_measured(name: str, types: dict[str, DataType], tables: Tables) -> None:
+    table = tables.operator(name)
+    variables = dict(zip(table.type_variables, types.values(), strict=False))
+    tensors = {member: TensorDesc(variables.get(row.type, DataType.UINT8), (1,))
+               for member, row in table.tensors.items()}  # fmt: skip
+    attributes = {item.name: None for item in table.attributes}
+    assert not is_measured(tables.law(table), OperatorDesc(table.operator, tensors, attributes))
+
+
+def test_errors_are_stated_in_units_of_the_last_place_at_the_real_result(tables: Tables) -> None:
+    operator = described_as(tables, "OWN_SQRT", T=DataType.FLOAT32)
+    exact = ExactReference(tables.law(tables.operator("OWN_SQRT")), operator)
+    four, two = {"InputTensor": 0x4080_0000}, 0x4000_0000
+    assert exact.error(four, two) == (0, 0)
+    assert exact.error(four, two + 3) == (3, Fraction(3, 1 << 22)), "above 2 the spacing is 2^-22"
+    assert exact.error(four, two - 3) == (Fraction(3, 2), Fraction(3, 1 << 23)), "below 2 it is half as much"
+    assert exact.error({"InputTensor": 0xBF80_0000}, two) is None, "the root of -1"
+    assert exact.error(four, 0x7F80_0000) is None, "infinity has no distance"
+
+
+def reached(tables: Tables, name: str, *patterns: int, strict: bool) -> float:
+    operator = described_as(tables, name, T=DataType.FLOAT32)
+    inputs = {member: np.array([bits], np.uint32).view(np.float32)
+              for member, bits in zip(operator.inputs, patterns, strict=True)}  # fmt: skip
+    (found,) = reach(tables.law(tables.operator(name)), operator, inputs, strict=strict)
+    return float(found)
+
+
+def test_bounds_reach_to_the_farthest_acceptable_number_of_near_elements(tables: Tables) -> None:
+    pi = 0x4049_0FDB
+    assert 0.9 < reached(tables, "OWN_SQRT", pi, strict=False) <= 1, "the table says 1 ULP"
+    assert 0.4 < reached(tables, "OWN_SQRT", pi, strict=True) <= 0.5
+    assert np.isnan(reached(tables, "OWN_SQRT", 0xC049_0FDB, strict=False)), "the root of -pi is no number"
+    assert reached(tables, "OWN_ADD", 0x3F80_0000, 0x3300_0000, strict=False) == 0.5, "rounded once, ties among them"
+    if "any-value" in tables.law(tables.operator("ADD")).latitudes(DataType.FLOAT32, strict=False):
+        assert np.isnan(reached(tables, "ADD", pi, pi, strict=False))
+
+
+def test_buckets_stand_in_the_order_of_the_numbers() -> None:
+    values = np.array([-np.inf, -1e38, -300, -2, -1.5, -1, -1e-30, -1e-45, -0.0, 0.0, 1e-45, 0.5, 1, 1.99, 2, 256, 511,
+                       65536, 1e38, np.inf], np.float64)  # fmt: skip
+    found = buckets_of(values)
+    assert (np.diff(found) >= 0).all()
+    assert found.min() >= 0
+    assert found.max() < BUCKETS
+    assert described(int(buckets_of(np.array([1.99]))[0])) == (1, 0)
+    assert described(int(buckets_of(np.array([-3.0]))[0])) == (-1, 1)
+    assert described(int(buckets_of(np.array([-0.0]))[0])) == (-1, None)
+    for number in range(BUCKETS):
+        sign, exponent = described(number)
+        least = 0.0 if exponent is None else 2.0**exponent
+        after = following(exponent)
+        inside = [least, *([] if after is None else [np.nextafter(2.0**after, 0)])]
+        assert {int(buckets_of(np.array([np.copysign(one, sign)]))[0]) for one in inside} == {number}
