@@ -55,7 +55,7 @@ def _error_function(x: Array) -> Array:
     for term in reversed(_TERMS):
         series = series * square + term
     near = magnitude * series * (2 / np.sqrt(np.pi))
-    return np.copysign(np.where(magnitude < _NEAR_ZERO, near, far), x)
+    return np.asarray(np.copysign(np.where(magnitude < _NEAR_ZERO, near, far), x))
 
 
 def _reciprocal(sources: Sequence[Array], target: Array, scratch: Array) -> None:
