@@ -25,6 +25,7 @@ from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judging.judge import Judge, account
+from dmlcts.suites.selftest.first_three import FIRST_THREE
 from dmlcts.suites.selftest.proof.probes import Probe, probes
 from dmlcts.suites.selftest.proof.sweep_mutants import sweep_mutant
 
@@ -149,8 +150,8 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     backend = IsolatedBackend(where, _ISOLATED_SECONDS, _ISOLATED_GROWTH) if alone else mutant()
     bench = Bench(mutant.__name__, backend, {}, tables)
     chosen = _ordered(probes(tables), mutant.clause)
-    if mutant.operator:  # every other operator is right
-        chosen = [probe for probe in chosen if probe.table.operator == mutant.operator]
+    operators = {mutant.operator} if mutant.operator else FIRST_THREE  # every other operator is right
+    chosen = [probe for probe in chosen if probe.table.operator in operators]
     if mutant.needs:  # the tests of its clause alone: they need more than the quick profile, or cost a process each
         chosen = [probe for probe in chosen if mutant.clause in probe.clauses]
     for probe in chosen:
@@ -198,8 +199,9 @@ def clear(name: str, seed: int, *, strict: bool, scope: str) -> Clearance:
     alarms = []
     cases = 0
     started = time.perf_counter()
+    operators = [f"ELEMENT_WISE_{among}" for among in made.among] or FIRST_THREE
     for probe in probes(tables):
-        if not _chosen(probe, scope):
+        if probe.table.operator not in operators or not _chosen(probe, scope):
             continue
         judge = probe.run(bench, seed)
         cases += _cases(judge)
@@ -230,6 +232,7 @@ def prove(
     *,
     part: str = "all",
     names: Sequence[str] = (),
+    most_mutants: int | None = None,
     most_pairs: int | None = None,
 ) -> dict[str, Any]:
     """Run both catalogues and put the outcome together (``dmlcts-selftest/1``).
@@ -241,12 +244,16 @@ def prove(
         told: is given a line for each implementation that is finished.
         part: "mutants", "permitted" or "all".
         names: only these implementations; all where empty.
+        most_mutants: at most so many mutants, drawn from the first seed; ``None`` for all.
         most_pairs: at most so many permitted pairs, drawn from the first seed; ``None`` for all.
     """
     mutants, singles, pairs = catalogues()
     if most_pairs is not None and most_pairs < len(pairs):
         pairs = sorted(random.Random(seeds[0]).sample(pairs, most_pairs))  # noqa: S311  # a sample, no secret
     chosen = [mutant for mutant in mutants if not names or mutant.__name__ in names]
+    if most_mutants is not None and most_mutants < len(chosen):
+        drawn = set(random.Random(seeds[0]).sample(range(len(chosen)), most_mutants))  # noqa: S311  # a sample, no secret
+        chosen = [mutant for place, mutant in enumerate(chosen) if place in drawn]
     jobs: list[Job] = []
     if part in ("all", "mutants"):
         jobs += [(judge_mutant, (mutant, seed), {}) for seed in seeds for mutant in chosen]
