@@ -8,19 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs.accuracy.exact_reference import attribute_numbers
+from dmlcts.specs.accuracy.exact_reference import Reference
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.functions.in_arrays import round_half_away
-from dmlcts.specs.tables.law import Law
 
 Doubles = NDArray[np.float64]
 
 _STEP = 2.0**-52
 """Twice the relative error of one rounding to FLOAT64: the bounds are themselves rounded."""
+
+
+_UNDERFLOW = 2.0**-1000
+"""More than FLOAT64 may be wrong by where a result is so small that its relative error is no longer bounded."""
 
 
 class Real(NamedTuple):
@@ -37,21 +39,8 @@ _WHOLE: Mapping[str, Callable[[Any], Any]] = {
 _MODULI: Mapping[str, Callable[[Any, Any], Any]] = {"modulus_truncate": np.fmod, "modulus_floor": np.mod}
 
 
-class ArrayReference:
-    """The real results of a description's formula, for arrays of elements.
-
-    Args:
-        law: what the tables say of the operator.
-        operator: the description.
-    """
-
-    def __init__(self, law: Law, operator: OperatorDesc) -> None:
-        self.table = law.table
-        self.operator = operator
-        self._expression = law.expression_for(operator)
-        self._numbers = attribute_numbers(law, operator)
-        self._types = {row.type: operator.tensors[name].data_type
-                       for name, row in law.table.tensors.items() if name in operator.tensors}  # fmt: skip
+class ArrayReference(Reference):
+    """The real results of a description's formula, for arrays of elements."""
 
     def result(self, inputs: Mapping[str, NDArray[Any]]) -> Real:
         """The real results, NaN where there is none.
@@ -173,7 +162,7 @@ def _of_real_meaning(function: Function, operands: list[Real]) -> Real:
     if real is None:
         raise FormulaError(f"{function.name} has no real meaning in arrays", "give it one in the table of functions")
     value = np.asarray(real(*(operand.value for operand in operands)), np.float64)
-    own = np.abs(value) * (function.arrays.error + _STEP)
+    own = np.abs(value) * (function.arrays.error + _STEP) + _UNDERFLOW
     if not any(operand.error.any() for operand in operands):
         return Real(value, own)
     if len(operands) > 1 or not function.monotone:

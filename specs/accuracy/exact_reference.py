@@ -36,8 +36,8 @@ def attribute_numbers(law: Law, operator: OperatorDesc) -> dict[str, float]:
         return {name: float(np.asarray(operator.attributes[name]).astype(kind.numpy)) for name in names}
 
 
-class ExactReference:
-    """The real result of a description's formula for one element, found without rounding.
+class Reference:
+    """What both references know of a description: its formula, its numbers, and what its type variables stand for.
 
     Args:
         law: what the tables say of the operator.
@@ -52,6 +52,10 @@ class ExactReference:
         self._numbers = attribute_numbers(law, operator)
         self._types = {row.type: operator.tensors[name].data_type
                        for name, row in law.table.tensors.items() if name in operator.tensors}  # fmt: skip
+
+
+class ExactReference(Reference):
+    """The real result of a description's formula for one element, found without rounding."""
 
     def result(self, elements: Mapping[str, int]) -> Enclosure | None:
         """Bounds of the real result, equal where it is known; ``None`` where there is none (a NaN).

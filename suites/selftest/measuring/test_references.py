@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
-from dmlcts.specs.accuracy.array_reference import ArrayReference
+from dmlcts.specs.accuracy.array_reference import ArrayReference, units_in
 from dmlcts.specs.accuracy.bounds import reach
 from dmlcts.specs.accuracy.exact_reference import ExactReference
 from dmlcts.specs.accuracy.measurable import is_measured
 from dmlcts.specs.accuracy.places import BUCKETS, buckets_of, described, following
+from dmlcts.specs.functions.in_arrays import REAL_FUNCTIONS
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables import Tables
-from dmlcts.suites.selftest.signatures.five_tables import write_tables
+from dmlcts.suites.selftest.signatures.five_tables import text_of, write_tables
 
 INTERESTING = {
     DataType.FLOAT32: [0, 1 << 31, 1, 0x7F_FFFF, 0x80_0000, 0x3F80_0000, 0x3F7F_FFFF, 0x3F80_0001, 0x4049_0FDB,
@@ -87,6 +89,36 @@ def test_float64_is_within_its_stated_error_of_the_exact_result(
             for end in real:
                 assert abs(Fraction(float(value[index])) - end.fraction) <= Fraction(float(error[index])), index
     assert finite > value.size // 4
+
+
+@pytest.mark.parametrize("function", [name for name, _, _ in REAL_FUNCTIONS])
+@pytest.mark.parametrize("kind", [DataType.FLOAT16, DataType.FLOAT32], ids=lambda kind: kind.name)
+def test_real_functions_in_float64_are_within_their_stated_error(
+    function: str, kind: DataType, tmp_path: Path
+) -> None:
+    table = text_of("OWN_SQRT").replace("sqrt(x)", f"{function}(x)").replace("function: sqrt", f"function: {function}")
+    (tmp_path / "own.yaml").write_text(table, encoding="utf-8")
+    tables = load_tables(tmp_path)
+    operator = described_as(tables, "OWN_SQRT", T=kind)
+    law = tables.law(tables.operator("OWN_SQRT"))
+    assert is_measured(law, operator)
+    inputs = drawn(operator, 150)
+    near = np.linspace(-1.5, 1.5, 60).astype(kind.numpy)
+    x = np.concatenate([inputs["InputTensor"], near])
+    exact = ExactReference(law, operator)
+    value, error = ArrayReference(law, operator).result({"InputTensor": x})
+    units = units_in(kind, value)
+    finite = 0
+    for index, bits in enumerate(x.view(kind.bits_dtype).tolist()):
+        real = exact.result({"InputTensor": bits})
+        if real is None or not np.isfinite(value[index]) or real.low.infinite:
+            continue
+        finite += 1
+        for end in real:
+            assert abs(Fraction(float(value[index])) - end.fraction) <= Fraction(float(error[index])), float(x[index])
+        if abs(value[index]) >= np.finfo(kind.numpy).smallest_normal:
+            assert error[index] * units[index] < 2.0**-20, "to a millionth of a unit"
+    assert finite > 40
 
 
 @pytest.mark.parametrize(("name", "types"), [
