@@ -23,7 +23,7 @@ from dmlcts.specs.approximation.exact_spans import (
     point,
     up,
 )
-from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, readings
+from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, leaves_nan_open, readings
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum
@@ -229,7 +229,9 @@ class _Steps:
         if OPEN in operands:
             return {OPEN}
         if None in operands:
-            return {None, *_despite_nan(function, operands)}
+            floating = isinstance(kind, DataType) and kind.is_floating
+            rule = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict) if floating else None  # type: ignore[arg-type]
+            return {OPEN} if leaves_nan_open(rule) else {None, *_despite_nan(function, operands)}
         if isinstance(kind, DataType) and kind.is_floating and self._is_outside(function, kind, operands):
             return {OPEN}
         real = _real_ends(function, operands)

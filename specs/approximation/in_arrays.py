@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dmlcts.specs.approximation import rounding
 from dmlcts.specs.approximation.intervals import Interval, apart, ends, finite_and_infinite
-from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, readings
+from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, leaves_nan_open, readings
 from dmlcts.specs.arithmetic.vector_arithmetic import Array, Rounding, add_to_odd
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
@@ -326,7 +326,8 @@ class _Steps:
                 np.asarray(rounding.evaluated(condition, dict(zip(ARGUMENTS, given, strict=False))), bool)
                 for given in ([one.low for one in operands], [one.high for one in operands])
             ))  # fmt: skip
-            opened = opened | (~inside & ~reduce(np.logical_or, [np.isnan(one.low) for one in operands]))
+            numbers = ~reduce(np.logical_or, [np.isnan(one.low) for one in operands])
+            opened = opened | (~inside & (numbers | leaves_nan_open(tolerance)))
         found = [Interval(least, most, exact.nan, opened)]
         if function.name in ("floor", "ceil", "trunc", "round_half_even", "round_half_away"):
             found = apart(found[0])

@@ -233,25 +233,18 @@ def opaque(ufunc: Any, error: float) -> InArrays:
 FLOOR, CEIL, TRUNC, RINT = np.floor, np.ceil, np.trunc, np.rint
 _ERF = np.frompyfunc(math.erf, 1, 1)
 _PIECE = 1 << 16
-_TINIEST, _GREATEST = np.finfo(np.float64).smallest_subnormal, np.finfo(np.float64).max
+_TINIEST = np.finfo(np.float64).smallest_subnormal
 
 
 def _exponential(a: Array) -> Array:
-    """No finite power is zero or infinite, though FLOAT64 has no number for it."""
-    return np.where(np.isfinite(a), np.clip(np.exp(a), _TINIEST, _GREATEST), np.exp(a))
-
-
-def _kept_finite(function: Any) -> Callable[[Array], Array]:
-    """A function whose results are numbers for numbers, the greatest there are where FLOAT64 has none."""
-    return lambda a: np.where(np.isfinite(a), np.clip(function(a), -_GREATEST, _GREATEST), function(a))
+    """No finite power is zero, though FLOAT64 has no number for it."""
+    return np.where(np.isneginf(a), 0.0, np.maximum(np.exp(a), _TINIEST))
 
 
 def _power(a: Array, b: Array) -> Array:
     """C's pow; where FLOAT64 has no number for a power that is not zero, one that every type takes for its least."""
     found = np.power(a, b)
-    ordinary = (a != 0) & np.isfinite(a) & np.isfinite(b)
-    lost = (found == 0) & ordinary
-    found = np.where(ordinary, np.clip(found, -_GREATEST, _GREATEST), found)
+    lost = (found == 0) & (a != 0) & np.isfinite(a) & np.isfinite(b)
     return np.where(lost, np.copysign(_TINIEST, found), found)
 
 
@@ -290,8 +283,8 @@ REAL_FUNCTIONS: tuple[tuple[str, str, Any], ...] = (
     ("asin", "the arc sine", np.arcsin),
     ("acos", "the arc cosine", np.arccos),
     ("atan", "the arc tangent", np.arctan),
-    ("sinh", "the hyperbolic sine", _kept_finite(np.sinh)),
-    ("cosh", "the hyperbolic cosine", _kept_finite(np.cosh)),
+    ("sinh", "the hyperbolic sine", np.sinh),
+    ("cosh", "the hyperbolic cosine", np.cosh),
     ("tanh", "the hyperbolic tangent", np.tanh),
     ("asinh", "the inverse hyperbolic sine", np.arcsinh),
     ("acosh", "the inverse hyperbolic cosine", np.arccosh),
