@@ -64,6 +64,8 @@ def _value(expression: Expression, names: Mapping[str, Any]) -> Any:
             return _value(one if _value(condition, names) else other, names)
         case Call("is_infinite", (argument,)):
             return context.isinf(_value(argument, names))
+        case Call("is_nan", (argument,)):
+            return context.isnan(_value(argument, names))
         case Call("log" | "exp" | "floor" as name, (argument,)):
             return getattr(context, name)(_value(argument, names)) if _value(argument, names) != 0 else (
                 -context.inf if name == "log" else getattr(context, name)(0))  # fmt: skip

@@ -11,7 +11,19 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dmlcts.specs.approximation.exact_bounds import holds, margin
-from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, readings
+from dmlcts.specs.approximation.exact_spans import (
+    Span,
+    by_value,
+    datum_of,
+    decoded,
+    down,
+    lowered,
+    nearest,
+    negated,
+    point,
+    up,
+)
+from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, leaves_nan_open, readings
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum
@@ -29,6 +41,7 @@ from dmlcts.specs.tables.signatures import Signature
 _FORMATS: Mapping[DataType, Format] = {
     DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
 }  # fmt: skip
+_OF_SIGNED_ZEROS = ("divide", "pow", "atan_yx")
 _WHOLE = ("floor", "ceil", "trunc", "round_half_even", "round_half_away")
 
 
@@ -37,13 +50,6 @@ class _Open:
 
 
 OPEN = _Open()
-
-
-class Span(NamedTuple):
-    """Every number from one to another."""
-
-    low: Datum
-    high: Datum
 
 
 class _Value(NamedTuple):
@@ -115,12 +121,12 @@ class ApproximateOracle:
             return set(result.members)
         form = _FORMATS[self.output]
         return {one if one is None or one is OPEN else
-                Span(_nearest(one.low, form), _nearest(one.high, form)) if self.strict else
-                Span(_down(one.low, form), _up(one.high, form)) for one in result.members}  # fmt: skip
+                Span(nearest(one.low, form), nearest(one.high, form)) if self.strict else
+                Span(down(one.low, form), up(one.high, form)) for one in result.members}  # fmt: skip
 
     @property
     def _numbers(self) -> dict[str, Datum]:
-        return {name: _datum(float(self.operator.attributes[name])) for name in self.table.numbers}  # type: ignore[arg-type]
+        return {name: datum_of(float(self.operator.attributes[name])) for name in self.table.numbers}  # type: ignore[arg-type]
 
     def numbers(self, name: str, kind: DataType) -> _Value:
         """What a number among the attributes may be in the type that computes."""
@@ -134,20 +140,20 @@ class ApproximateOracle:
     def _input(self, name: str, member: str, elements: Mapping[str, int], reading: Reading | None) -> _Value:
         row = self.table.tensors[member]
         if member not in self.operator.tensors and row.absent is not None:
-            return _Value("constant", frozenset({_point(_datum(row.absent))}))
+            return _Value("constant", frozenset({point(datum_of(row.absent))}))
         own = self.types.get(row.type)
         if name not in elements or own is None:
             raise UsageError(f"no element of {member} is given", f"give one as {name!r}")
         if not own.is_floating:
             whole = IntegerRange.of(own).wrapped(elements[name])
-            return _Value(own, frozenset({_point(Datum(whole < 0, Fraction(whole)))}))
+            return _Value(own, frozenset({point(Datum(whole < 0, Fraction(whole)))}))
         datum = _FORMATS[own].decode(elements[name])
         kind = own if reading is None else reading.computing(own)
         if datum is None:
             return _Value(kind, frozenset({None}))
-        found = {_point(datum)}
+        found = {point(datum)}
         if reading is not None and self.flushes(kind, datum, datum):
-            found.add(_point(Datum(datum.negative, Fraction(0))))
+            found.add(point(Datum(datum.negative, Fraction(0))))
         return _Value(kind, frozenset(found))
 
     def flushes(self, kind: DataType, low: Datum, high: Datum) -> bool:
@@ -169,7 +175,7 @@ class _Steps:
             case Name(name):
                 return self.oracle.numbers(name, self.reading.computing(self.oracle.signature.data_type))
             case Number(value):
-                return _Value("constant", frozenset({_point(_datum(value))}))
+                return _Value("constant", frozenset({point(datum_of(value))}))
             case Limit(name, target):
                 return _limit(self.oracle.types[target], lowest=name == "lowest")
             case Cast(target, argument):
@@ -185,7 +191,7 @@ class _Steps:
         if target.is_floating:
             form = _FORMATS[target]
             return _Value(target, frozenset(
-                one if one is None or one is OPEN else Span(_down(one.low, form), _up(one.high, form))
+                one if one is None or one is OPEN else Span(down(one.low, form), up(one.high, form))
                 for one in value.members
             ))  # fmt: skip
         integers = IntegerRange.of(target)
@@ -210,7 +216,7 @@ class _Steps:
         kind: Typed = kinds[0] if len(kinds) == 1 else "real"
         form = _FORMATS.get(kind) if isinstance(kind, DataType) else None
         sets = [
-            frozenset(_point(_nearest(one.low, form)) for one in value.members)
+            frozenset(point(nearest(one.low, form)) for one in value.members)
             if value.kind == "constant" and form is not None else value.members
             for value in values
         ]  # fmt: skip
@@ -223,22 +229,36 @@ class _Steps:
         if OPEN in operands:
             return {OPEN}
         if None in operands:
-            return {None, *_despite_nan(function, operands)}
+            floating = isinstance(kind, DataType) and kind.is_floating
+            rule = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict) if floating else None  # type: ignore[arg-type]
+            return {OPEN} if leaves_nan_open(rule) else {None, *_despite_nan(function, operands)}
+        if isinstance(kind, DataType) and kind.is_floating and self._is_outside(function, kind, operands):
+            return {OPEN}
         real = _real_ends(function, operands)
         if real is None or real is OPEN:
             return {real}
         if not (isinstance(kind, DataType) and kind.is_floating):
             return {self._stored(real, function, kind)}
         found: set[Any] = set()
-        for one in self._with_other_infinity(function, operands, real):
+        for one in self._with_other_sign(function, operands, real):
             found |= self._rounded(function, kind, one, operands)
         return found
 
-    def _with_other_infinity(self, function: Function, operands: tuple[Span, ...], real: Span) -> list[Span]:
-        lost = function.name == "divide" and "zero-sign" in self.oracle.latitudes
-        if lost and real.low.infinite and operands[1].low.value == 0:
-            other = Datum(not real.low.negative, -real.low.value)
-            return [real, _point(other)]
+    def _is_outside(self, function: Function, kind: DataType, operands: tuple[Span, ...]) -> bool:
+        """Whether operands are outside what the function's rule is about."""
+        tolerance = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict)
+        if tolerance is None or tolerance.within is None:
+            return False
+        condition = bound(tolerance.within)
+        return not all(holds(condition, names) for names in _named_ends(operands))
+
+    def _with_other_sign(self, function: Function, operands: tuple[Span, ...], real: Span) -> list[Span]:
+        """The results, and those of the other sign where that comes of a zero's, which may be lost."""
+        if function.name not in _OF_SIGNED_ZEROS or "zero-sign" not in self.oracle.latitudes:
+            return [real]
+        zero = operands[1 if function.name == "divide" else 0].low.value == 0
+        if zero and (real.low.infinite or function.name == "atan_yx"):
+            return [real, Span(negated(real.high), negated(real.low))]
         return [real]
 
     def _stored(self, real: Span, function: Function, kind: Typed) -> Span:
@@ -251,38 +271,42 @@ class _Steps:
     def _rounded(self, function: Function, kind: DataType, real: Span, operands: tuple[Span, ...]) -> set[Any]:
         oracle, form = self.oracle, _FORMATS[kind]
         tolerance = oracle.law.tolerance(function.name, kind, strict=oracle.strict)
-        lows, highs = ({name: one[end] for name, one in zip(ARGUMENTS, operands, strict=False)} for end in (0, 1))
-        if tolerance is not None and tolerance.within is not None:
-            condition = bound(tolerance.within)
-            if not (holds(condition, lows) and holds(condition, highs)):
-                return {OPEN}
+        lows, highs = _named_ends(operands)
         if tolerance is None:
-            span = Span(_nearest(real.low, form), _nearest(real.high, form))
+            span = Span(nearest(real.low, form), nearest(real.high, form))
         elif tolerance.neighbours:
-            span = Span(_down(real.low, form), _up(real.high, form))
+            span = Span(down(real.low, form), up(real.high, form))
         else:
             least, most = real
             if not least.infinite:
                 distance = max(margin(form, tolerance, least, names) for names in (lows, highs))
-                least = _lowered(least, distance, form)
+                least = lowered(least, distance, form)
             if not most.infinite:
                 distance = max(margin(form, tolerance, most, names) for names in (lows, highs))
-                most = _negated(_lowered(_negated(most), distance, form))
-            low, high = _nearest(real.low, form), _nearest(real.high, form)
+                most = negated(lowered(negated(most), distance, form))
+            low, high = down(real.low, form), up(real.high, form)
+            if oracle.strict:
+                low, high = nearest(real.low, form), nearest(real.high, form)
             span = Span(least if least.value < low.value else low, most if most.value > high.value else high)
         found: set[Any] = {span}
         if function.name in _WHOLE and span.low.value != span.high.value:
             near = not span.low.infinite and not span.high.infinite and span.high.fraction - span.low.fraction <= 1
-            found = {_point(span.low), _point(span.high)} if near else {span}
+            found = {point(span.low), point(span.high)} if near else {span}
         if span.low.infinite != span.high.infinite:  # nothing lies between the greatest finite number and infinity
-            greatest = _decoded(form, form.largest)
+            greatest = decoded(form, form.largest)
             if span.high.infinite:
-                found = {Span(span.low, greatest), _point(span.high)}
+                found = {Span(span.low, greatest), point(span.high)}
             else:
-                found = {_point(span.low), Span(_negated(greatest), span.high)}
+                found = {point(span.low), Span(negated(greatest), span.high)}
         if oracle.flushes(kind, *real):
-            found.add(_point(Datum(False, Fraction(0))))
+            found.add(point(Datum(False, Fraction(0))))
         return found
+
+
+def _named_ends(operands: tuple[Span, ...]) -> tuple[dict[str, Datum], dict[str, Datum]]:
+    """The lower and the upper ends of a function's arguments, as bounds call them."""
+    low, high = ({name: one[end] for name, one in zip(ARGUMENTS, operands, strict=False)} for end in (0, 1))
+    return low, high
 
 
 def _real_ends(function: Function, operands: tuple[Span, ...]) -> Any:
@@ -313,7 +337,7 @@ def _real_ends(function: Function, operands: tuple[Span, ...]) -> Any:
     there = [one for one in every if one is not None]
     if len(there) < len(every):
         return OPEN if there else None
-    return Span(min((one.low for one in there), key=_by_value), max((one.high for one in there), key=_by_value))
+    return Span(min((one.low for one in there), key=by_value), max((one.high for one in there), key=by_value))
 
 
 def _despite_nan(function: Function, operands: tuple[Any, ...]) -> set[Any]:
@@ -324,65 +348,14 @@ def _despite_nan(function: Function, operands: tuple[Any, ...]) -> set[Any]:
     base, exponent = operands
     known = (base is not None and base.low.value == base.high.value == one) or (
         exponent is not None and exponent.low.value == exponent.high.value == 0)  # fmt: skip
-    return {_point(Datum(False, one))} if known else set()
-
-
-def _by_value(datum: Datum) -> Any:
-    return datum.value
-
-
-def _point(datum: Datum) -> Span:
-    return Span(datum, datum)
-
-
-def _datum(number: float) -> Datum:
-    negative = str(number).startswith("-")
-    return Datum(negative, number if number in (float("inf"), float("-inf")) else Fraction(number))
-
-
-def _negated(datum: Datum) -> Datum:
-    return Datum(not datum.negative, -datum.value)
-
-
-def _decoded(form: Format, bits: int) -> Datum:
-    datum = form.decode(bits)
-    assert datum is not None, "no number is rounded to a NaN"  # noqa: S101
-    return datum
-
-
-def _nearest(datum: Datum, form: Format) -> Datum:
-    return _decoded(form, form.round(datum))
-
-
-def _down(datum: Datum, form: Format) -> Datum:
-    """The greatest number of a format that is not above; above all finite ones their greatest."""
-    return datum if datum.infinite else _negated(_up(_negated(datum), form))
-
-
-def _up(datum: Datum, form: Format) -> Datum:
-    """The least number of a format that is not below; below all finite ones their least."""
-    if datum.infinite:
-        return datum
-    least = _negated(_decoded(form, form.largest))
-    return least if datum.value < least.value else _decoded(form, form.neighbours(datum)[1])
-
-
-def _lowered(datum: Datum, distance: Fraction | None, form: Format) -> Datum:
-    """The least number of a format that is not so far below; infinity counts as a power of two."""
-    if distance is None:
-        return Datum(True, float("-inf"))
-    least = datum.fraction - distance
-    beyond = Fraction(2) ** (form.max_exponent + 1)
-    if least <= -beyond:
-        return Datum(True, float("-inf"))
-    return _up(Datum(least < 0, least), form)
+    return {point(Datum(False, one))} if known else set()
 
 
 def _limit(kind: DataType, *, lowest: bool) -> _Value:
     if kind.is_floating:
         form = _FORMATS[kind]
-        return _Value(kind, frozenset({_point(_decoded(form, form.largest | (form.sign_bit if lowest else 0)))}))
+        return _Value(kind, frozenset({point(decoded(form, form.largest | (form.sign_bit if lowest else 0)))}))
     integers = IntegerRange.of(kind)
     whole = integers.lowest if lowest else integers.highest
-    return _Value(kind, frozenset({_point(Datum(whole < 0, Fraction(whole)))}))
+    return _Value(kind, frozenset({point(Datum(whole < 0, Fraction(whole)))}))
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dmlcts.specs.approximation import rounding
 from dmlcts.specs.approximation.intervals import Interval, apart, ends, finite_and_infinite
-from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, readings
+from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, leaves_nan_open, readings
 from dmlcts.specs.arithmetic.vector_arithmetic import Array, Rounding, add_to_odd
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
@@ -35,6 +35,8 @@ from dmlcts.specs.tables.signatures import Signature
 _DOUBLE = rounding.DOUBLE
 _SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 _EXACT_BITS = 32
+_ROUNDED = 2.0**-52
+"""What one operation of FLOAT64 may be off, relatively."""
 Mask = NDArray[np.bool_]
 
 
@@ -282,18 +284,11 @@ class _Steps:
         opened = opened | ((np.isnan(low) != np.isnan(high)) & ~given)
         exact = Interval(low, high, nan, opened)
         found = [exact]
-        if function.name == "divide":
-            found += self._other_infinity(exact, operands)
+        if function.name in _OF_SIGNED_ZEROS and "zero-sign" in self.latitudes:
+            found += _other_sign(function, exact, operands)
         if not (isinstance(kind, DataType) and kind.is_floating):
             return [self._stored(one, function, kind) for one in found]
         return [result for one in found for result in self._rounded(function, kind, one, operands)]
-
-    def _other_infinity(self, exact: Interval, operands: tuple[Interval, ...]) -> list[Interval]:
-        """A division by zero, whose sign may be lost: the infinity of the other sign."""
-        zero = (operands[1].low == 0) & np.isinf(exact.low)
-        if "zero-sign" not in self.latitudes or not zero.any():
-            return []
-        return [replace(exact, low=np.where(zero, -exact.low, exact.low), high=np.where(zero, -exact.high, exact.high))]
 
     def _stored(self, one: Interval, function: Function, kind: Typed) -> Interval:
         """Integers modulo 2^bits; exact numbers of no type as they are."""
@@ -310,8 +305,11 @@ class _Steps:
         """What a function's rule permits around its real results, in the type that computes."""
         tolerance = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict)
         low, high = exact.low, exact.high
-        if function.arrays.error:
-            low, high = (np.where(np.isfinite(end), end + sign * np.abs(end) * function.arrays.error, end)
+        error = function.arrays.error
+        if tolerance is not None and not tolerance.neighbours:
+            error = max(error, _ROUNDED)  # what FLOAT64 rounds could make a result on the edge fall off
+        if error:
+            low, high = (np.where(np.isfinite(end), end + sign * np.abs(end) * error, end)
                          for end, sign in ((low, -1), (high, 1)))  # fmt: skip
         opened = exact.open
         if tolerance is None:
@@ -319,14 +317,17 @@ class _Steps:
         elif tolerance.neighbours:
             least, most = rounding.down(low, kind), rounding.up(high, kind)
         else:
-            least, most = self._tolerated(tolerance, kind, (low, high), operands)
+            least, most = self._tolerated(tolerance, kind, (low, high), (exact.low, exact.high), operands)
+            given = reduce(np.logical_or, [np.isnan(one.low) for one in operands])  # which pow may make a 1 of
+            least, most = np.where(given, exact.low, least), np.where(given, exact.high, most)
         if tolerance is not None and tolerance.within is not None:
             condition = bound(tolerance.within)
             inside = np.logical_and(*(
                 np.asarray(rounding.evaluated(condition, dict(zip(ARGUMENTS, given, strict=False))), bool)
                 for given in ([one.low for one in operands], [one.high for one in operands])
             ))  # fmt: skip
-            opened = opened | (~inside & ~reduce(np.logical_or, [np.isnan(one.low) for one in operands]))
+            numbers = ~reduce(np.logical_or, [np.isnan(one.low) for one in operands])
+            opened = opened | (~inside & (numbers | leaves_nan_open(tolerance)))
         found = [Interval(least, most, exact.nan, opened)]
         if function.name in ("floor", "ceil", "trunc", "round_half_even", "round_half_away"):
             found = apart(found[0])
@@ -339,19 +340,34 @@ class _Steps:
         return found
 
     def _tolerated(
-        self, tolerance: Tolerance, kind: DataType, real: tuple[Array, Array], operands: tuple[Interval, ...]
+        self,
+        tolerance: Tolerance,
+        kind: DataType,
+        real: tuple[Array, Array],
+        middle: tuple[Array, Array],
+        operands: tuple[Interval, ...],
     ) -> tuple[Array, Array]:
-        distances = []
-        for result in real:
-            each = [rounding.margin(kind, tolerance, result, dict(zip(ARGUMENTS, given, strict=False)))
-                    for given in ([one.low for one in operands], [one.high for one in operands])]  # fmt: skip
-            distances.append(np.fmax(*each))
+        """The least and the greatest number within a tolerance of real results, which lie between ``real``.
+
+        The spacing of numbers changes at powers of two: where FLOAT64 cannot tell on which side a result lies, the
+        wider one counts.
+        """
+        arguments = [dict(zip(ARGUMENTS, given, strict=False))
+                     for given in ([one.low for one in operands], [one.high for one in operands])]  # fmt: skip
+        distances = [
+            reduce(np.fmax, [rounding.margin(kind, tolerance, result, given)
+                             for given in arguments[: 1 if all(one.is_point for one in operands) else 2]
+                             for result in results])
+            for results in zip(real, middle, strict=True)
+        ]  # fmt: skip
         low, high = real
         below, above = (np.nan_to_num(distance, nan=0.0, posinf=np.inf) for distance in distances)
         least = np.where(np.isinf(low), low, add_to_odd(low, -below))
         most = np.where(np.isinf(high), high, add_to_odd(high, above))
         inner = rounding.inward(least, most, kind)
-        return np.fmin(inner[0], rounding.nearest(low, kind)), np.fmax(inner[1], rounding.nearest(high, kind))
+        if self.oracle.strict:
+            return np.fmin(inner[0], rounding.nearest(low, kind)), np.fmax(inner[1], rounding.nearest(high, kind))
+        return np.fmin(inner[0], rounding.down(low, kind)), np.fmax(inner[1], rounding.up(high, kind))
 
 
 class _Exactly(_Steps):
@@ -365,3 +381,16 @@ class _Exactly(_Steps):
 
     def _of(self, function: Function, kind: Typed, operands: tuple[Interval, ...]) -> list[Interval]:
         return [Interval.at(ends(function, operands)[0])]
+
+
+_OF_SIGNED_ZEROS = ("divide", "pow", "atan_yx")
+
+
+def _other_sign(function: Function, exact: Interval, operands: tuple[Interval, ...]) -> list[Interval]:
+    """The results with the other sign where it comes of a zero's, which may be lost: infinities, and half turns."""
+    zero = operands[1 if function.name == "divide" else 0].low == 0
+    if function.name != "atan_yx":
+        zero = zero & np.isinf(exact.low)
+    if not zero.any():
+        return []
+    return [replace(exact, low=np.where(zero, -exact.high, exact.low), high=np.where(zero, -exact.low, exact.high))]

@@ -71,14 +71,33 @@ def finite_and_infinite(one: Interval, kind: DataType) -> list[Interval]:
     return [finite, infinite]
 
 
+_OVERFLOWING = ("exp", "sinh", "cosh", "pow")
+_GREATEST = float(np.finfo(np.float64).max)
+
+
+def _meaning(function: Function) -> Any:
+    """A function's real meaning; where FLOAT64 has no number for a number's result, the greatest that there is."""
+    arrays = function.arrays
+    meaning: Any = arrays.real or arrays.ufunc
+    if function.name not in _OVERFLOWING:
+        return meaning
+
+    def kept(*operands: Array) -> Array:
+        found = np.asarray(meaning(*operands))
+        ordinary = np.logical_and.reduce([np.isfinite(one) for one in np.broadcast_arrays(*operands)])
+        pole = (operands[0] == 0) & (function.name == "pow")
+        return np.where(ordinary & ~pole, np.clip(found, -_GREATEST, _GREATEST), found)
+
+    return kept
+
+
 def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Array]:
     """The least and the greatest real result of a function on intervals, in FLOAT64.
 
     Raises:
         FormulaError: of a function that may fall, or that has several arguments, more than single numbers are asked.
     """
-    arrays = function.arrays
-    meaning: Any = arrays.real or arrays.ufunc
+    meaning = _meaning(function)
     if all(one.is_point for one in operands):
         found = np.asarray(meaning(*(one.low for one in operands)))
         return found, found

@@ -37,6 +37,11 @@ def bounds_of(tolerance: Tolerance) -> Iterator[tuple[str, float | Expression]]:
             yield name, bound(amount) if isinstance(amount, str) else float(amount)
 
 
+def leaves_nan_open(tolerance: Tolerance | None) -> bool:
+    """Whether a rule says itself that it is about no NaN (``not is_nan(x)``), and so leaves open what one gives."""
+    return tolerance is not None and tolerance.within is not None and "is_nan(" in tolerance.within
+
+
 def is_approximate(table: OperatorTable, signature: Signature) -> bool:
     """Whether accuracy rules are about a signature: about one of its floating-point types."""
     kinds = {data_type.name for _, data_type in signature.types if data_type.is_floating}

@@ -99,7 +99,10 @@ class AttributeTable(Model):
     """An attribute: a number, the type of numbers, the optional scale and bias, or an enumeration."""
 
     name: Identifier
-    type: Literal["FLOAT", "INT", "UINT", "BOOL", "ENUM", "DML_SCALE_BIAS", "DML_SCALAR_UNION", "DML_TENSOR_DATA_TYPE"]
+    type: Literal[
+        "FLOAT", "INT", "UINT", "BOOL", "ENUM", "DML_SCALE_BIAS", "DML_SCALAR_UNION", "DML_TENSOR_DATA_TYPE",
+        "DML_OPERATOR_DESC",
+    ]  # fmt: skip
     cast: Literal["documented", "undocumented"] | None = Field(
         None, description="FLOAT only: does the page document its cast to the tensor's type?"
     )
@@ -118,7 +121,7 @@ class AttributeTable(Model):
     @property
     def is_number(self) -> bool:
         """Whether it is a number, which a formula may use."""
-        return self.type not in ("ENUM", "DML_SCALE_BIAS", "DML_TENSOR_DATA_TYPE")
+        return self.type not in ("ENUM", "DML_SCALE_BIAS", "DML_TENSOR_DATA_TYPE", "DML_OPERATOR_DESC")
 
 
 Amount = Annotated[float, Field(ge=0)] | Text

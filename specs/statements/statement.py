@@ -85,7 +85,7 @@ def descriptions(table: OperatorTable) -> Iterator[OperatorDesc]:
 
 def _plain(kind: str, signature: Signature) -> Attribute:
     match kind:
-        case "DML_SCALE_BIAS":
+        case "DML_SCALE_BIAS" | "DML_OPERATOR_DESC":
             return None
         case "DML_SCALAR_UNION":
             return ScalarUnion(signature.data_type, 0)

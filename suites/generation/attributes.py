@@ -20,14 +20,14 @@ _OTHER_NUMBERS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -0.25, 100.0)
 
 
 def ordinary(table: OperatorTable, signature: Signature) -> dict[str, Attribute]:
-    """No ScaleBias, the first enumerator, the types that the tensors have, bounds of -1 and 1, and ones."""
+    """No ScaleBias or fused operator, the first enumerator, the types of the tensors, bounds of -1 and 1, and ones."""
     signed = signature.data_type.is_signed
     found: dict[str, Attribute] = {}
     for item in table.attributes:
         low = -1.0 if signed else 0.0
         if item.type == "ENUM":
             found[item.name] = item.enumerators[0]
-        elif item.type == "DML_SCALE_BIAS":
+        elif item.type in ("DML_SCALE_BIAS", "DML_OPERATOR_DESC"):
             found[item.name] = None
         elif item.type == "DML_TENSOR_DATA_TYPE":
             found[item.name] = type_named(table, signature, item.name).name

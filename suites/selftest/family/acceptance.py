@@ -1,4 +1,4 @@
-"""Which outputs the oracle of a description accepts, whichever of the two kinds its table asks for."""
+"""Which outputs the oracle of a description accepts, whichever its table asks for."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import OperatorDesc
+from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
+from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.oracle.vectorised import VectorOracle
+from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.selftest.family.family_tables import family
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -31,5 +34,7 @@ def accepted(
     law = family().law(table)
     if law.of_one_input:
         return VectorOracle(law, operator, strict=strict).acceptance(given["x"]).admits(output)
+    if is_approximate(table, Signature.of(operator, table)):
+        return ApproximateVectorOracle(law, operator, strict=strict).acceptance(given).admits(output)
     typed = TypedVectorOracle(law, operator, strict=strict)
     return typed.acceptance(given).admits(output.view(typed.output.numpy))

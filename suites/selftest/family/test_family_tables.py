@@ -160,7 +160,7 @@ def test_the_oracles_mean_what_is_written_apart(table: OperatorTable, operator: 
 # silent points ---------------------------------------------------------------------------------------
 
 SILENT = [pytest.param(*one.values, id=one.id) for one in DESCRIBED if silent_points(*one.values)]
-POINTS = {clause.id for table in exact_tables() for clause in table.checked_by("silent")}
+POINTS = {point.clause.id for table, operator in every_description() for point in silent_points(table, operator)}
 
 
 @pytest.mark.parametrize(("table", "operator"), SILENT)

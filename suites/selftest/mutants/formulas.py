@@ -6,6 +6,7 @@ truth values, which the caller stores as 1 and 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -112,7 +113,25 @@ def gradient(x: Array, given: Array, low: Any, high: Any) -> Array:
     return np.where((x <= low) | (x >= high), given.dtype.type(0), given)
 
 
+def in_float64(function: Formula) -> Formula:
+    """A function of real numbers computed in FLOAT64, which leaves one rounding."""
+    return lambda *xs: np.asarray(function(*(x.astype(np.float64) for x in xs))).astype(xs[0].dtype)
+
+
+def error_function(x: Array) -> Array:
+    """Python's."""
+    return np.asarray(np.frompyfunc(math.erf, 1, 1)(x), np.float64)
+
+
+REAL: Mapping[str, Formula] = {
+    "SQRT": np.sqrt, "RECIP": np.reciprocal, "EXP": np.exp, "LOG": np.log, "SIN": np.sin, "COS": np.cos, "TAN": np.tan,
+    "ASIN": np.arcsin, "ACOS": np.arccos, "ATAN": np.arctan, "ATAN_YX": np.arctan2, "SINH": np.sinh, "COSH": np.cosh,
+    "TANH": np.tanh, "ASINH": np.arcsinh, "ACOSH": np.arccosh, "ATANH": np.arctanh, "ERF": error_function,
+    "CONSTANT_POW": np.power,
+}  # fmt: skip
 FORMULAS: Mapping[str, Formula] = {
+    **{name: in_float64(function) for name, function in REAL.items()},
+    "ADD1": in_float32(np.add),
     "IDENTITY": lambda x: x,
     "ABS": np.abs,
     "NEGATE": np.negative,

@@ -1,0 +1,96 @@
+"""SQRT, RECIP, EXP, LOG and other functions of real numbers: computed in FLOAT64, rounded to FLOAT32 at the end.
+
+numpy's own FLOAT32 functions are several units in the last place off on some processors, and differ from one processor
+to the next; in FLOAT64 they leave the nearest FLOAT32 in all but a few cases in a thousand million. Only root and
+reciprocal are computed in FLOAT32, where IEEE 754 rounds them to nearest. numpy has no error function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dmlcts.backends.cpu.programs.float16 import floating, in_float32
+from dmlcts.backends.cpu.programs.program import Array, Maker, Program, float_attribute, of_ufunc, scale_bias_attribute
+from dmlcts.backends.cpu.programs.scale_bias import float_scaled
+from dmlcts.specs import DataType, OperatorDesc
+
+
+def _in_float64(function: Callable[..., Array]) -> Program:
+    """The program of a function that is computed in FLOAT64."""
+
+    def program(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+        np.copyto(target, function(*(source.astype(np.float64) for source in sources)), casting="same_kind")
+
+    return program
+
+
+def _of_one(program: Program) -> Maker:
+    """The maker of ``program``, of FLOAT32 and one input, after a ScaleBias."""
+
+    def make(operator: OperatorDesc) -> Program:
+        return floating(float_scaled(program, scale_bias_attribute(operator), operator.output), operator.output)
+
+    return make
+
+
+_NEAR_ZERO = 0.5
+_TERMS = tuple((-1.0) ** n / (float(np.prod(np.arange(1.0, n + 1))) * (2 * n + 1)) for n in range(16))
+_TAIL = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+"""Abramowitz and Stegun, 7.1.26: the error function within 1.5e-7, from 0 on."""
+
+
+def _error_function(x: Array) -> Array:
+    """The error function, which numpy has not: its series near zero, elsewhere within 1.5e-7."""
+    magnitude = np.abs(x)
+    step = 1 / (1 + 0.3275911 * magnitude)
+    tail = np.zeros_like(step)
+    for factor in reversed(_TAIL):
+        tail = (tail + factor) * step
+    far = 1 - tail * np.exp(-magnitude * magnitude)
+    square = np.minimum(magnitude, _NEAR_ZERO) ** 2
+    series = np.zeros_like(square)
+    for term in reversed(_TERMS):
+        series = series * square + term
+    near = magnitude * series * (2 / np.sqrt(np.pi))
+    return np.asarray(np.copysign(np.where(magnitude < _NEAR_ZERO, near, far), x))
+
+
+def _reciprocal(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+    np.divide(np.float32(1), sources[0], out=target)
+
+
+sqrt = _of_one(of_ufunc(np.sqrt))
+recip = _of_one(_reciprocal)
+exp = _of_one(_in_float64(np.exp))
+log = _of_one(_in_float64(np.log))
+sin = _of_one(_in_float64(np.sin))
+cos = _of_one(_in_float64(np.cos))
+tan = _of_one(_in_float64(np.tan))
+asin = _of_one(_in_float64(np.arcsin))
+acos = _of_one(_in_float64(np.arccos))
+atan = _of_one(_in_float64(np.arctan))
+sinh = _of_one(_in_float64(np.sinh))
+cosh = _of_one(_in_float64(np.cosh))
+tanh = _of_one(_in_float64(np.tanh))
+asinh = _of_one(_in_float64(np.arcsinh))
+acosh = _of_one(_in_float64(np.arccosh))
+atanh = _of_one(_in_float64(np.arctanh))
+erf = _of_one(_in_float64(_error_function))
+
+
+def constant_pow(operator: OperatorDesc) -> Program:
+    """CONSTANT_POW; the exponent stays the FLOAT that it is."""
+    exponent = np.float64(float_attribute(operator, "Exponent"))
+    return _of_one(_in_float64(lambda x: np.power(x, exponent)))(operator)
+
+
+def _of_two(function: Callable[..., Any]) -> Maker:
+    program = _in_float64(function)
+    special = {DataType.FLOAT16: in_float32(program)}
+    return lambda operator: special.get(operator.output.data_type, program)
+
+
+atan_yx = _of_two(np.arctan2)
