@@ -11,15 +11,15 @@ import pytest
 
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
-from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.selftest.approximation.probing import approximate, elements_of
+from dmlcts.suites.selftest.family.family_tables import with_waiting
 from dmlcts.suites.selftest.mutants.approximate import arithmetic, functions
 from dmlcts.suites.selftest.mutants.formulas import error_function
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 Array = np.ndarray[Any, np.dtype[Any]]
-TABLES = load_tables()
+TABLES = with_waiting()
 CASES = approximate(TABLES)
 MODULES: tuple[ModuleType, ...] = (arithmetic, functions)
 ROWS = [pytest.param(getattr(module, name), id=name) for module in MODULES for name in module.ROWS]

@@ -7,12 +7,12 @@ import pytest
 
 from dmlcts.specs.approximation.exactly import ApproximateOracle
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
-from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.selftest.approximation.probing import approximate, disagreements, elements_of
+from dmlcts.suites.selftest.family.family_tables import with_waiting
 
-TABLES = load_tables()
+TABLES = with_waiting()
 CASES = approximate(TABLES)
 on_every_approximate_signature = pytest.mark.parametrize(
     ("table", "signature"), CASES, ids=[f"{table.short_name}-{signature}" for table, signature in CASES]
