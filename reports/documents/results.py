@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import itertools
+import json
 import os
 import platform
 import shutil
@@ -237,8 +238,14 @@ def _behaviours(items: Iterable[ItemRecord]) -> list[dict[str, Any]]:
     return list(seen.values())
 
 
+MOST_OF_A_CASE = 8 << 10
+"""Characters of a case that stands in results.json: hundreds that cannot be shrunk would be too much to read."""
+
+
 def _summarised(failure: FailureRecord) -> dict[str, Any]:
     whole = failure.to_json()
+    if failure.file and len(json.dumps(whole["case"])) > MOST_OF_A_CASE:  # its own file has the values
+        whole["case"] = {name: value for name, value in whole["case"].items() if name != "values"}
     return {
         name: whole[name]
         for name in (

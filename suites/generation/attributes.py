@@ -60,6 +60,8 @@ def number_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str
     unions = any(item.type == "DML_SCALAR_UNION" for item in (*lows, *highs))
     pairs = [*edge_values.own_bounds(data_type)] if unions else [*edge_values.bounds(data_type)]
     pairs += [(high, low) for low, high in pairs[:6] if low < high] if lows and highs else []
+    if not unions and not data_type.is_floating:  # fractions, of which the casts are seen at the elements beside them
+        pairs.append((np.float32(-2.5 if data_type.is_signed else 1.5), np.float32(6.5)))
     choices = pairs if lows or highs else [(None, None)]
     numbers = [_fitting(table, signature, item) for item in others]
     sets = itertools.product(choices, *numbers) if others else ((pair,) for pair in choices)

@@ -34,20 +34,29 @@ def at_silent_points(subject: Subject) -> Iterator[At]:
 
 
 def _held(subject: Subject, given: Mapping[str, Any]) -> Iterator[tuple[SilentPoint, Elements]]:
-    for point in silent_points(subject.table, subject.describe(subject.flat(1), given)):
-        elements = _at(subject, point)
+    points = silent_points(subject.table, subject.describe(subject.flat(1), given))
+    for point in points:
+        elements = _at(subject, point, [other for other in points if other is not point])
         if elements is not None:
             yield point, elements
 
 
-def _at(subject: Subject, point: SilentPoint) -> Elements | None:
-    """Elements at which the point holds and ordinary ones behind them; ``None`` where no edge value is at it."""
+def _at(subject: Subject, point: SilentPoint, others: list[SilentPoint]) -> Elements | None:
+    """Elements at which the point holds and ordinary ones behind them; ``None`` where no edge value is at it.
+
+    Those at which no other point holds, if there are any: what goes wrong there is this point's matter alone.
+    """
     names = subject.table.formula_names
     for elements in _edges(subject):
         spread = elements.spread
         with np.errstate(all="ignore"):
-            held = np.flatnonzero(point.where({name: spread[member] for name, member in names.items()
-                                               if member in spread}))  # fmt: skip
+            given = {name: spread[member] for name, member in names.items() if member in spread}
+            here = np.broadcast_to(point.where(given), (elements.count,))
+            elsewhere = np.zeros(elements.count, bool)
+            for other in others:
+                elsewhere |= other.where(given)
+        alone, together = np.flatnonzero(here & ~elsewhere), np.flatnonzero(here & elsewhere)
+        held = alone if alone.size else together
         if held.size:
             chosen = held[:: max(1, held.size // _MOST)]
             return elements[chosen].joined(subject.distinct(chosen.size).with_single(elements.single))

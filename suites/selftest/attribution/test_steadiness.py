@@ -15,7 +15,6 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ClauseTally, ItemRecord
 from dmlcts.reports.documents.selecting import besides, within
 from dmlcts.specs import OperatorDesc, UsageError
-from dmlcts.specs.loading import load_tables
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -26,6 +25,7 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.item_record import _tallies
 from dmlcts.suites.running.replay import replay
 from dmlcts.suites.selftest.conftest import Ran
+from dmlcts.suites.selftest.first_three import first_three
 from dmlcts.suites.selftest.judging.test_judging import bench, case, clip, f32
 from dmlcts.suites.selftest.mutants.rare import OneElementInTenThousandAtRandom
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
@@ -121,7 +121,7 @@ def all_told(on: Bench) -> list[str]:
     load_hypothesis_profile()
     return [
         smallest(on, finding).clause
-        for probe in probes(load_tables()) if "alive_at_the_same_time" in probe.test and "-INT8" in probe.test
+        for probe in probes(first_three()) if "alive_at_the_same_time" in probe.test and "-INT8" in probe.test
         for finding in probe.run(on, 0).ledger.findings
     ]  # fmt: skip
 
@@ -149,7 +149,7 @@ def test_a_case_before_another_has_none_before_itself() -> None:
 @pytest.mark.parametrize("ran", range(0, 33, 4))
 def test_a_property_based_test_tells_of_chance_itself(ran: int) -> None:
     load_hypothesis_profile()
-    (probe,) = [one for one in probes(load_tables()) if "test_drawn_bounds_and_values[CLIP-INT8]" in one.test]
+    (probe,) = [one for one in probes(first_three()) if "test_drawn_bounds_and_values[CLIP-INT8]" in one.test]
     on = bench(transient(37, ran)())
     judge = probe.run(on, 0)  # a library that finds an example right when it is run again raises FlakyFailure
     for finding in judge.ledger.findings:

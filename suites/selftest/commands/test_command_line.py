@@ -239,7 +239,7 @@ def test_coverage_names_a_test_for_every_clause(dmlcts: Callable[..., Any]) -> N
 def test_a_clause_that_nothing_checks_is_refused(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     from dmlcts.suites.selftest.tables.test_fourth_operator import CLAUSE, table
 
-    text = table("OWN_CEIL", 7, "ceil(x)", "FLOAT32")
+    text = table("OWN_CEIL", 907, "ceil(x)", "FLOAT32")
     words = {"prefix": "own-ceil", "name": "untested", "text": "nobody looks", "subject": "formula"}
     for check, code in (("monotone", 0), ("nobody", 2)):
         (tmp_path / "own_ceil.yaml").write_text(text + CLAUSE.format(check=check, **words), encoding="utf-8")

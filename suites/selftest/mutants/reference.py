@@ -40,7 +40,8 @@ class Reference:
     level = "5.0"
 
     def open(self) -> Reference:
-        """Open the device."""
+        """Open the device; what the tables say is read now, not within the time of the first kernel."""
+        load_tables()
         return self
 
     def __enter__(self) -> Reference:

@@ -10,6 +10,8 @@ from typing import Any
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.tables import Tables
 from dmlcts.suites.selftest.first_three import first_three
 
 CLIP, ROUND = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND"
@@ -74,8 +76,7 @@ FAILURES = (
 )
 
 
-def _tallies(broken: frozenset[tuple[str, str, str]]) -> tuple[ClauseTally, ...]:
-    tables = first_three()
+def _tallies(broken: frozenset[tuple[str, str, str]], tables: Tables) -> tuple[ClauseTally, ...]:
     found = []
     for table in tables.operators.values():
         for clause in tables.clauses_of(table):
@@ -92,8 +93,13 @@ def _run(selection: dict[str, Any]) -> RunInfo:
                    STARTED + timedelta(seconds=31.5), SUITE, ENVIRONMENT)  # fmt: skip
 
 
+RUN = _run({})
+"""A run of everything."""
+
+
 @functools.cache
-def _made(failing: bool) -> dict[str, Any]:
+def _made(failing: bool, whole: bool = False) -> dict[str, Any]:
+    tables = load_tables() if whole else first_three()
     broken = frozenset({("round.toward-infinity", ROUND, "FLOAT32")}) if failing else frozenset[tuple[str, str, str]]()
     behaviours = (
         Behaviour("clip.nan.input", CLIP, "FLOAT32", "NaN input gives NaN", "NaN gives NaN"),
@@ -102,8 +108,8 @@ def _made(failing: bool) -> dict[str, Any]:
     )
     told = FAILURES if failing else ()
     outcome = Outcome.FAIL if failing else Outcome.PASS
-    record = ItemRecord("test_all.py::test_all", outcome, 1.0, _tallies(broken), behaviours, told)
-    return build_results([record], [], _run({}), first_three())
+    record = ItemRecord("test_all.py::test_all", outcome, 1.0, _tallies(broken, tables), behaviours, told)
+    return build_results([record], [], _run({}), tables)
 
 
 def conformant() -> dict[str, Any]:
@@ -114,6 +120,11 @@ def conformant() -> dict[str, Any]:
 def failing() -> dict[str, Any]:
     """One clause is broken on FLOAT32, in five ways, one of them found by two tests."""
     return copy.deepcopy(_made(True))
+
+
+def failing_among_all() -> dict[str, Any]:
+    """The same after a run of every operator."""
+    return copy.deepcopy(_made(True, whole=True))
 
 
 def hostile() -> dict[str, Any]:

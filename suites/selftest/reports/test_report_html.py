@@ -26,7 +26,16 @@ from dmlcts.reports.views import html
 from dmlcts.reports.views.markdown import summary
 from dmlcts.specs import DataType
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.selftest.reports.report_samples import CLIP, HARM, ROUND, case, conformant, failing, hostile
+from dmlcts.suites.selftest.reports.report_samples import (
+    CLIP,
+    HARM,
+    ROUND,
+    case,
+    conformant,
+    failing,
+    failing_among_all,
+    hostile,
+)
 
 TABLES = load_tables()
 
@@ -239,7 +248,7 @@ def test_endless_failures_are_counted_and_not_drawn() -> None:
 
 
 def test_many_operators_begin_with_an_overview_and_are_folded_but_for_what_is_wrong() -> None:
-    results = failing()
+    results = failing_among_all()
     wrong = {row["operator"] for row in results["clauses"] if row["failures"]}
     view = overview(results, TABLES)
     assert len(view.matrices) > html.FEW_OPERATORS

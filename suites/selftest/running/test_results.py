@@ -1,6 +1,7 @@
 """The results document: merging, the verdict's truth table, its schema, and reading it back."""
 
 import copy
+import dataclasses
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -34,9 +35,12 @@ from dmlcts.reports.documents.validation import (
     validate_failure,
     validate_results,
 )
+from dmlcts.reports.documents.writing import failure_document
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.models import Clause, RulesTable, Source
 from dmlcts.specs.tables import Tables
+from dmlcts.suites.selftest.first_three import first_three
+from dmlcts.suites.selftest.reports import report_samples
 
 CLIP = "ELEMENT_WISE_CLIP"
 SOURCE = Source(id="page", title="A page", revision="today")
@@ -493,3 +497,16 @@ def test_a_file_that_holds_no_failure_is_refused(tmp_path: Path, content: str, c
     path.write_text(content, encoding="utf-8")
     with pytest.raises(DocumentError, match=cause):
         load_failure(path)
+
+
+def test_the_values_of_a_large_case_stand_in_its_own_file_alone() -> None:
+    """Hundreds of cases that cannot be made smaller were more than a results.json may hold."""
+    small = report_samples.failure("input -0.5 gives 0.0", "0xbf000000")
+    values = {"InputTensor": {"data_type": "FLOAT32", "bits": ["0xbf000000"] * 2000}}
+    large = dataclasses.replace(small, case={**small.case, "values": values}, file="large.yaml")
+    record = ItemRecord("test_all.py::test_all", Outcome.FAIL, 1.0, (), (), (small, large))
+    document = build_results([record], [], report_samples.RUN, first_three())
+    told = {failure["file"]: failure["case"] for failure in document["failures"]}
+    assert told[small.file] == small.to_json()["case"]
+    assert told["large.yaml"] == {name: value for name, value in small.to_json()["case"].items() if name != "values"}
+    assert failure_document(large, "1")["case"]["values"] == values

@@ -124,8 +124,10 @@ def gradients(name: str, operator: str) -> dict[str, Row]:
         ),
         f"{name}SubnormalDoubled": Row(
             operator,
-            "A subnormal gradient is doubled.",
-            lambda y, x, g, low, high: np.where((y != 0) & (np.abs(y) < np.finfo(y.dtype).tiny), y + y, y),
+            "A subnormal gradient is doubled where x is an ordinary number.",
+            lambda y, x, g, low, high: np.where(
+                (y != 0) & (np.abs(y) < np.finfo(y.dtype).tiny) & (np.abs(x) >= np.finfo(x.dtype).tiny), y + y, y
+            ),
             "subnormal",
             "float32",
             bounds=True,

@@ -93,7 +93,8 @@ def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
             said = f"{table.short_name} refuses what level {support.level} adds."
             yield _made(named(clause, "Refused"), _Refusing, said, support=support, table=table, **about)
         elif clause.check in ("support.unlisted", "support.later-level"):
-            level = table.introduced if clause.check == "support.later-level" else LEVEL
+            first = table.introduced if len(table.support) > 1 else "1.0"  # a later one only from below
+            level = first if clause.check == "support.later-level" else LEVEL
             said = f"{table.short_name} accepts what it need not and gives 1: {clause.text}"
             made = _made(named(clause, "AcceptedWrongly"), _Accepting, said, overlooked=(clause.id,), **about)
             made.level = level

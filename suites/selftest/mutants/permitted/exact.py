@@ -148,7 +148,8 @@ class ByZeroGivesLimits(_ByZero):
     def given(self, a: Array) -> Any:
         """A limit."""
         limits = np.iinfo(a.dtype)
-        return np.where(a == 0, 0, np.where(a < 0, limits.min, limits.max)).astype(a.dtype)
+        least, most = a.dtype.type(limits.min), a.dtype.type(limits.max)
+        return np.where(a == 0, a, np.where(a < 0, least, most))
 
 
 class LeastByMinusOneGivesGreatest(_Exact):
