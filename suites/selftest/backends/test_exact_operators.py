@@ -7,6 +7,7 @@ what is their own fault, which :data:`OWN_FAULTS` lists: a mapping that put its 
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +21,14 @@ from dmlcts.specs import FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.selftest.backends.bound_tensors import Array, dispatched
 from dmlcts.suites.selftest.family.acceptance import accepted
-from dmlcts.suites.selftest.family.family_tables import every_description, family, label, values, with_bounds
+from dmlcts.suites.selftest.family.family_tables import (
+    descriptions_of,
+    every_description,
+    family,
+    label,
+    values,
+    with_bounds,
+)
 
 LEVEL = FeatureLevel("6.4")
 MOST = 4000
@@ -188,7 +196,7 @@ def test_what_a_runtime_is_mapped_to_is_meant(
 def test_runtimes_express_what_they_have(runtimes: dict[str, Any], name: str, expressed: list[str]) -> None:
     if name not in runtimes:
         pytest.skip(f"not installed: {name}")
-    known = {label(operator): operator for _, operator in every_description()}
+    known = dict(itertools.chain.from_iterable(map(descriptions_of, family().operators.values())))
     for one in expressed:
         runtimes[name].create(known[one]).close()
 
@@ -201,7 +209,7 @@ def test_runtimes_express_what_they_have(runtimes: dict[str, Any], name: str, ex
 def test_runtimes_say_what_they_cannot_express(runtimes: dict[str, Any], name: str, lacking: list[str]) -> None:
     if name not in runtimes:
         pytest.skip(f"not installed: {name}")
-    known = {label(operator): operator for _, operator in every_description()}
+    known = dict(itertools.chain.from_iterable(map(descriptions_of, family().operators.values())))
     for one in lacking:
         with pytest.raises(NotSupported):
             runtimes[name].create(known[one])

@@ -43,9 +43,16 @@ def exact_tables() -> list[OperatorTable]:
 def every_description() -> Iterator[tuple[OperatorTable, OperatorDesc]]:
     """A description of every exact signature and enumerator, with bounds of -2 and 3 (0 and 3) where it has some."""
     for table in exact_tables():
-        for operator in descriptions(table):
+        for _, operator in descriptions_of(table):
             if not is_approximate(table, Signature.of(operator, table)):
-                yield table, with_bounds(table, operator, -2, 3)
+                yield table, operator
+
+
+def descriptions_of(table: OperatorTable) -> Iterator[tuple[str, OperatorDesc]]:
+    """A description of every signature and enumerator of a table, with such bounds, by what tests call it."""
+    for operator in descriptions(table):
+        bounded = with_bounds(table, operator, -2, 3)
+        yield label(bounded), bounded
 
 
 def with_bounds(table: OperatorTable, operator: OperatorDesc, low: float, high: float) -> OperatorDesc:
