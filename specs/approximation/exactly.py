@@ -126,7 +126,7 @@ class ApproximateOracle:
 
     @property
     def _numbers(self) -> dict[str, Datum]:
-        return {name: datum_of(float(self.operator.attributes[name])) for name in self.table.numbers}  # type: ignore[arg-type]
+        return {name: datum_of(float(self.operator.attributes[name])) for name in self.table.numbers}  # type: ignore[arg-type]  # numbers
 
     def numbers(self, name: str, kind: DataType) -> _Value:
         """What a number among the attributes may be in the type that computes."""

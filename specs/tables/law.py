@@ -117,16 +117,6 @@ def _without_conditions(expression: Expression) -> bool:
 
 def is_about(clause: Clause, data_type: DataType, table: OperatorTable) -> bool:
     """Whether a clause says something about a type; a type that no support table lists is treated as all others."""
-    match clause.data_types:
-        case "all":
-            return True
-        case "unlisted":
-            return data_type not in table.data_types
-        case "floating":
-            return data_type.is_floating
-        case "integer":
-            return not data_type.is_floating
-        case "not-FLOAT32":
-            return data_type is not DataType.FLOAT32
-        case names:
-            return data_type.name in names
+    if clause.data_types == "unlisted":
+        return data_type not in table.data_types
+    return clause.may_be_about(data_type)

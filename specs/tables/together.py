@@ -126,17 +126,7 @@ class Tables:
         listed = operator.data_types
         if clause.level is not None:
             listed = next(table for table in operator.support if table.level == clause.level).data_types
-        match clause.data_types:
-            case "all":
-                return listed
-            case "floating":
-                return tuple(data_type for data_type in listed if data_type.is_floating)
-            case "integer":
-                return tuple(data_type for data_type in listed if not data_type.is_floating)
-            case "not-FLOAT32":
-                return tuple(data_type for data_type in listed if data_type is not DataType.FLOAT32)
-            case names:
-                return tuple(data_type for data_type in listed if data_type.name in names)
+        return tuple(data_type for data_type in listed if clause.may_be_about(data_type))
 
     def clauses_of(self, operator: OperatorTable) -> tuple[Clause, ...]:
         """The operator's own clauses, then the shared ones."""
