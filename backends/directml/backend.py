@@ -28,7 +28,7 @@ from dmlcts.backends.directml.descriptions import Description
 from dmlcts.backends.directml.hosting import choosing
 from dmlcts.backends.directml.loading import fetching
 from dmlcts.backends.directml.loading.cache import cache_folder
-from dmlcts.backends.directml.loading.library import Found, Library, bridge_for, find
+from dmlcts.backends.directml.loading.library import LINUX, Found, Library, bridge_for, find
 from dmlcts.backends.directml.loading.options import Options, flag_names
 from dmlcts.backends.directml.loading.signals import HeldSignals
 from dmlcts.backends.directml.session import Bindings, Session, properties
@@ -67,8 +67,9 @@ class DirectMLBackend:
         """Load the library and open a device.
 
         Args:
-            library: the path of the library or of its folder; "" takes the fetched one, one in an installed
-                package, or the system's.
+            library: the path of the library or of its folder; "windows" or "linux"; the version of a library for
+                Windows that was fetched; "" takes the fetched one for this system, one in an installed package, or
+                the system's.
             fetch: "yes" downloads the library first where it is not there.
             path: "operator" compiles single operators, "graph" graphs of one operator.
             flags: names of execution flags, separated by commas.
@@ -91,7 +92,7 @@ class DirectMLBackend:
         )
         cache = cache_folder()
         choosing.chosen(options, cache)  # what contradicts itself is said before anything is fetched
-        if options.fetch and not options.library:
+        if options.fetch and options.library in ("", LINUX):
             fetching.fetch(cache, lambda line: sys.stderr.write(f"{line}\n"))
         found = find(options.library, cache)
         bridge = bridge_for(found, cache)

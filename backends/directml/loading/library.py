@@ -6,6 +6,7 @@ import ctypes
 import importlib.util
 import os
 import platform
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.backends.directml.abi.com import HRESULT, NATIVE, PTR, Pointer, check, taken
 from dmlcts.backends.directml.abi.dml import IDMLDevice1
-from dmlcts.backends.directml.loading import fetching
+from dmlcts.backends.directml.loading import fetching, windows_releases
 from dmlcts.backends.directml.windows.bridge import Bridge, bridge
 from dmlcts.backends.directml.windows.image import BadImage, read
 from dmlcts.backends.directml.windows.library import load
@@ -21,6 +22,7 @@ from dmlcts.backends.directml.windows.version import version_of
 from dmlcts.specs import UsageError
 
 WSL_FOLDER = Path("/usr/lib/wsl/lib")
+WINDOWS, LINUX = "windows", "linux"
 _CREATE = "DMLCreateDevice"
 _ON_WINDOWS = sys.platform == "win32"
 FILE_NAME = "DirectML.dll" if _ON_WINDOWS else fetching.LIBRARY
@@ -49,14 +51,19 @@ def find(chosen: str, cache: Path) -> Found:
     The one that ``chosen`` names; otherwise the fetched one, one in an installed package, the system's.
 
     Args:
-        chosen: the path of a library or of a folder with one; "" to look for one.
+        chosen: the path of a library or of a folder with one, "linux", "windows", or the version of one that was
+            fetched for Windows; "" to look for one.
         cache: the folder into which ``dmlcts directml fetch`` puts it.
 
     Raises:
         UsageError: ``chosen`` names no library.
         BackendUnavailable: there is none on this machine, or the fetched one is damaged.
     """
-    if chosen:
+    if chosen == WINDOWS or re.fullmatch(r"\d+(\.\d+)+", chosen):
+        return _for_windows("" if chosen == WINDOWS else chosen, cache)
+    if chosen == LINUX and _ON_WINDOWS:
+        raise UsageError("library=linux: a library for Linux runs on Linux only", "leave the option out")
+    if chosen not in ("", LINUX):
         path = Path(chosen).expanduser()
         path = path / FILE_NAME if path.is_dir() else path
         if not path.is_file():
@@ -82,6 +89,21 @@ def find(chosen: str, cache: Path) -> Found:
         "Microsoft's DirectML library is not here",
         f"run `{fetching.COMMAND}` (a download of 25 MB), or give -o fetch=yes or -o library=PATH",
     )
+
+
+def _for_windows(version: str, cache: Path) -> Found:
+    """The library for Windows of that version that was fetched; for "" the newest; on Windows the one that is there."""
+    if not version and _ON_WINDOWS:
+        return find("", cache)
+    wanted = windows_releases.fetched(cache, version)
+    if wanted is None:
+        newest = windows_releases.release(version or windows_releases.NEWEST)
+        raise BackendUnavailable(
+            f"DirectML {newest.version} for Windows is not here",
+            f"run `{windows_releases.COMMAND} {newest.version}` (a download of 25 MB), or give -o library=PATH",
+        )
+    path = windows_releases.checked(wanted, cache)
+    return Found(path, f"fetched from {wanted.distribution} {wanted.wheel}")
 
 
 def _in_package(package: str, inside: str) -> Path | None:

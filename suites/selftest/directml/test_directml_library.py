@@ -164,7 +164,7 @@ def test_two_processes_that_fetch_at_once_both_succeed(tmp_path: Path) -> None:
 
 def test_the_command_says_what_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DMLCTS_CACHE", str(tmp_path))
-    monkeypatch.setattr(fetching, "_run", Pip())
+    monkeypatch.setattr(fetching, "run_command", Pip())
     done = CliRunner().invoke(main, ["directml", "fetch"])
     assert done.exit_code == 0, done.output
     assert "torch-directml" in done.output

@@ -165,8 +165,8 @@ def _store(module: Module, one: Instruction) -> None:
     values = [module.floating_bits(source, place) if place in view.mask else "undef" for place in range(4)]
     listed = ", ".join(f"i32 {value}" for value in values)
     mask = sum(1 << place for place in view.mask)
-    where = f"{handle}, i32 {element}, i32 {offset}"
-    module.do(f"call void @dx.op.{_STORE}.i32(i32 {_STORE}, {where}, {listed}, i8 {mask}, i32 4)")
+    at = f"{handle}, i32 {element}, i32 {offset}"
+    module.do(f"call void @dx.op.{_STORE}.i32(i32 {_STORE}, {at}, {listed}, i8 {mask}, i32 4)")
 
 
 def _kind(module: Module, view: Operand) -> str:

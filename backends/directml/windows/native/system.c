@@ -340,6 +340,15 @@ static const void *w_GetProcAddress(void *module, const char *name)
     return found;
 }
 
+/* The page of DXGIGetDebugInterface1: what answers where the debug layer is not installed. */
+static uint32_t w_DXGIGetDebugInterface1(uint32_t flags, const void *id, void **out)
+{
+    (void)flags;
+    (void)id;
+    if (out) *out = NULL;
+    return 0x887a002du; /* DXGI_ERROR_SDK_COMPONENT_MISSING */
+}
+
 /* The program itself: a page without the mark of a Windows program, so that nothing more is read of it. */
 static uint8_t program[PAGE];
 

@@ -38,6 +38,7 @@ static const struct {
     SAME_NAME(QueryPerformanceFrequency), SAME_NAME(QueryPerformanceCounter), SAME_NAME(GetTickCount64),
     SAME_NAME(GetSystemTimeAsFileTime),
     AS(LoadLibraryW, w_LoadLibrary), AS(LoadLibraryExW, w_LoadLibrary), AS(FreeLibrary, yes), SAME_NAME(GetProcAddress),
+    SAME_NAME(DXGIGetDebugInterface1),
     SAME_NAME(GetModuleHandleW), SAME_NAME(GetModuleHandleExW), SAME_NAME(GetModuleFileNameW),
     SAME_NAME(GetModuleFileNameA), AS(DisableThreadLibraryCalls, yes),
     SAME_NAME(FindResourceW), SAME_NAME(LoadResource), AS(LockResource, same), SAME_NAME(SizeofResource),
