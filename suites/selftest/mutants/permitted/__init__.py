@@ -30,6 +30,8 @@ from dmlcts.suites.selftest.mutants.permitted.descriptions import (
     Level50,
     Level62,
     PaddingCleared,
+    UnlistedConditionsAccepted,
+    UnlistedTruthAccepted,
     UnlistedTypesAccepted,
     ZeroOutputStrideRefused,
 )
@@ -104,8 +106,8 @@ PERMITTED: tuple[type[Permitted], ...] = (
     OutOfRangeSaturates, OutOfRangeWraps, OutOfRangeIsIndefinite, OutOfRangeIsZero,
     ThresholdMaximumSaturates, ThresholdMaximumWraps,
     Float16OverflowSaturates, ThresholdMinRoundedUp, ThresholdMinRoundedDown, ThresholdMinRoundedToNearest,
-    PaddingCleared, ZeroOutputStrideRefused, UnlistedTypesAccepted, LaterLevelsAccepted, LaterLevelsAcceptedAtLevel1,
-    Level10, Level21, Level30, Level50, Level62,
+    PaddingCleared, ZeroOutputStrideRefused, UnlistedTypesAccepted, UnlistedConditionsAccepted,
+    UnlistedTruthAccepted, LaterLevelsAccepted, LaterLevelsAcceptedAtLevel1, Level10, Level21, Level30, Level50, Level62,
     *(made for made in PERMITTED_EXACT if not load_tables().operators.keys().isdisjoint(
         f"ELEMENT_WISE_{name}" for name in made.among)),
 )  # fmt: skip
