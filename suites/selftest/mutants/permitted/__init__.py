@@ -105,7 +105,8 @@ PERMITTED: tuple[type[Permitted], ...] = (
     ThresholdMaximumSaturates, ThresholdMaximumWraps,
     Float16OverflowSaturates, ThresholdMinRoundedUp, ThresholdMinRoundedDown, ThresholdMinRoundedToNearest,
     PaddingCleared, ZeroOutputStrideRefused, UnlistedTypesAccepted, UnlistedConditionsAccepted,
-    UnlistedTruthAccepted, LaterLevelsAccepted, LaterLevelsAcceptedAtLevel1, Level10, Level21, Level30, Level50, Level62,
+    UnlistedTruthAccepted, LaterLevelsAccepted, LaterLevelsAcceptedAtLevel1,
+    Level10, Level21, Level30, Level50, Level62,
     *(made for made in PERMITTED_EXACT if not load_tables().operators.keys().isdisjoint(
         f"ELEMENT_WISE_{name}" for name in made.among)),
 )  # fmt: skip
