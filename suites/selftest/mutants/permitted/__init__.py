@@ -88,6 +88,8 @@ from dmlcts.suites.selftest.mutants.reference import Reference
 class StrictIeee(Reference):
     """IEEE 754-2019 throughout: nothing flushed, -0 below +0, NaN propagates, FLOAT32 arithmetic rounded each time."""
 
+    among: tuple[str, ...] = ()  # the first three, as a Permitted that names none
+
 
 PERMITTED: tuple[type[Permitted], ...] = (
     FlushInputs, FlushInputsKeepingSign, FlushBounds, FlushBoundsKeepingSign, FlushResults, FlushResultsKeepingSign,
