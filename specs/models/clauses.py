@@ -43,7 +43,8 @@ class Clause(Model):
     quotation: Quotation | None = None
     sources: tuple[Word, ...] = Field((), description="further sources, by id")
     data_types: Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...] = Field(
-        "all", description="the listed types it is about; `unlisted`: those in no support row"
+        "all", description="the listed types it is about; `unlisted`: those in no support row, and the listed ones "
+        "beside another tensor of a type that no row lists for it",
     )
     level: LevelName | None = Field(
         None, description="for `check: support.level`: the support table it states; obliged from there on"
