@@ -165,7 +165,8 @@ class Made:
 def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The results of a real run, to be changed into those of made-up releases."""
     folder = tmp_path_factory.mktemp("judged")
-    command = [*["run", "-q", "--backend", "cpu", "--operator", "CLIP", "--data-type", "INT8", "--clause", "clip.monotone"]]
+    command = ["run", "-q", "--backend", "cpu", "--operator", "CLIP", "--data-type", "INT8"]
+    command += ["--clause", "clip.monotone"]
     assert CliRunner().invoke(main, [*command, "--results", str(folder)], standalone_mode=False).exit_code == 0
     return json.loads(json.dumps(load_results(folder)))  # type: ignore[no-any-return]
 
