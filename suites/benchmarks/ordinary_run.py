@@ -55,10 +55,10 @@ def _timed(watch: _Stopwatch) -> Iterator[None]:
     original: Callable[..., Any] = Judge.all
 
     @functools.wraps(original)
-    def all_timed(self: Judge, cases: Any) -> Any:
+    def all_timed(self: Judge, *given: Any) -> Any:
         started = time.perf_counter()
         try:
-            return original(self, cases)
+            return original(self, *given)
         finally:
             watch.judging += time.perf_counter() - started
 
