@@ -55,14 +55,15 @@ def _timed(watch: _Stopwatch) -> Iterator[None]:
     original: Callable[..., Any] = Judge.all
 
     @functools.wraps(original)
-    def all_timed(self: Judge, cases: Any) -> Any:
+    def all_timed(self: Judge, *given: Any) -> Any:
         started = time.perf_counter()
         try:
-            return original(self, cases)
+            return original(self, *given)
         finally:
             watch.judging += time.perf_counter() - started
 
-    Judge.all = all_timed  # type: ignore[method-assign]  # put back below
+    timed: Any = all_timed
+    Judge.all = timed  # type: ignore[method-assign]  # put back below
     try:
         yield
     finally:

@@ -75,6 +75,10 @@ def oracle_of(tables: Tables, operator: OperatorDesc, *, strict: bool) -> Oracle
 class OneInput:
     """The oracle of a formula with one input of the output's type.
 
+    It stands beside the others for what its formulas may have and theirs may not, ScaleBias and FLOAT attributes that
+    are cast, and for "one value", which asks for what those became. It is no faster: of a million elements of ABS,
+    FLOOR and NEGATE the two judge within a third of each other, of 64 in 0.03 ms where the other takes 0.1 ms.
+
     Attributes:
         vector: the oracle that answers for that input's elements.
     """
@@ -102,7 +106,54 @@ class OneInput:
         return self.vector.judge(inputs[self._name], output, expected)
 
 
-class ApproximateResults:
+class _NamedInputs:
+    """What the oracles share whose formulas call their inputs by name.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description.
+        read: the type that outputs are compared in: the output's, or unsigned integers of its width.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc, read: DataType) -> None:
+        self.operator = operator
+        self.data_type = operator.output.data_type
+        self._read = read
+        self._names = {member: name for name, member in law.table.formula_names.items() if member in operator.tensors}
+
+    def _named(self, inputs: Inputs) -> dict[str, Array]:
+        return {name: inputs[member] for member, name in self._names.items()}
+
+    def expected(self, inputs: Inputs) -> Array:
+        """As :meth:`Oracle.expected`."""
+        raise NotImplementedError
+
+    def acceptance(self, inputs: Inputs) -> Acceptance:
+        """As :meth:`Oracle.acceptance`."""
+        raise NotImplementedError
+
+    def admits(self, inputs: Inputs, output: Array) -> NDArray[np.bool_]:
+        """As :meth:`Oracle.admits`."""
+        return self.acceptance(inputs).admits(output.view(self._read.numpy))
+
+    def judge(self, inputs: Inputs, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
+        """As :meth:`Oracle.judge`: the elements that are not as expected are looked at closely, in pieces."""
+        if expected is None:
+            expected = self.expected(inputs)
+        own = self._read.numpy
+        differing = np.flatnonzero(self._differs(output.view(own), expected.view(own)))
+        wrong = [differing[:0]]
+        for start in range(0, differing.size, _PIECE):
+            piece = differing[start : start + _PIECE]
+            few = {name: array[piece] for name, array in inputs.items()}
+            wrong.append(piece[~self.admits(few, output[piece])])
+        return np.concatenate(wrong)
+
+    def _differs(self, output: Array, expected: Array) -> NDArray[np.bool_]:
+        return ~equal(output, expected, self._read, strict=True)
+
+
+class ApproximateResults(_NamedInputs):
     """The oracle of a formula whose functions have accuracy rules.
 
     Args:
@@ -112,13 +163,8 @@ class ApproximateResults:
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
-        self.operator = operator
-        self.data_type = operator.output.data_type
+        super().__init__(law, operator, operator.output.data_type)
         self._vector = ApproximateVectorOracle(law, operator, strict=strict)
-        self._names = {member: name for name, member in law.table.formula_names.items() if member in operator.tensors}
-
-    def _named(self, inputs: Inputs) -> dict[str, Array]:
-        return {name: inputs[member] for member, name in self._names.items()}
 
     def real(self, inputs: Inputs) -> Array:
         """The formula's real results in FLOAT64, with the errors that the table of functions states."""
@@ -132,22 +178,14 @@ class ApproximateResults:
         """As :meth:`Oracle.acceptance`."""
         return self._vector.acceptance(self._named(inputs))
 
-    def admits(self, inputs: Inputs, output: Array) -> NDArray[np.bool_]:
-        """As :meth:`Oracle.admits`."""
-        return self.acceptance(inputs).admits(output)
-
-    def judge(self, inputs: Inputs, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
-        """As :meth:`Oracle.judge`: the elements that are not the real result rounded once are looked at closely."""
-        if expected is None:
-            expected = self.expected(inputs)
-        differs = ~equal(output, expected, self.data_type, strict=True)
+    def _differs(self, output: Array, expected: Array) -> NDArray[np.bool_]:
         if self._vector.strict:  # which may ask for more roundings than one
-            differs = np.ones_like(differs)
-        return _looked_at(self, inputs, output, differs)
+            return np.ones(output.shape, np.bool_)
+        return super()._differs(output, expected)
 
 
-class SeveralInputs:
-    """The oracle of a formula with several inputs or types, or of bit patterns.
+class SeveralInputs(_NamedInputs):
+    """The oracle of an exact formula with several inputs or types, or of bit patterns.
 
     Args:
         law: what the tables say of the operator.
@@ -156,12 +194,9 @@ class SeveralInputs:
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
-        self.operator = operator
-        self.data_type = operator.output.data_type
         self._law = law
         self._typed = TypedVectorOracle(law, operator, strict=strict)
-        self._read = self._typed.output
-        self._names = {member: name for name, member in law.table.formula_names.items() if member in operator.tensors}
+        super().__init__(law, operator, self._typed.output)
 
     @cached_property
     def _plain(self) -> TypedVectorOracle:
@@ -170,11 +205,8 @@ class SeveralInputs:
         plain.latitudes = NONE
         return plain
 
-    def _named(self, inputs: Inputs) -> dict[str, Array]:
-        return {name: inputs[member] for member, name in self._names.items()}
-
     def expected(self, inputs: Inputs) -> Array:
-        """As :meth:`Oracle.expected`; of an approximate result one near the middle."""
+        """As :meth:`Oracle.expected`."""
         if not self.operator.output.element_count:
             return np.zeros(0, self.data_type.numpy)
         return np.ascontiguousarray(self._plain.acceptance(self._named(inputs)).alternatives[0]).view(
@@ -184,25 +216,3 @@ class SeveralInputs:
     def acceptance(self, inputs: Inputs) -> Acceptance:
         """As :meth:`Oracle.acceptance`."""
         return self._typed.acceptance(self._named(inputs))
-
-    def admits(self, inputs: Inputs, output: Array) -> NDArray[np.bool_]:
-        """As :meth:`Oracle.admits`."""
-        return self.acceptance(inputs).admits(output.view(self._read.numpy))
-
-    def judge(self, inputs: Inputs, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
-        """As :meth:`Oracle.judge`: the elements that are not as expected are looked at closely."""
-        if expected is None:
-            expected = self.expected(inputs)
-        own = self._read.numpy
-        return _looked_at(self, inputs, output, ~equal(output.view(own), expected.view(own), self._read, strict=True))
-
-
-def _looked_at(oracle: Oracle, inputs: Inputs, output: Array, differs: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Which of the elements that differ from what is expected are not acceptable, in pieces."""
-    differing = np.flatnonzero(differs)
-    wrong = [differing[:0]]
-    for start in range(0, differing.size, _PIECE):
-        piece = differing[start : start + _PIECE]
-        few = {name: array[piece] for name, array in inputs.items()}
-        wrong.append(piece[~oracle.admits(few, output[piece])])
-    return np.concatenate(wrong)

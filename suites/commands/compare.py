@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
+from dmlcts.suites.commands.options import UNAVAILABLE, generation_options, judging_options, selection_options
 from dmlcts.suites.console.saying import complain, say
-
-UNAVAILABLE = 3
 
 
 @click.command()
@@ -21,18 +21,9 @@ UNAVAILABLE = 3
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the comparison as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
 @click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
-@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,rounding); repeatable.")
-@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT16,INT8); repeatable.")
-@click.option(
-    "--clause", "clauses", multiple=True, metavar="GLOB", help="Only these ('clip.cast.*,clip.nan.*'); repeatable."
-)
-@click.option("--feature-level", metavar="LEVEL", help="Judge at this level (default: the one each claims).")
-@click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="quick", show_default=True,
-              help="How much to generate.")  # fmt: skip
-@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
-@click.option("--strict", is_flag=True, help="Leave no latitude: IEEE 754 behaviour only.")
-@click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
-              help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+@selection_options
+@judging_options
+@generation_options
 @click.option("-n", "workers", default="", metavar="N", help="Run each in N processes (or `auto`).")
 def compare(
     backends: tuple[str, ...],
@@ -41,15 +32,8 @@ def compare(
     json_path: str | None,
     html_path: str | None,
     markdown_path: str | None,
-    operators: tuple[str, ...],
-    data_types: tuple[str, ...],
-    clauses: tuple[str, ...],
-    feature_level: str | None,
-    profile: str,
-    seed: str,
-    strict: bool,
-    tables: tuple[str, ...],
     workers: str,
+    **given: Any,
 ) -> None:
     r"""Judge several backends and show where they differ from the pages and from each other.
 
@@ -72,18 +56,8 @@ def compare(
 
     if not backends and not folders:
         raise UsageError("nothing to compare", "name backends, as in `dmlcts compare cpu onnxruntime`")
-    settings = Settings.read(
-        operators=operators, data_types=data_types, clauses=clauses, feature_level=feature_level, profile=profile,
-        seed=seed, strict=strict, extra_tables=tables,
-    )  # fmt: skip
-    arguments = [f"--profile={profile}", f"--seed={seed}"]
-    for option, values in (
-        ("--operator", operators), ("--data-type", data_types), ("--clause", clauses), ("--tables", tables),
-    ):  # fmt: skip
-        arguments += [f"{option}={value}" for value in values]
-    arguments += [f"--feature-level={feature_level}"] if feature_level is not None else []
-    arguments += ["--strict"] if strict else []
-    arguments += ["-n", workers] if workers else []
+    settings = Settings.read(**given)
+    arguments = [*settings.shared_arguments(), *(["-n", workers] if workers else [])]
     columns = read_all(folders)
     contenders = [Contender.parse(written) for written in backends]
     columns += judge_all(contenders, Path(results), arguments, complain)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
+from dmlcts.suites.checkout import proof_of_the_suite
 from dmlcts.suites.commands import certify, compare, departures, reports, run, spec, sweep
 from dmlcts.suites.commands.group import Group
-from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options, proof_of_the_suite
+from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options
 from dmlcts.suites.console.saying import Commands, complain, say
 from dmlcts.suites.history.command import bisect, history
 from dmlcts.suites.offline.command import offline

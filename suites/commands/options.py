@@ -1,10 +1,12 @@
-"""Options that several commands share, and the exit codes that their help names."""
+"""Options that several commands share, and the exit codes that their help names.
+
+Their parameters are called as those of :meth:`~dmlcts.suites.running.options.Settings.read`, so that a command hands on
+what it is given.
+"""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any, TypeVar
 
 import click
@@ -25,54 +27,84 @@ _BACKEND_HELP = (
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def proof_of_the_suite() -> ModuleType | None:
-    """What ``dmlcts selftest`` runs; ``None`` in an installed copy, which lacks the catalogues of a checkout."""
-    try:
-        return importlib.import_module("dmlcts.suites.selftest.proof.prove")
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("dmlcts.suites.selftest"):
-            raise
-        return None
+def _with(command: Command, *options: Callable[[Command], Command]) -> Command:
+    for option in options:
+        command = option(command)
+    return command
 
 
 def backend_options(command: Command) -> Command:
     """Give a command the options that say which implementation, and how it is judged."""
     resumable = command.__name__ == "run"  # a resumed run knows its backend
-    for option in (
+    return _with(
+        command,
         click.option("--backend", required=not resumable, metavar="BACKEND", help=_BACKEND_HELP),
         click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
                      help="An option of the backend; repeatable."),
-        click.option("--feature-level", metavar="LEVEL", help="Judge at this level (default: the one claimed)."),
+        judging_options,
+    )  # fmt: skip
+
+
+def judging_options(command: Command) -> Command:
+    """Give a command the options that say by what measure implementations are judged, one or several."""
+    return _with(
+        level_and_table_options(command),
         click.option("--strict", "--strict-ieee", is_flag=True, help="Leave no latitude: IEEE 754 behaviour only."),
-        click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
+    )
+
+
+def level_and_table_options(command: Command) -> Command:
+    """Give a command the options of the feature level and of further tables."""
+    return _with(
+        command,
+        click.option("--feature-level", metavar="LEVEL", help="Judge at this level (default: the one claimed)."),
+        click.option("--tables", "extra_tables", multiple=True, type=click.Path(), metavar="PATH",
                      help="A file or folder of further operator tables; repeatable."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+    )  # fmt: skip
+
+
+def generation_options(command: Command) -> Command:
+    """Give a command the options that say how much is generated, and from which seed."""
+    return _with(
+        command,
+        seed_option,
+        click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="quick",
+                     show_default=True,
+                     help="How much to generate: quick runs every clause in one or two minutes, full takes longer."),
+    )  # fmt: skip
+
+
+def seed_option(command: Command) -> Command:
+    """Give a command the option of the seed."""
+    help_text = "Seed of everything that is drawn."
+    return click.option("--seed", default="0", show_default=True, metavar="N", help=help_text)(command)
 
 
 def process_options(command: Command) -> Command:
     """Give a command the options of the process in which the implementation runs."""
-    for option in (
+    return _with(
+        command,
         click.option("--isolation", type=click.Choice(["process", "none"]),
                      help="Run the implementation in a process of its own, or in this one for debugging "
                      "(default: process for every backend but cpu)."),
         click.option("--timeout", default="30", show_default=True, metavar="SECONDS",
                      help="How long one call of an isolated implementation may take."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+    )  # fmt: skip
 
 
 def selection_options(command: Command) -> Command:
     """Give a command the options that select operators, types and clauses."""
-    for option in (
+    clause = click.option("--clause", "clauses", multiple=True, metavar="GLOB",
+                          help="Only these ('clip.cast.*,clip.nan.*'); repeatable.")  # fmt: skip
+    return _with(operator_options(command), clause)
+
+
+def operator_options(command: Command) -> Command:
+    """Give a command the options that select operators and types."""
+    return _with(
+        command,
         click.option("--operator", "operators", multiple=True, metavar="NAME",
                      help="Only these operators and groups (CLIP,rounding); repeatable."),
         click.option("--data-type", "data_types", multiple=True, metavar="TYPE",
                      help="Only these (FLOAT16,INT8); repeatable."),
-        click.option("--clause", "clauses", multiple=True, metavar="GLOB",
-                     help="Only these ('clip.cast.*,clip.nan.*'); repeatable."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+    )  # fmt: skip

@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dmlcts.suites.commands.options import INCOMPLETE, UNAVAILABLE
+from dmlcts.suites.commands.options import (
+    INCOMPLETE,
+    UNAVAILABLE,
+    generation_options,
+    level_and_table_options,
+    operator_options,
+)
 from dmlcts.suites.console.saying import complain, say, tell
 
 if TYPE_CHECKING:
@@ -105,30 +112,21 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
 @click.argument("runs", nargs=-1, type=click.Path(), metavar="[RESULTS]…")
 @click.option("--backend", "backends", multiple=True, metavar="BACKEND",
               help="Measure this one, named as for `dmlcts run`, its options in brackets; repeatable.")  # fmt: skip
-@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (SQRT,EXP); repeatable.")
-@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT16); repeatable.")
-@click.option("--feature-level", metavar="LEVEL", help="Measure at this level (default: the one claimed).")
-@click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="quick", show_default=True,
-              help="How much to generate.")  # fmt: skip
-@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@operator_options
+@level_and_table_options
+@generation_options
 @click.option("--results", default="accuracy", show_default=True, type=click.Path(), metavar="DIR",
               help="The runs that measure go into a folder each under DIR.")  # fmt: skip
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`).")
 @click.option("--markdown", "path", type=click.Path(allow_dash=True), metavar="FILE",
               help="Write the table as Markdown; `-` prints it.")  # fmt: skip
-@_TABLES
 def accuracy(
     runs: tuple[str, ...],
     backends: tuple[str, ...],
-    operators: tuple[str, ...],
-    data_types: tuple[str, ...],
-    feature_level: str | None,
-    profile: str,
-    seed: str,
     results: str,
     workers: str,
     path: str | None,
-    tables: tuple[str, ...],
+    **given: Any,
 ) -> None:
     r"""Say how far results are from the real numbers, for each operator whose results may be inexact.
 
@@ -153,17 +151,13 @@ def accuracy(
 
     if not runs and not backends:
         raise UsageError("nothing to measure", "name a backend with --backend, or the folder of a finished run")
-    settings = Settings.read(operators=operators, data_types=data_types, feature_level=feature_level, profile=profile,
-                             seed=seed, extra_tables=tables)  # fmt: skip
+    settings = Settings.read(**given)
     columns = read_all(runs)
     if backends:
-        arguments = [f"--profile={profile}", f"--seed={seed}"]
-        arguments += [f"--feature-level={feature_level}"] if feature_level is not None else []
-        arguments += ["-n", workers] if workers else []
         taken = [table for table in settings.tables.operators.values() if settings.selects_operator(table)]
         clauses = value_clauses_measured(taken, settings.tables, settings.selects_data_type)
-        for option, values in (("--data-type", data_types), ("--clause", clauses), ("--tables", tables)):
-            arguments += [f"{option}={value}" for value in values]
+        arguments = replace(settings, operators=(), clauses=tuple(clauses)).shared_arguments()
+        arguments += ["-n", workers] if workers else []
         contenders = [Contender.parse(written) for written in backends]
         columns += judge_all(contenders, Path(results), arguments, complain)
     for column in columns:

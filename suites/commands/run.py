@@ -16,7 +16,9 @@ from dmlcts.suites.commands.options import (
     NOT_CONFORMANT,
     USAGE,
     backend_options,
+    generation_options,
     process_options,
+    seed_option,
     selection_options,
 )
 from dmlcts.suites.console.saying import say, tell
@@ -26,14 +28,7 @@ from dmlcts.suites.console.saying import say, tell
 @selection_options
 @process_options
 @backend_options
-@click.option(
-    "--profile",
-    type=click.Choice(["quick", "full", "certification"]),
-    default="quick",
-    show_default=True,
-    help="How much to generate: quick runs every clause in one or two minutes, full takes longer.",
-)
-@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@generation_options
 @click.option(
     "--results",
     default="results",
@@ -56,30 +51,16 @@ from dmlcts.suites.console.saying import say, tell
 @click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing tests.")
 @click.option("-v", "--verbose", is_flag=True, help="A line for every test, and each failure whole where it happens.")
 @click.option("-q", "--quiet", is_flag=True, help="Say only which clauses fail, and the verdict.")
-@click.pass_context
 def run(
-    context: click.Context,
     backend: str | None,
-    options: tuple[str, ...],
-    feature_level: str | None,
-    strict: bool,
-    tables: tuple[str, ...],
-    isolation: str | None,
-    timeout: str,
-    operators: tuple[str, ...],
-    data_types: tuple[str, ...],
-    clauses: tuple[str, ...],
-    profile: str,
-    seed: str,
     results: str,
     workers: str,
-    shard: str | None,
     resume: str | None,
-    waivers: str | None,
     stop_at_first: bool,
     maxfail: int | None,
     verbose: bool,
     quiet: bool,
+    **given: Any,
 ) -> None:
     r"""Judge a backend and write the records.
 
@@ -107,11 +88,8 @@ def run(
         raise UsageError(f"-n {workers!r} is not a number of processes", "give a whole number above 0, or `auto`")
     if workers:
         _need_xdist()
-    given: dict[str, Any] = {
-        "options": options, "results": results, "operators": operators, "data_types": data_types,
-        "clauses": clauses, "feature_level": feature_level, "profile": profile, "seed": seed, "strict": strict,
-        "extra_tables": tables, "isolation": isolation, "timeout": timeout, "shard": shard, "waivers": waivers,
-    }  # fmt: skip
+    given |= {"results": results}
+    context = click.get_current_context()
     if resume is not None:
         from dmlcts.suites.running.resume import resumed_settings
 
@@ -202,13 +180,7 @@ def replay(
     failures: tuple[str, ...],
     repeat: int,
     dump: str | None,
-    backend: str,
-    options: tuple[str, ...],
-    feature_level: str | None,
-    strict: bool,
-    tables: tuple[str, ...],
-    isolation: str | None,
-    timeout: str,
+    **given: Any,
 ) -> None:
     r"""Judge failing cases again, from files under failures/ or whole results folders, on this or another backend.
 
@@ -224,10 +196,7 @@ def replay(
     from dmlcts.suites.running.replay import failure_files
     from dmlcts.suites.running.replay import replay_all as judge_again
 
-    settings = Settings.read(
-        backend=backend, options=options, feature_level=feature_level, strict=strict, extra_tables=tables,
-        isolation=isolation, timeout=timeout,
-    )  # fmt: skip
+    settings = Settings.read(**given)
     where = None if dump is None else Path(dump)
     found = judge_again(settings, failure_files(failures), tell, where, repeat)
     failed = any(one.failed for one in found)
@@ -238,22 +207,9 @@ def replay(
 @selection_options
 @process_options
 @backend_options
-@click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of everything that is drawn.")
+@seed_option
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the fingerprint as JSON.")
-def probe(
-    backend: str,
-    options: tuple[str, ...],
-    feature_level: str | None,
-    strict: bool,
-    tables: tuple[str, ...],
-    isolation: str | None,
-    timeout: str,
-    operators: tuple[str, ...],
-    data_types: tuple[str, ...],
-    clauses: tuple[str, ...],
-    seed: str,
-    json_path: str | None,
-) -> None:
+def probe(json_path: str | None, **given: Any) -> None:
     """Print the fingerprint of a backend: what it does where the pages are silent.
 
     Nothing here is right or wrong; exit code 1 only where something unsafe or outside every permitted outcome
@@ -263,12 +219,7 @@ def probe(
     from dmlcts.suites.running.fingerprint import fingerprint, print_fingerprint, write_fingerprint
     from dmlcts.suites.running.options import Settings
 
-    settings = Settings.read(
-        backend=backend, options=options, operators=operators, data_types=data_types, clauses=clauses,
-        feature_level=feature_level, seed=seed, strict=strict, extra_tables=tables,
-        isolation=isolation, timeout=timeout,
-    )  # fmt: skip
-    found = fingerprint(settings)
+    found = fingerprint(Settings.read(**given))
     print_fingerprint(found, PlainConsole())
     if json_path is not None:
         write_fingerprint(found, Path(json_path))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from dmlcts.suites.commands.options import NOT_CONFORMANT, proof_of_the_suite
+from dmlcts.suites.checkout import proof_of_the_suite
+from dmlcts.suites.commands.options import NOT_CONFORMANT
 from dmlcts.suites.console.saying import Commands, say
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import click
 
+from dmlcts.suites.commands.options import operator_options
 from dmlcts.suites.console.saying import complain
 
 
-@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,rounding); repeatable.")
-@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT32,INT8); repeatable.")
+@operator_options
 @click.option(
     "--profile", type=click.Choice(["quick", "full"]), default="quick", show_default=True,
     help="Pairs of bounds: a few of each kind, or all of the boundary lattice. Inputs are all of them, either way.",
@@ -37,24 +38,16 @@ from dmlcts.suites.console.saying import complain
 )
 @click.option("--no-compiled", is_flag=True, help="Judge with numpy alone, also where numba is installed.")
 def sweep(
-    backend: str,
-    options: tuple[str, ...],
-    feature_level: str | None,
-    strict: bool,
-    tables: tuple[str, ...],
-    operators: tuple[str, ...],
-    data_types: tuple[str, ...],
     profile: str,
-    seed: str,
     results: str,
     resume: str | None,
     workers: int,
     lanes: int,
     tensor_elements: int,
     timeout: float,
-    isolation: str,
     scheduler: str | None,
     no_compiled: bool,
+    **given: Any,
 ) -> None:
     r"""Judge every input: all 2^32 of a 32-bit type, for a list of bounds, in every mode.
 
@@ -77,13 +70,10 @@ def sweep(
     from dmlcts.suites.sweeping.record import publish
 
     folder = results if resume is None else resume
-    settings = Settings.read(
-        backend=backend, options=options, results=folder, operators=operators, data_types=data_types,
-        feature_level=feature_level, seed=seed, strict=strict, extra_tables=tables, isolation=isolation,
-    )  # fmt: skip
+    settings = Settings.read(results=folder, **given)
     orders = Orders(
-        backend, tuple(options), folder, feature_level or "", strict, tuple(tables), lanes, tensor_elements,
-        not no_compiled, isolation, timeout,
+        settings.backend, tuple(given["options"]), folder, given["feature_level"] or "", settings.strict,
+        settings.extra_tables, lanes, tensor_elements, not no_compiled, settings.isolation, timeout,
     )  # fmt: skip
     crew: Crew
     if scheduler is None:

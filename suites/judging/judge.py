@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -122,8 +122,15 @@ class Judge:
         """Judge ``case``; raises ConformanceFailure where something is wrong."""
         return self.all([case])[0]
 
-    def all(self, cases: Iterable[Case]) -> list[Judgement]:
-        """Judge every case; raises ConformanceFailure at the end where something is wrong."""
+    def all(
+        self, cases: Iterable[Case], told: Callable[[Case, Judgement], None] = lambda case, judgement: None
+    ) -> list[Judgement]:  # fmt: skip
+        """Judge every case; raises ConformanceFailure at the end where something is wrong.
+
+        Args:
+            cases: are judged in their order.
+            told: is given each with its judgement, also where something is wrong.
+        """
         __tracebackhide__ = True
         judgements = []
         findings: list[Finding] = []
@@ -131,6 +138,7 @@ class Judge:
             judgement = self._judged(case)
             findings += [one for one in judgement.findings if not any(one is known for known in findings)]
             judgements.append(judgement)
+            told(case, judgement)
         for finding in unexplained(self.bench):
             self.ledger.count(finding.case, Judgement((finding,)))
             findings.append(finding)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DataType
+from dmlcts.specs.statements.silent_points import silent_points
 from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import Oracle
 from dmlcts.suites.cases.values import repeated, text_with_bits
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import (
     MEMORY_CLAUSES,
     Array,
@@ -120,6 +123,7 @@ def judge_execution(
     execution: Execution,
     expected: Array,
     again: Callable[[Array], Execution | None],
+    by_clause: Callable[[Mapping[str, Array], Array], Iterable[tuple[Case, Array]]],
 ) -> Judgement:
     """Judge the values and the memory of one dispatch.
 
@@ -131,6 +135,7 @@ def judge_execution(
         again: dispatches once more with another poison, ``None`` where that failed; it tells a wrong value
             that happens to equal the poison, or was read from where the poison stands, from an element that was not
             written.
+        by_clause: parts the indices of wrong elements, given with all inputs, by the case whose clause they break.
     """
     wrong = oracle.judge(execution.inputs, execution.output, expected)
     unwritten = wrong[:0]
@@ -145,7 +150,8 @@ def judge_execution(
                 wrong = np.setdiff1d(wrong, unwritten, assume_unique=True)
     findings = _memory_findings(case, execution, unwritten)
     if wrong.size:
-        findings.append(_wrong_values(case, oracle, execution, wrong, case.layout_clause or case.clause))
+        findings += [_wrong_values(one, oracle, execution, part, one.layout_clause or one.clause)
+                     for one, part in by_clause(execution.inputs, wrong)]  # fmt: skip
     checked = (*value_clauses(case), *MEMORY_CLAUSES)
     return Judgement(tuple(findings), checked, int(execution.output.size), (execution,))
 
@@ -182,7 +188,33 @@ def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Jud
         other = bench.run_on(kernel, case, bench.prepare(case), poison)
         return None if isinstance(other, Mishap) else other
 
-    return judge_execution(case, oracle, execution, expected, again)
+    def by_clause(inputs: Mapping[str, Array], wrong: Array) -> list[tuple[Case, Array]]:
+        return _by_silent_point(bench, case, inputs, wrong)
+
+    return judge_execution(case, oracle, execution, expected, again, by_clause)
+
+
+def _by_silent_point(
+    bench: Bench, case: Case, inputs: Mapping[str, Array], wrong: Array
+) -> list[tuple[Case, Array]]:  # fmt: skip
+    """The wrong elements of a case about a silent point: those at it, at another one, and at none.
+
+    The case has ordinary elements beside those at its point: what is wrong with them breaks the clause on values.
+    """
+    if bench.tables.clause(case.clause).check != "silent":
+        return [(case, wrong)]
+    table = bench.tables.operator(case.operator.name)
+    few = {name: inputs[member][wrong] for name, member in table.formula_names.items() if member in inputs}
+    points = silent_points(table, case.operator)
+    found, left = [], np.ones(wrong.size, np.bool_)
+    for point in sorted(points, key=lambda one: one.clause.id != case.clause):  # its own first
+        with np.errstate(all="ignore"):
+            here = left & point.where(few)
+        found.append((replace(case, clause=point.clause.id), wrong[here]))
+        left &= ~here
+    values = Subject.of(table, case.operator, bench.level).values_clause(case.operator.attributes)
+    found.append((replace(case, clause=values), wrong[left]))
+    return [(one, part) for one, part in found if part.size]
 
 
 def judge_oracle(bench: Bench, case: Case) -> Judgement:

@@ -350,18 +350,24 @@ class Settings:
 
     def arguments(self) -> list[str]:
         """The same options as pytest's arguments; `=` keeps it from taking a value for a path to collect."""
-        found = [f"--backend={self.backend}", f"--results={self.results}", f"--profile={self.profile}"]
-        found.append(f"--seed={self.seed}")
-        for option, values in (
-            ("--option", [f"{key}={value}" for key, value in self.options]), ("--operator", self.operators),
-            ("--data-type", self.data_types), ("--clause", self.clauses), ("--tables", self.extra_tables),
-        ):  # fmt: skip
-            found += [f"{option}={value}" for value in values]
+        found = [f"--backend={self.backend}", f"--results={self.results}"]
+        found += [f"--option={key}={value}" for key, value in self.options]
+        found += self.shared_arguments()
         found += [f"--isolation={self.isolation}", f"--dispatch-timeout={self.timeout:g}"]
         if self.shard is not None:
             found.append(f"--shard={self.shard_text}")
         if self.waivers.source:
             found.append(f"--waivers={self.waivers.source}")
+        return found
+
+    def shared_arguments(self) -> list[str]:
+        """What is judged and by what measure, as arguments that pytest and `dmlcts run` take alike."""
+        found = [f"--profile={self.profile}", f"--seed={self.seed}"]
+        for option, values in (
+            ("--operator", self.operators), ("--data-type", self.data_types), ("--clause", self.clauses),
+            ("--tables", self.extra_tables),
+        ):  # fmt: skip
+            found += [f"{option}={value}" for value in values]
         if self.level is not None:
             found.append(f"--feature-level={self.level}")
         return [*found, "--strict-ieee"] if self.strict else found

@@ -18,8 +18,6 @@ from dmlcts.specs import UsageError
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import difference
 
-_PARAMETERS = {"strict": "strict", "tables": "extra_tables"}
-
 
 def resumed_settings(folder: str, given: Mapping[str, Any], named: set[str]) -> Settings:
     """The settings of the run that stopped in ``folder``.
@@ -35,7 +33,7 @@ def resumed_settings(folder: str, given: Mapping[str, Any], named: set[str]) -> 
             run, and others than this user may have written it.
     """
     content = read_journal(folder)
-    wanted = {_PARAMETERS.get(name, name) for name in named}
+    wanted = named
     _check_trust(folder, content.path, content.header, wanted)
     known = Settings.of(content.header, folder, str(content.path))
     if "results" in wanted and given["results"] != folder:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from dmlcts.specs.statements.silent_points import SilentPoint
+from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import text_with_bits
-from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.silence import at_silent_points
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.judging.findings import inputs_text
+from dmlcts.suites.judging.findings import Judgement, inputs_text
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.relations import by_formula_names
 from dmlcts.suites.running.markers import checks
@@ -21,17 +20,21 @@ from dmlcts.suites.running.markers import checks
 @checks("silent")
 def test_silent_points_are_characterised(subject: Subject, judge: Judge) -> None:
     """Every silent point of the table beside ordinary inputs: all is judged, and what the point gives is named."""
-    for attributes, point, elements in at_silent_points(subject):
-        _characterise(subject, judge, attributes, point, elements)
+    points: list[SilentPoint] = []
+
+    def cases() -> Iterator[Case]:
+        for attributes, point, elements in at_silent_points(subject):
+            points.append(point)
+            yield subject.case(point.clause.id, elements, attributes)
+
+    judge.all(cases(), lambda case, judgement: _characterise(subject, judge, points[-1], case, judgement))
 
 
-def _characterise(
-    subject: Subject, judge: Judge, attributes: Mapping[str, Any], point: SilentPoint, elements: Elements
-) -> None:  # fmt: skip
-    case = subject.case(point.clause.id, elements, attributes)
-    run = judge.run(case)
-    if run is None:
+def _characterise(subject: Subject, judge: Judge, point: SilentPoint, case: Case, judgement: Judgement) -> None:
+    """Name what the point gives, unless that is wrong."""
+    if not judgement.executions or any(finding.clause == point.clause.id for finding in judgement.findings):
         return
+    run = judgement.executions[0]
     example = f"{inputs_text(run.inputs, 0)} gives {text_with_bits(run.output[0])}"
     given = by_formula_names(subject.table, run.inputs)
     with np.errstate(all="ignore"):

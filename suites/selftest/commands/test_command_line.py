@@ -488,8 +488,8 @@ def test_a_list_of_commands_cuts_no_sentence(dmlcts: Callable[..., Any], group: 
 
 def test_an_installed_copy_says_that_it_has_no_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
     from dmlcts.specs import UsageError
+    from dmlcts.suites.checkout import proof_of_the_suite
     from dmlcts.suites.commands.main import selftest
-    from dmlcts.suites.commands.options import proof_of_the_suite
 
     found = proof_of_the_suite()
     assert found is not None

@@ -77,7 +77,7 @@ TARGETS = (
         "specs/arithmetic/vector*",
         (f"{_SELFTEST}/oracles/test_vectorised_oracle.py", f"{_SELFTEST}/oracles/test_oracle_quickly.py"),
     ),
-    Target("specs/functions/*", (f"{_SELFTEST}/tables/test_functions.py",)),
+    Target("specs/functions/*", (f"{_SELFTEST}/formula/test_functions.py",)),
     Target("suites/cases/memory*", _JUDGING),
     Target("suites/judging/*", _JUDGING),
 )

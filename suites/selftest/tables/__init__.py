@@ -1,4 +1,4 @@
-"""Selftests of the tables: loading, lint, schema, formulas.
+"""Selftests of the tables: loading, lint, schemas, what is kept.
 
-What formulas mean is tested in ``exact_oracle`` and ``oracles``.
+The language of their formulas is tested in ``formula``; what formulas mean in ``exact_oracle`` and ``oracles``.
 """

@@ -1,0 +1,1 @@
+"""The formula language and the functions that it may name."""
