@@ -102,12 +102,24 @@ def test_every_number_of_arguments_arrives_in_its_place(count: int, bridge: Brid
     assert seen == [tuple(range(1 << 40, (1 << 40) + count))]
 
 
-def test_a_call_keeps_the_registers_that_are_the_callers(bridge: Bridge, call: Call) -> None:
-    def busy() -> int:
-        return sum(number * 1.5 for number in range(1000)) > 0
+OVERWRITES = r"""
+int overwrite(void)
+{
+    __asm__ volatile(
+        "mov $-1, %%rdi\n mov $-1, %%rsi\n pcmpeqd %%xmm6, %%xmm6\n pcmpeqd %%xmm15, %%xmm15\n"
+        ::: "rdi", "rsi", "xmm6", "xmm15");
+    return 1;
+}
+"""
 
-    callback = ctypes.CFUNCTYPE(U)(busy)
-    assert call("keeps_registers", bridge.callable_there(ctypes.cast(callback, ctypes.c_void_p).value or 0)) == 1
+
+def test_a_call_keeps_the_registers_that_are_the_callers(bridge: Bridge, call: Call, tmp_path: Path) -> None:
+    """What Windows' convention keeps and System V's does not is overwritten by the function that is called."""
+    (tmp_path / "overwrite.c").write_text(OVERWRITES)
+    made = tmp_path / "overwrite.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", made, tmp_path / "overwrite.c"], check=True)
+    address = ctypes.cast(ctypes.CDLL(str(made)).overwrite, ctypes.c_void_p).value or 0
+    assert call("keeps_registers", bridge.callable_there(address)) == 1
 
 
 def test_thunks_are_the_same_for_the_same_function_and_end_with_an_error(tmp_path: Path) -> None:
