@@ -12,6 +12,7 @@ from dmlcts.suites.commands import certify, compare, departures, reports, run, s
 from dmlcts.suites.commands.group import Group
 from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options
 from dmlcts.suites.console.saying import Commands, complain, say
+from dmlcts.suites.history.command import bisect, history
 from dmlcts.suites.offline.command import offline
 
 
@@ -190,7 +191,7 @@ def list_libraries() -> None:
 for _command in (
     run.run, run.merge, run.replay, run.probe, compare.compare, reports.report, reports.diff, reports.accuracy,
     departures.baseline, departures.findings, certify.certify, certify.verify, certify.keygen, certify.challenge,
-    spec.spec, directml,
+    spec.spec, directml, history, bisect,
     offline,
 ):  # fmt: skip
     main.add_command(_command)

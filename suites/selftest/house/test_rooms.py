@@ -25,7 +25,7 @@ FLOORS = {
     "suites": (
         "isolation", "cases", "generation", "combinations", "measuring", "judging", "attribution", "console", "running",
         "trial", "conformance", "sweeping.blocks", "sweeping.crews", "sweeping", "certification", "offline",
-        "benchmarks", "selftest", "commands", "",
+        "benchmarks", "history", "selftest", "commands", "",
     ),
     "reports": ("documents", "summaries", "views", "comparing", "certification", ""),
 }  # fmt: skip

@@ -317,3 +317,18 @@ def test_the_bridge_is_compiled_once(tmp_path: Path) -> None:
     assert os.stat(first).st_mtime_ns == state.st_mtime_ns
     assert list(tmp_path.iterdir()) == [first]
     assert compiled(tmp_path, "-O0") != first
+
+
+def test_every_declared_method_fits_through_a_thunk() -> None:
+    """At most twelve arguments, the object and a hidden pointer included, and none of floating point."""
+    from dmlcts.backends.directml.abi import d3d12, dml, dxcore
+
+    checked = 0
+    for module in (d3d12, dml, dxcore):
+        for interface in {one for one in vars(module).values() if isinstance(one, Interface)}:
+            for method in interface.methods:
+                assert len(method.arguments) + 2 <= 12, f"{interface.name}::{method.name}"
+                floating = {ctypes.c_float, ctypes.c_double} & {method.result, *method.arguments}
+                assert not floating, f"{interface.name}::{method.name}"
+                checked += method.declared
+    assert checked > 100

@@ -1,0 +1,180 @@
+"""Releases of one package side by side in time: for each departure the first and the last release that has it.
+
+The document (``dmlcts-history/1``) is built from finished runs alone. A release that could not be judged is told with
+its reason, and says nothing about any departure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.summaries.characters import escaped, one_line, visible
+from dmlcts.specs import DataType
+
+SCHEMA = "dmlcts-history/1"
+DEPARTS, HOLDS, OPEN, UNJUDGED = "departs", "holds", "open", "unjudged"
+_MARKS = {DEPARTS: "✗", HOLDS: "✓", OPEN: "·", UNJUDGED: " "}
+_CLEAN = {Outcome.PASS.value, Outcome.CHARACTERISED.value}
+_OPEN = {Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value}
+_TYPES = [data_type.name for data_type in DataType]
+_LEGEND = "✗ departs, ✓ holds, · not owed or not supported by that release, blank: not judged."
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of the package.
+
+    Args:
+        version: its version.
+        results: its results document; None where it could not be judged.
+        reason: why it could not; "" where it was.
+    """
+
+    version: str
+    results: Mapping[str, Any] | None = None
+    reason: str = ""
+
+
+def history_of(package: str, releases: Sequence[Release]) -> dict[str, Any]:
+    """The document of a history.
+
+    Args:
+        package: what the releases are of.
+        releases: the oldest first.
+    """
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for place, release in enumerate(releases):
+        for row in release.results["clauses"] if release.results else ():
+            states = rows.setdefault((row["operator"], row["id"], row["data_type"]), _before(releases))
+            outcome = row["outcome"]
+            states[place] = HOLDS if outcome in _CLEAN else OPEN if outcome in _OPEN else DEPARTS
+    grouped: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (operator, clause, data_type), states in rows.items():
+        if DEPARTS in states:
+            grouped.setdefault((operator, clause, tuple(states)), []).append(data_type)
+    departures = [
+        {
+            "operator": operator, "clause": clause, "data_types": sorted(types, key=_TYPES.index),
+            "states": list(states), **_span(releases, states),
+        }
+        for (operator, clause, states), types in sorted(grouped.items())
+    ]  # fmt: skip
+    return {
+        "schema": SCHEMA,
+        "package": package,
+        "releases": [
+            {
+                "version": one.version,
+                "reason": one.reason,
+                "feature_level": one.results["feature_level"] if one.results else "",
+                "verdict": one.results["verdict"] if one.results else "",
+                "rows": len(one.results["clauses"]) if one.results else 0,
+            }
+            for one in releases
+        ],
+        "departures": departures,
+    }
+
+
+def _before(releases: Sequence[Release]) -> list[str]:
+    """What is known of a row before any release has said anything of it."""
+    return [UNJUDGED if one.results is None else OPEN for one in releases]
+
+
+def _span(releases: Sequence[Release], states: Sequence[str]) -> dict[str, str]:
+    """The first and last release that departs, and what is known of the releases around them."""
+    there = [place for place, state in enumerate(states) if state == DEPARTS]
+    judged = [place for place, state in enumerate(states) if state in (DEPARTS, HOLDS)]
+    first, last = there[0], there[-1]
+    right_before = [place for place in judged if place < first]
+    right_after = [place for place in judged if place > last]
+    begins = f"after {releases[right_before[-1]].version}" if right_before else "the oldest that was judged on it"
+    ends = f"gone by {releases[right_after[0]].version}" if right_after else "the newest that was judged on it"
+    return {"first": releases[first].version, "last": releases[last].version, "begins": begins, "ends": ends}
+
+
+def short(operator: str) -> str:
+    """An operator's name without the family's."""
+    return operator.removeprefix("ELEMENT_WISE_")
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    types = ", ".join(row["data_types"])
+    since, until = f"{row['first']} ({row['begins']})", f"{row['last']} ({row['ends']})"
+    return [short(row["operator"]), row["clause"], types, since, until, "".join(_MARKS[one] for one in row["states"])]
+
+
+_HEAD = ("operator", "clause", "types", "first", "last", "release by release")
+
+
+def print_history(document: Mapping[str, Any], console: Console) -> None:
+    """Print the releases and, for each departure, since and until when it exists."""
+    for one in document["releases"]:
+        told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
+        console.print(Text(one_line(f"{document['package']} {one['version']}: {told}")))
+    table = Table(title="Departures", title_justify="left")
+    for heading in _HEAD:
+        table.add_column(Text(heading), overflow="fold")
+    for row in document["departures"]:
+        table.add_row(*map(Text, _cells(row)))
+    console.print(table if table.row_count else Text("no release departs from the pages"))
+    console.print(Text(_LEGEND))
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """The history as Markdown."""
+    lines = [f"## {escaped(document['package'])}", "", _row("release", "level", "verdict"), "|---|---|---|"]
+    for one in document["releases"]:
+        told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
+        lines.append(_row(one["version"], one["feature_level"], told))
+    lines += ["", _LEGEND, "", _row(*_HEAD), "|---" * len(_HEAD) + "|"]
+    lines += [_row(*_cells(row)) for row in document["departures"]]
+    return "\n".join(lines) + "\n"
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>dmlcts: history of {{ package }}</title>
+<style>
+:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --rule: #c8c8c8; --pass: #e3eefa; --fail: #fbe0c3; }
+@media (prefers-color-scheme: dark) { :root { --ink: #eee; --paper: #151515; --rule: #444; --pass: #14293f;
+--fail: #4a2a08; } }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 82rem; padding: 0 1rem; color: var(--ink);
+background: var(--paper); }
+div { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0 1.5rem; }
+th, td { border: 1px solid var(--rule); padding: .2rem .5rem; text-align: left; vertical-align: top; }
+td.departs { background: var(--fail); font-weight: 600; } td.holds { background: var(--pass); }
+</style></head><body>
+<h1>{{ package }}, release by release</h1>
+<p>{{ legend }}</p>
+<div><table><thead><tr><th>operator</th><th>clause</th><th>types</th><th>first</th><th>last</th>
+{% for one in releases %}<th>{{ one.version }}</th>{% endfor %}</tr></thead><tbody>
+{% for row in departures %}<tr><td>{{ short(row.operator) }}</td><td><code>{{ row.clause }}</code></td>
+<td>{{ row.data_types | join(", ") }}</td><td>{{ row.first }} ({{ row.begins }})</td>
+<td>{{ row.last }} ({{ row.ends }})</td>
+{% for state in row.states %}<td class="{{ state }}">{{ marks[state] }}</td>{% endfor %}</tr>
+{% endfor %}</tbody></table></div>
+<h2>Releases</h2>
+<div><table><tbody>{% for one in releases %}<tr><td>{{ one.version }}</td><td>{{ one.feature_level }}</td>
+<td>{{ one.verdict | replace("_", " ") if one.verdict else "not judged: " + one.reason }}</td></tr>{% endfor %}
+</tbody></table></div>
+</body></html>
+"""
+
+
+def html(document: Mapping[str, Any]) -> str:
+    """The history as one self-contained page, its signs readable without colour."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=visible)
+    return environment.from_string(_PAGE).render(**document, short=short, marks=_MARKS, legend=_LEGEND)

@@ -1,0 +1,135 @@
+"""``dmlcts history`` and ``dmlcts bisect``: since which release of a package a departure exists."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dmlcts.suites.console.saying import complain, say
+
+if TYPE_CHECKING:
+    from dmlcts.suites.history.judging import Judging
+
+UNAVAILABLE = 3
+_VERSIONS = click.option("--versions", default="", metavar="LIST", help="Releases and spans of them, as "
+                         "1.19.2,1.22.0..1.24.4, or all (default: the last of each minor release).")  # fmt: skip
+_TERMS = click.option("--accept-terms", is_flag=True, help="Of directml: accept the library's terms, which are shown.")
+_KEEP = click.option("--keep", is_flag=True, help="Keep what was installed for a release after it was judged.")
+_OPERATOR = click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these; repeatable.")
+_TYPE = click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these; repeatable.")
+_PACKAGE = click.argument("package", metavar="directml|onnxruntime|torch")
+
+
+def _judging(
+    package: str, accepted: bool, keep: bool, operators: tuple[str, ...], data_types: tuple[str, ...],
+    clauses: tuple[str, ...],
+) -> Judging:  # fmt: skip
+    from dmlcts.backends.directml.loading.cache import cache_folder
+    from dmlcts.suites.history import packages
+    from dmlcts.suites.history.judging import Judging
+    from dmlcts.suites.running.options import Settings
+
+    settings = Settings.read(operators=operators, data_types=data_types, clauses=clauses)
+    chosen = (("--operator", operators), ("--data-type", data_types), ("--clause", clauses))
+    arguments = [f"{option}={value}" for option, values in chosen for value in values]
+    return Judging(packages.package(package, accepted), cache_folder(), arguments, settings.tables, keep, complain)
+
+
+@click.command()
+@_PACKAGE
+@_VERSIONS
+@_OPERATOR
+@_TYPE
+@click.option("--clause", "clauses", multiple=True, metavar="GLOB", help="Only these; repeatable.")
+@_TERMS
+@_KEEP
+@click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the history as JSON.")
+@click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
+@click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
+def history(
+    package: str,
+    versions: str,
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    clauses: tuple[str, ...],
+    accept_terms: bool,
+    keep: bool,
+    json_path: str | None,
+    html_path: str | None,
+    markdown_path: str | None,
+) -> None:
+    r"""Judge the releases of a package with the same suite, and tell which departure is in which of them.
+
+    Each release is fetched into the cache by pip and judged in processes of its own. What was judged before, with the
+    same selection and the same tables, is taken from the cache: a history that was stopped goes on. A release that
+    cannot be had or does not load is told with its reason and stops nothing. Exit code 0, whatever was found; 3 where
+    no release could be judged.
+
+    \b
+    dmlcts history directml --accept-terms --operator CLIP,ROUND,THRESHOLD
+    dmlcts history onnxruntime --versions 1.19.2..1.24.4 --operator CLIP --markdown history.md
+    """
+    from dmlcts.reports.comparing import history as histories
+    from dmlcts.reports.documents.writing import write_json, write_text
+    from dmlcts.suites.console.plain import PlainConsole
+    from dmlcts.suites.history import packages
+
+    judging = _judging(package, accept_terms, keep, operators, data_types, clauses)
+    releases = [judging.judge(one) for one in packages.chosen(judging.package.versions(), versions)]
+    document: dict[str, Any] = histories.history_of(package, releases)
+    histories.print_history(document, PlainConsole())
+    for path, text in ((html_path, histories.html), (markdown_path, histories.markdown)):
+        if path is not None:
+            write_text(Path(path), text(document))
+    if json_path is not None:
+        write_json(Path(json_path), document)
+    for written in (json_path, html_path, markdown_path):
+        if written is not None:
+            say(f"written: {written}")
+    if not any(one.results is not None for one in releases):
+        sys.exit(UNAVAILABLE)
+
+
+@click.command()
+@_PACKAGE
+@click.option("--clause", "clauses", multiple=True, required=True, metavar="GLOB", help="The clause that is departed "
+              "from; repeatable.")  # fmt: skip
+@_OPERATOR
+@_TYPE
+@_VERSIONS
+@_TERMS
+@_KEEP
+def bisect(
+    package: str,
+    clauses: tuple[str, ...],
+    operators: tuple[str, ...],
+    data_types: tuple[str, ...],
+    versions: str,
+    accept_terms: bool,
+    keep: bool,
+) -> None:
+    r"""Find the release of a package that brought a departure in, judging few of them.
+
+    The newest release must depart from the clause and the oldest hold it; in between the releases are halved. One that
+    cannot be judged is passed over.
+
+    \b
+    dmlcts bisect onnxruntime --clause clip.monotone --data-type INT64
+    dmlcts bisect directml --clause clip.bounds.infinite --data-type FLOAT16 --accept-terms --versions all
+    """
+    from dmlcts.suites.history import packages
+    from dmlcts.suites.history.judging import bisect as search
+
+    judging = _judging(package, accept_terms, keep, operators, data_types, clauses)
+    wanted = packages.chosen(judging.package.versions(), versions)
+    found = search(judging, wanted)
+    told = f"{found.judged} of {len(wanted)} releases judged"
+    if found.wrong is None:
+        say(f"{package} {found.right}, the newest, holds the clause ({told})")
+    elif found.right is None:
+        say(f"{package} {found.wrong}, the oldest that could be judged, departs from the clause already ({told})")
+    else:
+        say(f"{package} {found.wrong} is the first that departs; {found.right} holds the clause ({told})")

@@ -1,0 +1,213 @@
+"""The packages whose releases can be judged: which releases there are, and getting one of them beside the others."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from packaging.requirements import Requirement
+from packaging.version import InvalidVersion, Version
+
+from dmlcts.backends.contract import BackendUnavailable
+from dmlcts.backends.directml.loading import windows_releases
+from dmlcts.specs import UsageError
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A release that can be judged.
+
+    Args:
+        arguments: of ``dmlcts run``.
+        environment: variables to be set for it.
+        folder: what was installed for it alone; None for nothing.
+    """
+
+    arguments: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+
+    def throw_away(self) -> None:
+        """Remove what was installed for it alone."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Package(Protocol):
+    """A package with releases."""
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+
+    def versions(self) -> list[str]:
+        """The releases there are, the oldest first.
+
+        Raises:
+            BackendUnavailable: they cannot be listed.
+        """
+
+    def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
+        """Get a release.
+
+        Raises:
+            BackendUnavailable: it cannot be had.
+            UsageError: its terms are not accepted.
+        """
+
+
+@dataclass(frozen=True)
+class DirectML:
+    """Windows' DirectML.
+
+    Args:
+        accepted: whether the user accepts the library's terms.
+    """
+
+    accepted: bool = False
+    name: str = "directml"
+
+    def versions(self) -> list[str]:
+        """Those that a wheel is known to hold."""
+        return [one.version for one in windows_releases.RELEASES]
+
+    def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
+        """Fetch it into the cache, where it stays."""
+        windows_releases.fetch(windows_releases.release(version), cache, say, self.accepted)
+        return Prepared(["--backend", "directml", "-o", f"library={version}"])
+
+
+@dataclass(frozen=True)
+class FromPyPI:
+    """A package of PyPI's, each release installed into a folder of its own.
+
+    Args:
+        name: the package, and the backend that judges it.
+        run: runs a command; for tests.
+    """
+
+    name: str
+    run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run
+
+    def versions(self) -> list[str]:
+        """Those that pip would install into this Python, without releases before a final one."""
+        done = self._pip("index", "versions", self.name)
+        found = re.search(r"^Available versions: (.*)$", done, re.MULTILINE)
+        if found is None:
+            raise BackendUnavailable(f"pip lists no releases of {self.name}", "see that pip works and reaches PyPI")
+        return [str(one) for one in sorted(_versions(found[1].split(", "))) if not one.is_prerelease]
+
+    def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
+        """Install it, and of what it requires all that this environment has not, or has in another version."""
+        folder = cache / f"{self.name}-{version}"
+        if not (folder / "complete").is_file():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            wanted = [Requirement(f"{self.name}=={version}")]
+            installed: set[str] = set()
+            while wanted:
+                say(f"installing {', '.join(map(str, wanted))}")
+                self._pip("install", "--quiet", "--no-deps", "--only-binary=:all:", "--target", str(folder),
+                          "--upgrade", *(str(one) for one in wanted))  # fmt: skip
+                installed |= {one.name.lower() for one in wanted}
+                wanted = [one for one in _required(folder) if one.name.lower() not in installed]
+            (folder / "complete").touch()
+        return Prepared(["--backend", self.name], {"PYTHONPATH": str(folder)}, folder)
+
+    def _pip(self, *arguments: str) -> str:
+        command = [sys.executable, "-m", "pip", *arguments, "--disable-pip-version-check"]
+        done = self.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = [line for line in done.stderr.splitlines() if line.strip()]
+            errors = [line for line in said if line.startswith("ERROR")]
+            cause = (errors or said or ["no message"])[-1].removeprefix("ERROR:").strip()
+            raise BackendUnavailable(f"pip {arguments[0]} failed: {cause}", "see that pip works and reaches PyPI")
+        return done.stdout
+
+
+def _required(folder: Path) -> list[Requirement]:
+    """What the packages in a folder require and neither the folder nor this environment has."""
+    missing: dict[str, Requirement] = {}
+    for distribution in importlib.metadata.distributions(path=[str(folder)]):
+        for written in distribution.requires or ():
+            one = Requirement(written)
+            if one.marker is not None and not one.marker.evaluate({"extra": ""}):
+                continue
+            one.marker = None
+            there = _there(one.name, folder)
+            if there is None or not one.specifier.contains(there, prereleases=True):
+                missing[one.name.lower()] = one
+    return list(missing.values())
+
+
+def _there(name: str, folder: Path) -> str | None:
+    for path in ([str(folder)], sys.path):
+        for found in importlib.metadata.distributions(name=name, path=path):
+            return found.version
+    return None
+
+
+def _versions(written: Sequence[str]) -> list[Version]:
+    found = []
+    for one in written:
+        try:
+            found.append(Version(one.strip()))
+        except InvalidVersion:
+            continue  # what no current tool could install
+    return found
+
+
+def package(name: str, accepted: bool = False) -> Package:
+    """The package that a user names.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if name == "directml":
+        return DirectML(accepted)
+    if name in ("onnxruntime", "torch"):
+        return FromPyPI(name)
+    raise UsageError(f"there is no history of {name!r}", "write directml, onnxruntime or torch")
+
+
+def chosen(there: Sequence[str], written: str) -> list[str]:
+    """The releases that a user's words mean, the oldest first.
+
+    Args:
+        there: the releases there are, the oldest first.
+        written: versions and spans of them, as "1.19.2,1.22.0..1.24.4"; "all"; "" for the last of each minor release.
+
+    Raises:
+        UsageError: a version is not among those there are.
+    """
+    if written == "all":
+        return list(there)
+    if not written:
+        last: dict[tuple[int, ...], str] = {}
+        for one in there:
+            last[Version(one).release[:2]] = one
+        return list(last.values())
+    wanted: set[str] = set()
+    for part in written.split(","):
+        first, dots, end = part.strip().partition("..")
+        if not dots:
+            wanted |= {_known(there, first)}
+            continue
+        low, high = _known(there, first or there[0]), _known(there, end or there[-1])
+        wanted |= {one for one in there if Version(low) <= Version(one) <= Version(high)}
+    return [one for one in there if one in wanted]
+
+
+def _known(there: Sequence[str], version: str) -> str:
+    if version not in there:
+        raise UsageError(f"there is no release {version!r} to be had", f"the releases are {', '.join(there)}")
+    return version

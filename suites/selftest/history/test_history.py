@@ -1,0 +1,275 @@
+"""A history tells each departure's first and last release, stops for none that fails; a search judges few of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from dmlcts.backends.contract import BackendUnavailable
+from dmlcts.reports.comparing.history import DEPARTS, HOLDS, OPEN, UNJUDGED, Release, history_of, html, markdown
+from dmlcts.reports.documents.validation import load_results
+from dmlcts.specs import UsageError
+from dmlcts.suites.commands.main import main
+from dmlcts.suites.history.judging import Found, Judging, bisect, departs, run_command
+from dmlcts.suites.history.packages import FromPyPI, Prepared, Say, chosen, package
+from dmlcts.suites.running.options import Settings
+
+VERSIONS = ["1.0.0", "1.1.0", "1.1.1", "1.2.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0"]
+
+
+def row(outcome: str, data_type: str = "INT64", clause: str = "clip.monotone") -> dict[str, Any]:
+    return {"id": clause, "operator": "ELEMENT_WISE_CLIP", "data_type": data_type, "outcome": outcome}
+
+
+def results(*rows: dict[str, Any]) -> dict[str, Any]:
+    wrong = any(one["outcome"] == "fail" for one in rows)
+    return {"clauses": list(rows), "verdict": "NOT_CONFORMANT" if wrong else "CONFORMANT", "feature_level": "6.4"}
+
+
+# What is told.
+
+
+def test_a_departure_has_a_first_and_a_last_release() -> None:
+    releases = [
+        Release("1", results(row("pass"), row("pass", "INT8"), row("fail", "INT8", "clip.nan"))),
+        Release("2", None, "does not load"),
+        Release("3", results(row("fail"), row("fail", "INT8"))),
+        Release("4", results(row("not_supported"), row("not_supported", "INT8"))),
+        Release("5", results(row("crash"), row("fail", "INT8"))),
+        Release("6", results(row("characterised"), row("pass", "INT8"))),
+    ]
+    document = history_of("thing", releases)
+    monotone, nan = document["departures"]
+    assert monotone["data_types"] == ["INT8", "INT64"]
+    assert monotone["states"] == [HOLDS, UNJUDGED, DEPARTS, OPEN, DEPARTS, HOLDS]
+    assert (monotone["first"], monotone["begins"]) == ("3", "after 1")
+    assert (monotone["last"], monotone["ends"]) == ("5", "gone by 6")
+    assert (nan["first"], nan["begins"], nan["last"]) == ("1", "the oldest that was judged on it", "1")
+    assert nan["ends"] == "the newest that was judged on it"
+    for text in (markdown(document), html(document)):
+        assert "not judged: does not load" in text
+        assert "gone by 6" in text
+    assert "| CLIP | clip.monotone | INT8, INT64 | 3 (after 1) | 5 (gone by 6) | ✓ ✗·✗✓ |" in markdown(document)
+
+
+def test_types_that_departed_at_other_times_are_told_apart() -> None:
+    always = row("fail", "INT8")
+    releases = [Release("1", results(row("pass"), always)), Release("2", results(row("fail"), always))]
+    assert [(one["data_types"], one["first"]) for one in history_of("thing", releases)["departures"]] == [
+        (["INT8"], "1"), (["INT64"], "2"),
+    ]  # fmt: skip
+
+
+def test_where_nothing_departs_nothing_is_told() -> None:
+    document = history_of("thing", [Release("1", results(row("pass")))])
+    assert document["departures"] == []
+    assert json.loads(json.dumps(document)) == document
+
+
+# Which releases.
+
+
+@pytest.mark.parametrize(
+    "written, expected",
+    [
+        ("", ["1.0.0", "1.1.1", "1.2.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0"]),
+        ("all", VERSIONS),
+        ("1.6.0,1.0.0", ["1.0.0", "1.6.0"]),
+        ("1.1.1..1.3.0", ["1.1.1", "1.2.0", "1.3.0"]),
+        ("..1.1.0, 1.5.0..", ["1.0.0", "1.1.0", "1.5.0", "1.6.0"]),
+    ],
+)
+def test_releases_are_chosen_by_versions_and_spans(written: str, expected: list[str]) -> None:
+    assert chosen(VERSIONS, written) == expected
+
+
+def test_a_release_that_is_not_there_is_named_with_those_that_are() -> None:
+    with pytest.raises(UsageError, match=r"no release '1.9.0' to be had; the releases are 1.0.0, 1.1.0"):
+        chosen(VERSIONS, "1.9.0")
+    with pytest.raises(UsageError, match="no history of 'numpy'; write directml, onnxruntime or torch"):
+        package("numpy")
+
+
+class Pip:
+    def __init__(self, said: str = "", code: int = 0, errors: str = "") -> None:
+        self.said, self.code, self.errors = said, code, errors
+        self.commands: list[list[str]] = []
+
+    def __call__(self, command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        self.commands.append(command)
+        if "install" in command:
+            folder = Path(command[command.index("--target") + 1])
+            for name, version, needs in (
+                ("thing", "2.0", ["numpy>=1", "absent-thing==3 ; python_version>'3'", "other; extra == 'x'"]),
+                ("absent_thing", "3", []),
+            ):
+                if not any(part.startswith(name.replace("_", "-")) for part in command):
+                    continue
+                info = folder / f"{name}-{version}.dist-info"
+                info.mkdir()
+                lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {one}" for one in needs)]
+                (info / "METADATA").write_text("\n".join(["Metadata-Version: 2.1", *lines]))
+        return subprocess.CompletedProcess(command, self.code, self.said, self.errors)
+
+
+def test_the_releases_that_pip_knows_are_listed_the_oldest_first() -> None:
+    listed = "thing (2.10.0)\nAvailable versions: 2.10.0, 2.9.1, 2.9.0rc1, not-a-version, 1.0\n"
+    assert FromPyPI("thing", Pip(listed)).versions() == ["1.0", "2.9.1", "2.10.0"]
+    with pytest.raises(BackendUnavailable, match="pip lists no releases of thing"):
+        FromPyPI("thing", Pip("nothing")).versions()
+    with pytest.raises(BackendUnavailable, match="pip index failed: no such package"):
+        FromPyPI("thing", Pip("", 1, "WARNING: x\nERROR: no such package\n")).versions()
+
+
+def test_a_release_is_installed_once_with_what_is_missing_here_and_nothing_else(tmp_path: Path) -> None:
+    pip = Pip()
+    prepared = FromPyPI("thing", pip).prepare("2.0", tmp_path, lambda line: None)
+    assert [command[-1] for command in pip.commands if "install" in command] != []
+    assert [one for command in pip.commands for one in command if "==" in one] == ["thing==2.0", "absent-thing==3"]
+    assert all("--no-deps" in command for command in pip.commands)
+    assert prepared.environment == {"PYTHONPATH": str(tmp_path / "thing-2.0")}
+    FromPyPI("thing", pip).prepare("2.0", tmp_path, lambda line: None)
+    assert len(pip.commands) == 2
+    prepared.throw_away()
+    assert not (tmp_path / "thing-2.0").exists()
+
+
+# Judging.
+
+
+class Made:
+    """A package whose releases are made up: a departure came with 1.4.0; 1.2.0 does not load."""
+
+    name = "thing"
+
+    def __init__(self, broken: Sequence[str] = ("1.2.0",)) -> None:
+        self.broken = broken
+        self.thrown_away: list[str] = []
+
+    def versions(self) -> list[str]:
+        return VERSIONS
+
+    def prepare(self, version: str, cache: Path, say: Say) -> Prepared:
+        if version in self.broken:
+            raise BackendUnavailable("it does not load", "use another")
+        return Prepared(["--backend", "cpu"], {"VERSION": version})
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The results of a real run, to be changed into those of made-up releases."""
+    folder = tmp_path_factory.mktemp("judged")
+    command = ["run", "-q", "--backend", "cpu", "--operator", "CLIP", "--data-type", "INT8"]
+    command += ["--clause", "clip.monotone"]
+    assert CliRunner().invoke(main, [*command, "--results", str(folder)], standalone_mode=False).exit_code == 0
+    return json.loads(json.dumps(load_results(folder)))  # type: ignore[no-any-return]
+
+
+class Suite:
+    """Stands for ``dmlcts run``: writes the results that the release would have, and counts its runs."""
+
+    def __init__(self, judged: dict[str, Any], wrong_from: str = "1.4.0", says: str = "") -> None:
+        self.judged, self.wrong_from, self.says = judged, wrong_from, says
+        self.versions: list[str] = []
+
+    def __call__(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        version = environment["VERSION"]
+        self.versions.append(version)
+        made = json.loads(json.dumps(self.judged))
+        made["device"]["version"] = self.says or version
+        if VERSIONS.index(version) >= (VERSIONS.index(self.wrong_from) if self.wrong_from else 99):
+            made["clauses"][0] |= {"outcome": "fail", "failures": 1}
+            made["verdict"] = "NOT_CONFORMANT"
+        folder = Path(command[command.index("--results") + 1])
+        folder.mkdir(parents=True)
+        (folder / "results.json").write_text(json.dumps(made))
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+
+def judging(folder: Path, run: Any, made: Made | None = None, arguments: Sequence[str] = ()) -> Judging:
+    tables = Settings.read().tables
+    return Judging(made or Made(), folder, arguments, tables, False, lambda line: None, run)  # type: ignore[arg-type]
+
+
+def test_one_release_that_fails_does_not_stop_the_rest_and_nothing_is_judged_twice(
+    judged: dict[str, Any], tmp_path: Path
+) -> None:
+    suite = Suite(judged)
+    first = [judging(tmp_path, suite).judge(version) for version in VERSIONS]
+    assert [one.version for one in first if one.results is None] == ["1.2.0"]
+    assert "does not load" in first[3].reason
+    (departure,) = history_of("thing", first)["departures"]
+    assert (departure["first"], departure["begins"]) == ("1.4.0", "after 1.3.0")
+    assert len(suite.versions) == 7
+    again = [judging(tmp_path, suite).judge(version) for version in VERSIONS]
+    assert history_of("thing", again) == history_of("thing", first)
+    assert len(suite.versions) == 7
+    judging(tmp_path, suite, arguments=["--operator=CLIP"]).judge("1.0.0")  # another selection is another question
+    assert len(suite.versions) == 8
+
+
+def test_a_release_that_turns_out_to_be_another_is_not_believed(judged: dict[str, Any], tmp_path: Path) -> None:
+    release = judging(tmp_path / "1", Suite(judged, says="1.0.1")).judge("1.0.0")
+    assert release.reason == "what was loaded says that it is 1.0.1"
+    for says in ("1.0.0", "1.0.0.0", "1.0.0+cpu"):
+        assert judging(tmp_path / says, Suite(judged, says=says)).judge("1.0.0").results is not None
+    assert judging(tmp_path / "2", Suite(judged, says="1.0.01")).judge("1.0.0").results is None
+
+
+def test_a_run_without_results_is_a_reason_and_a_wrong_option_an_error(tmp_path: Path) -> None:
+    def crashes(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 3, "", "dmlcts: libcudart.so.12: no such file\n")
+
+    assert judging(tmp_path, crashes).judge("1.0.0").reason == "libcudart.so.12: no such file"
+
+    def refuses(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 2, "", "dmlcts: no clause 'x'\n")
+
+    with pytest.raises(UsageError, match="no clause 'x'"):
+        judging(tmp_path, refuses).judge("1.0.0")
+
+
+def test_variables_of_the_environment_reach_the_run() -> None:
+    done = run_command(["sh", "-c", "echo $PYTHONPATH"], {"PYTHONPATH": "/somewhere"})
+    assert done.stdout == "/somewhere\n"
+
+
+# Searching.
+
+
+@pytest.mark.parametrize("wrong_from", VERSIONS[1:])
+@pytest.mark.parametrize("broken", [(), ("1.2.0",), ("1.0.0", "1.3.0", "1.6.0")])
+def test_the_release_that_brought_a_departure_in_is_found(
+    wrong_from: str, broken: tuple[str, ...], judged: dict[str, Any], tmp_path: Path
+) -> None:
+    suite = Suite(judged, wrong_from)
+    found = bisect(judging(tmp_path, suite, Made(broken)), VERSIONS)
+    there = [version for version in VERSIONS if version not in broken]
+    wrong = [version for version in there if VERSIONS.index(version) >= VERSIONS.index(wrong_from)]
+    right = [version for version in there if version not in wrong]
+    if wrong and right:
+        assert (found.right, found.wrong) == (right[-1], wrong[0])
+        assert len(suite.versions) <= 5
+    elif wrong:
+        assert (found.right, found.wrong) == (None, wrong[0])
+    else:
+        assert (found.right, found.wrong) == (right[-1], None)
+
+
+def test_without_a_departure_or_without_a_release_that_is_said(judged: dict[str, Any], tmp_path: Path) -> None:
+    assert bisect(judging(tmp_path, Suite(judged, "")), VERSIONS) == Found("1.6.0", None, 2)
+    with pytest.raises(BackendUnavailable, match="no release could be judged"):
+        bisect(judging(tmp_path / "none", Suite(judged), Made(VERSIONS)), VERSIONS)
+
+
+def test_what_was_not_owed_says_nothing() -> None:
+    assert departs(Release("1", results(row("not_supported")))) is None
+    assert departs(Release("1", None, "absent")) is None
+    assert departs(Release("1", results(row("pass"), row("not_supported")))) is False
+    assert departs(Release("1", results(row("fail")))) is True
