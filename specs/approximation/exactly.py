@@ -24,6 +24,7 @@ from dmlcts.specs.approximation.exact_spans import (
     up,
 )
 from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, leaves_nan_open, readings
+from dmlcts.specs.approximation.scaling import Scaling, as_datum
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum
@@ -34,7 +35,7 @@ from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
-from dmlcts.specs.tables.formula_types import Typed
+from dmlcts.specs.tables.formula_types import Typed, met
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature
 
@@ -62,17 +63,16 @@ class ApproximateOracle:
 
     Args:
         law: what the tables say of the operator.
-        operator: the description, without ScaleBias; its tensors say which types the type variables stand for.
+        operator: the description; its tensors say which types the type variables stand for.
         strict: whether the strict tolerances count, and only the latitudes that ``--strict`` keeps.
 
     Raises:
-        UsageError: no accuracy rule is about the description's types, or it has a ScaleBias.
+        UsageError: no accuracy rule is about the description's types.
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
-        if any(isinstance(value, ScaleBias) for value in operator.attributes.values()):
-            raise UsageError(f"{operator.name} is given a ScaleBias", "ask the vectorised oracle")
         self.law, self.table, self.operator, self.strict = law, law.table, operator, strict
+        self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
         self.signature = Signature.of(operator, law.table)
         if not is_approximate(law.table, self.signature):
             raise UsageError(f"{operator.name} is exact on {self.signature}", "ask the oracle of exact results")
@@ -144,16 +144,23 @@ class ApproximateOracle:
         own = self.types.get(row.type)
         if name not in elements or own is None:
             raise UsageError(f"no element of {member} is given", f"give one as {name!r}")
+        scaling = None
+        if self.scale_bias is not None and member == self.table.inputs[0] and reading is not None:
+            assert self.law.scale_bias is not None, "lint asks for a formula"  # noqa: S101
+            scaling = Scaling(self.law.scale_bias, self.scale_bias, own, self.latitudes)
         if not own.is_floating:
             whole = IntegerRange.of(own).wrapped(elements[name])
-            return _Value(own, frozenset({point(Datum(whole < 0, Fraction(whole)))}))
-        datum = _FORMATS[own].decode(elements[name])
+            scaled = [whole] if scaling is None else scaling.integers(whole)
+            return _Value(own, frozenset({OPEN} if scaled is None else {point(as_datum(one)) for one in scaled}))
         kind = own if reading is None else reading.computing(own)
-        if datum is None:
-            return _Value(kind, frozenset({None}))
-        found = {point(datum)}
-        if reading is not None and self.flushes(kind, datum, datum):
-            found.add(point(Datum(datum.negative, Fraction(0))))
+        given = [_FORMATS[own].decode(elements[name])]
+        if scaling is not None:
+            given = list(scaling.numbers(elements[name], kind))
+        found: set[Any] = set()
+        for datum in given:
+            found.add(None if datum is None else point(datum))
+            if datum is not None and reading is not None and self.flushes(kind, datum, datum):
+                found.add(point(Datum(datum.negative, Fraction(0))))
         return _Value(kind, frozenset(found))
 
     def flushes(self, kind: DataType, low: Datum, high: Datum) -> bool:
@@ -190,10 +197,18 @@ class _Steps:
             return value
         if target.is_floating:
             form = _FORMATS[target]
-            return _Value(target, frozenset(
-                one if one is None or one is OPEN else Span(down(one.low, form), up(one.high, form))
-                for one in value.members
-            ))  # fmt: skip
+            found: set[Any] = set()
+            for one in value.members:
+                if one is None or one is OPEN:
+                    found.add(one)
+                elif one.low == one.high:  # a number: either of the two next to it
+                    ways = (nearest,) if self.oracle.strict else (down, up)
+                    found |= {point(way(one.low, form)) for way in ways}
+                elif self.oracle.strict:
+                    found.add(Span(nearest(one.low, form), nearest(one.high, form)))
+                else:
+                    found.add(Span(down(one.low, form), up(one.high, form)))
+            return _Value(target, frozenset(found))
         integers = IntegerRange.of(target)
 
         def whole(datum: Datum) -> Any:
@@ -201,7 +216,7 @@ class _Steps:
             inside = integers.saturated(number)
             return inside, datum.infinite or inside != number
 
-        found: set[Any] = set()
+        found = set()
         for one in value.members:
             if one is None or one is OPEN:
                 found.add(OPEN)
@@ -212,8 +227,7 @@ class _Steps:
         return _Value(target, frozenset(found))
 
     def _applied(self, function: Function, values: list[_Value]) -> _Value:
-        kinds = list(dict.fromkeys(value.kind for value in values if value.kind != "constant"))
-        kind: Typed = kinds[0] if len(kinds) == 1 else "real"
+        kind = met(function, [value.kind for value in values])
         form = _FORMATS.get(kind) if isinstance(kind, DataType) else None
         sets = [
             frozenset(point(nearest(one.low, form)) for one in value.members)

@@ -11,6 +11,8 @@ from dmlcts.backends.cpu.programs import (
     clamping,
     copies_and_signs,
     division,
+    power,
+    quantisation,
     real_functions,
     rounding,
     truth,
@@ -83,4 +85,8 @@ PROGRAMS: Mapping[str, Maker] = {
     "ELEMENT_WISE_ERF": real_functions.erf,
     "ELEMENT_WISE_CONSTANT_POW": real_functions.constant_pow,
     "ELEMENT_WISE_ATAN_YX": real_functions.atan_yx,
+    "ELEMENT_WISE_POW": power.pow_,
+    "ELEMENT_WISE_QUANTIZE_LINEAR": quantisation.quantize_linear,
+    "ELEMENT_WISE_DEQUANTIZE_LINEAR": quantisation.dequantize_linear,
+    "ELEMENT_WISE_QUANTIZED_LINEAR_ADD": quantisation.quantized_linear_add,
 }
