@@ -314,7 +314,9 @@ class _Steps:
         elif tolerance.neighbours:
             least, most = rounding.down(low, kind), rounding.up(high, kind)
         else:
-            least, most = self._tolerated(tolerance, kind, (low, high), (exact.low, exact.high), operands)
+            middle = (exact.low, exact.high)
+            near = (low, high) if function.arrays.error else middle  # FLOAT64 shows which results are numbers of the type
+            least, most = self._tolerated(tolerance, kind, (low, high), middle, near, operands)
             given = reduce(np.logical_or, [np.isnan(one.low) for one in operands])  # which pow may make a 1 of
             least, most = np.where(given, exact.low, least), np.where(given, exact.high, most)
         if tolerance is not None and tolerance.within is not None:
@@ -342,9 +344,12 @@ class _Steps:
         kind: DataType,
         real: tuple[Array, Array],
         middle: tuple[Array, Array],
+        near: tuple[Array, Array],
         operands: tuple[Interval, ...],
     ) -> tuple[Array, Array]:
         """The least and the greatest number within a tolerance of real results, which lie between ``real``.
+
+        Those next to ``near`` are always among them.
 
         The spacing of numbers changes at powers of two: where FLOAT64 cannot tell on which side a result lies, the
         wider one counts.
@@ -364,7 +369,7 @@ class _Steps:
         inner = rounding.inward(least, most, kind)
         if self.oracle.strict:
             return np.fmin(inner[0], rounding.nearest(low, kind)), np.fmax(inner[1], rounding.nearest(high, kind))
-        return np.fmin(inner[0], rounding.down(low, kind)), np.fmax(inner[1], rounding.up(high, kind))
+        return np.fmin(inner[0], rounding.down(near[0], kind)), np.fmax(inner[1], rounding.up(near[1], kind))
 
 
 class _Exactly(_Steps):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -20,6 +21,8 @@ from dmlcts.specs.tables.signatures import Signature, signatures
 from dmlcts.suites.generation.subject import Subject
 
 LEVEL = FeatureLevel("6.4")
+_SETS = 4
+"""Sets of attributes, or of the elements of tensors that have only one, that are tried."""
 
 
 def approximate(tables: Tables) -> list[tuple[OperatorTable, Signature]]:
@@ -34,8 +37,9 @@ def elements_of(
     """Descriptions, and some elements for each by the names of the formula: edge values, and seeded ones."""
     subject = Subject(table, signature, LEVEL, seed, thorough=False)
     generator = np.random.Generator(np.random.PCG64(seed))
-    for attributes in list(subject.attribute_sets())[:4]:
-        edges = next(iter(subject.edge_sets()))
+    sets = list(subject.edge_sets())
+    chosen_sets = sets[:: max(1, len(sets) // _SETS)]
+    for attributes, edges in itertools.islice(itertools.product(subject.attribute_sets(), chosen_sets), _SETS):
         chosen = generator.choice(edges.count, min(count, edges.count), replace=False)
         given = edges[chosen].joined(subject.bulk_elements(seed, count // 2).with_single(edges.single)).spread
         operator = subject.describe(subject.flat(len(next(iter(given.values())))), attributes)

@@ -10,9 +10,9 @@ from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.selftest.approximation.probing import approximate, disagreements, elements_of
-from dmlcts.suites.selftest.family.family_tables import with_waiting
+from dmlcts.suites.selftest.family.family_tables import family
 
-TABLES = with_waiting()
+TABLES = family()
 CASES = approximate(TABLES)
 on_every_approximate_signature = pytest.mark.parametrize(
     ("table", "signature"), CASES, ids=[f"{table.short_name}-{signature}" for table, signature in CASES]
