@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from dmlcts.specs.checking.table_checks import own_faults
 from dmlcts.specs.checking.table_faults import model_faults
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import Fault, TableError
+from dmlcts.specs.loading import kept
 from dmlcts.specs.loading.upgrading import OLD_FORMATS
 from dmlcts.specs.models import (
     MODELS,
@@ -74,7 +75,7 @@ def lint(*extra: Path) -> tuple[Fault, ...]:
         UsageError: a file or folder does not exist, holds no table, or cannot be read.
     """
     try:
-        load_tables(*extra)
+        _load_with(extra)  # never what was kept: its checks are what is asked for
     except TableError as error:
         return error.faults
     return ()
@@ -143,10 +144,15 @@ def _with_tuples(value: Any) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _load_builtin() -> Tables:
-    return _assembled(_builtin_batch())
+    key = kept.key_of(builtin_files())
+    tables = kept.read(key)
+    if tables is None:
+        tables = _assembled(_builtin_batch())
+        kept.keep(key, tables)
+    return tables
 
 
-def _load_with(extra: Iterable[Path]) -> Tables:
+def _load_with(extra: Sequence[Path]) -> Tables:
     builtin, added = _builtin_batch(), _read_files(extra_files(extra))
     return _assembled(
         _Batch(

@@ -54,7 +54,8 @@ class Clause(Model):
     quotation: Quotation | None = None
     sources: tuple[Word, ...] = Field((), description="further sources, by id")
     data_types: Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...] = Field(
-        "all", description="the listed types it is about; `unlisted`: those in no support row"
+        "all", description="the listed types it is about; `unlisted`: those in no support row, and the listed ones "
+        "beside another tensor of a type that no row lists for it",
     )
     types: dict[TypeVariable, Literal["floating", "integer"]] = Field(
         default_factory=dict, description="what other type variables than the first stand for where it is about them"

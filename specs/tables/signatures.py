@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -50,6 +50,11 @@ class Signature:
         optional = (name for name, row in table.tensors.items() if row.optional)
         return cls(ordered, frozenset(name for name in optional if name in operator.tensors))
 
+    def exchanged(self, variable: str, data_type: DataType) -> Signature:
+        """The same signature, but that a type variable stands for another type."""
+        types = tuple((name, data_type if name == variable else one) for name, one in self.types)
+        return Signature(types, self.present)
+
     def __str__(self) -> str:
         names = [data_type.name for _, data_type in self.types]
         with_optional = [f"with {name}" for name in sorted(self.present)]
@@ -79,6 +84,18 @@ def _signatures_on(table: ByIdentity[OperatorTable], data_type: DataType) -> tup
         return found
     (first, _), *others = every[0].types
     return (Signature(((first, data_type), *others), every[0].present),)
+
+
+def unlisted_beside(table: OperatorTable, known: Iterable[DataType]) -> Mapping[str, tuple[DataType, ...]]:
+    """The types of ``known`` that no support table lists for a type variable, of each variable but the first.
+
+    Variables that may stand for every one of them are left out.
+    """
+    found = {}
+    for variable in table.type_variables[1:]:
+        listed = {name for support in table.support for name in support.types.get(variable, ())}
+        found[variable] = tuple(data_type for data_type in known if data_type.name not in listed)
+    return {variable: types for variable, types in found.items() if types}
 
 
 def _all(table: OperatorTable, level: FeatureLevel | None) -> Iterator[Signature]:

@@ -12,6 +12,7 @@ from dmlcts.specs.formula import multiply_add, parse
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import CastRule, Clause, FactorsTable, Latitude, OperatorTable, RulesTable, Source
 from dmlcts.specs.tables.law import Law
+from dmlcts.specs.tables.signatures import unlisted_beside
 
 RelationLevel = Callable[[OperatorTable, Clause, DataType], FeatureLevel | None]
 
@@ -122,7 +123,9 @@ class Tables:
     def data_types(self, clause: Clause, operator: OperatorTable) -> tuple[DataType, ...]:
         """The element types for which ``clause`` says something about ``operator``."""
         if clause.data_types == "unlisted":
-            return tuple(data_type for data_type in self.known_types if data_type not in operator.data_types)
+            unlisted = tuple(data_type for data_type in self.known_types if data_type not in operator.data_types)
+            beside = operator.data_types if unlisted_beside(operator, self.known_types) else ()
+            return (*unlisted, *beside)
         listed = operator.data_types
         if clause.level is not None:
             listed = next(table for table in operator.support if table.level == clause.level).data_types
@@ -139,7 +142,8 @@ class Tables:
         supported = {data_type for table in operator.support_at(level) for data_type in table.data_types}
         types = self.data_types(clause, operator)
         if clause.data_types == "unlisted":
-            return types if supported else ()
+            listed = set(operator.data_types)
+            return tuple(one for one in types if one in supported or one not in listed) if supported else ()
         found = tuple(data_type for data_type in types if data_type in supported)
         if clause.check != "relation":
             return found

@@ -87,6 +87,8 @@ def backends(
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Only this implementation; repeatable.")
 @click.option("--mutants", "most_mutants", type=click.IntRange(1), metavar="N",
               help="At most N broken implementations, drawn from the seed (default: all).")  # fmt: skip
+@click.option("--permitted", "most_permitted", type=click.IntRange(1), metavar="N",
+              help="At most N permitted implementations, drawn from the seed (default: all).")  # fmt: skip
 @click.option("--pairs", "most_pairs", type=click.IntRange(0), metavar="N",
               help="At most N pairs of permitted implementations, drawn from the seed (default: all).")  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List the catalogues and stop.")
@@ -98,6 +100,7 @@ def selftest(
     part: str,
     names: tuple[str, ...],
     most_mutants: int | None,
+    most_permitted: int | None,
     most_pairs: int | None,
     listing: bool,
     json_path: str | None,
@@ -124,7 +127,8 @@ def selftest(
         say(f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them")
         return
     proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, complain,
-                          part=part, names=names, most_mutants=most_mutants, most_pairs=most_pairs)  # fmt: skip
+                          part=part, names=names, most_mutants=most_mutants, most_permitted=most_permitted,
+                          most_pairs=most_pairs)  # fmt: skip
     killmatrix.print_proof(proof, PlainConsole())
     if json_path is not None:
         writing.write_json(Path(json_path), proof)

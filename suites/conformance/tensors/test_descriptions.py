@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dmlcts.specs import ScalarUnion, TensorDesc
+from dmlcts.specs.tables.signatures import Signature, signatures, unlisted_beside
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.conformance.tensors.describing import Made, accepted, compared, each_odd, packed, refused
 from dmlcts.suites.generation.subject import Subject
@@ -83,10 +85,34 @@ def _refused_or_right(subject: Subject, judge: Judge, clause: str, ranks: list[i
 
 @checks("support.unlisted")
 def test_unlisted_types_are_characterised(subject: Subject, judge: Judge) -> None:
-    """A type that no level's table lists may be refused; where it is accepted it must be right."""
+    """A type that no level's table lists for a tensor may be refused; where it is accepted it must be right."""
     if not subject.table.support_at(subject.level):
         pytest.skip(f"{subject.table.short_name} is not part of feature level {subject.level}")
-    _refused_or_right(subject, judge, subject.clause("support.unlisted"), [1, 4, 8])
+    if subject.data_type not in subject.table.data_types:
+        _refused_or_right(subject, judge, subject.clause("support.unlisted"), [1, 4, 8])
+    elif subject.obliged_ranks:
+        _unlisted_beside(subject, judge)
+    else:
+        pytest.skip(f"feature level {subject.level} does not list {subject.signature}")
+
+
+def _unlisted_beside(subject: Subject, judge: Judge) -> None:
+    """Types that are unlisted for another tensor than the first; signatures of one first type share them out."""
+    clause, table = subject.clause("support.unlisted"), subject.table
+    alike = [one for one in signatures(table, subject.level) if one.data_type is subject.data_type]
+    for variable, unlisted in unlisted_beside(table, judge.bench.tables.known_types).items():
+        cases = []
+        for place, data_type in enumerate(unlisted[alike.index(subject.signature) :: len(alike)]):
+            odd = replace(subject, signature=subject.signature.exchanged(variable, data_type))
+            outer = SIZES[: subject.obliged_ranks[place % len(subject.obliged_ranks)] - 1]
+            values = odd.distinct(389).joined(odd.edges())
+            sizes = (*outer, -(-len(values) // math.prod(outer)))
+            cases.append(Case(odd.describe(sizes, odd.revealing()), values.streams, clause))
+        tensors = " and ".join(name for name, row in table.tensors.items() if row.type == variable)
+        for case, judgement in zip(cases, judge.all(cases), strict=True):
+            one = f"accepts {Signature.of(case.operator, table)[variable].name} of {tensors}"
+            behaviour = f"refuses other types of {tensors}" if judgement.refused else one
+            judge.characterise(clause, case.operator, behaviour)
 
 
 @checks("support.later-level")

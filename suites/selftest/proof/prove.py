@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import hypothesis
 
@@ -34,6 +34,7 @@ _EXAMPLES = 12
 _ISOLATED_SECONDS = 3.0
 _ISOLATED_GROWTH = 1 << 30
 
+_T = TypeVar("_T")
 Job = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
@@ -225,6 +226,14 @@ def catalogues() -> tuple[tuple[type[Any], ...], list[str], list[str]]:
     return MUTANTS, singles, [pair.__name__ for pair in permitted.pairs()]
 
 
+def _drawn(everything: Sequence[_T], most: int | None, seed: int) -> list[_T]:
+    """At most so many of them, drawn from the seed, in their order."""
+    if most is None or most >= len(everything):
+        return list(everything)
+    places = random.Random(seed).sample(range(len(everything)), most)  # noqa: S311  # a sample, no secret
+    return [everything[place] for place in sorted(places)]
+
+
 def prove(
     seeds: Sequence[int],
     workers: int,
@@ -233,6 +242,7 @@ def prove(
     part: str = "all",
     names: Sequence[str] = (),
     most_mutants: int | None = None,
+    most_permitted: int | None = None,
     most_pairs: int | None = None,
 ) -> dict[str, Any]:
     """Run both catalogues and put the outcome together (``dmlcts-selftest/1``).
@@ -245,15 +255,12 @@ def prove(
         part: "mutants", "permitted" or "all".
         names: only these implementations; all where empty.
         most_mutants: at most so many mutants, drawn from the first seed; ``None`` for all.
-        most_pairs: at most so many permitted pairs, drawn from the first seed; ``None`` for all.
+        most_permitted: at most so many permitted implementations, drawn alike; ``None`` for all.
+        most_pairs: at most so many permitted pairs, drawn alike; ``None`` for all.
     """
     mutants, singles, pairs = catalogues()
-    if most_pairs is not None and most_pairs < len(pairs):
-        pairs = sorted(random.Random(seeds[0]).sample(pairs, most_pairs))  # noqa: S311  # a sample, no secret
-    chosen = [mutant for mutant in mutants if not names or mutant.__name__ in names]
-    if most_mutants is not None and most_mutants < len(chosen):
-        drawn = set(random.Random(seeds[0]).sample(range(len(chosen)), most_mutants))  # noqa: S311  # a sample, no secret
-        chosen = [mutant for place, mutant in enumerate(chosen) if place in drawn]
+    singles, pairs = _drawn(singles, most_permitted, seeds[0]), _drawn(pairs, most_pairs, seeds[0])
+    chosen = _drawn([mutant for mutant in mutants if not names or mutant.__name__ in names], most_mutants, seeds[0])
     jobs: list[Job] = []
     if part in ("all", "mutants"):
         jobs += [(judge_mutant, (mutant, seed), {}) for seed in seeds for mutant in chosen]
@@ -314,8 +321,13 @@ def in_parallel(
     progress = _Progress(0, len(jobs), told)
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(workers, mp_context=context) as pool:
-        futures = [pool.submit(function, *arguments, **named) for function, arguments, named in jobs]
+        futures = {pool.submit(function, *arguments, **named): arguments for function, arguments, named in jobs}
         for future in concurrent.futures.as_completed(futures):
-            done = future.result()
+            try:
+                done = future.result()
+            except BaseException as fault:
+                pool.shutdown(wait=False, cancel_futures=True)  # say it now, not when the rest is done
+                fault.add_note(f"while judging {futures[future]}")
+                raise
             progress.tell(getattr(done, "mutant", None) or getattr(done, "name", ""))
         return [future.result() for future in futures]

@@ -131,3 +131,30 @@ def test_every_module_of_values_is_known_as_one() -> None:
     """A module that is left out would be tried on two types alone."""
     written = {path.stem for path in (CONFORMANCE / "values").glob("test_*.py")}
     assert set(prove._VALUE_MODULES) == written
+
+
+def test_a_sample_keeps_its_order_is_the_seeds_and_no_larger_than_asked() -> None:
+    everything = list(range(100))
+    few = prove._drawn(everything, 7, 0)
+    assert (len(few), few) == (7, sorted(set(few) & set(everything)))
+    assert few == prove._drawn(everything, 7, 0)
+    assert few != prove._drawn(everything, 7, 1)
+    assert prove._drawn(everything, None, 0) == prove._drawn(everything, 100, 0) == everything
+
+
+def test_a_permitted_implementation_is_judged_on_operators_that_are_there() -> None:
+    from dmlcts.suites.selftest.mutants import permitted
+
+    _, singles, pairs = prove.catalogues()
+    judged = set(load_tables().operators)
+    for name in (*singles, *pairs, "StrictIeee"):
+        among = {f"ELEMENT_WISE_{operator}" for operator in getattr(permitted, name).among}
+        assert not among or among & judged, name
+
+
+def test_a_job_that_breaks_is_named_at_once() -> None:
+    named = {"strict": False, "scope": "few values"}
+    jobs: list[prove.Job] = [(prove.clear, (name, 0), named) for name in ("NoSuchOne", "Level10")]
+    with pytest.raises(AttributeError, match="NoSuchOne") as raised:
+        prove.in_parallel(jobs, 1, lambda text: pytest.fail(f"{text} was judged after the fault"))
+    assert raised.value.__notes__ == ["while judging ('NoSuchOne', 0)"]

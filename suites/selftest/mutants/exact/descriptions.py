@@ -15,6 +15,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable, SupportTable
 from dmlcts.specs.models.clauses import Clause
 from dmlcts.specs.rules import violations
+from dmlcts.specs.tables.signatures import unlisted_beside
 from dmlcts.suites.selftest.mutants.formulas import Array
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -70,6 +71,23 @@ class _Accepting(_Overlooking):
         return super().compute_exact(operator, inputs)
 
 
+class _AcceptingBeside(_Accepting):
+    """The same where only the tensors of one further type variable hold what need not be supported."""
+
+    members: tuple[str, ...] = ()
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        """Unlisted types of other tensors."""
+        if operator.name == self.operator:
+            table = load_tables().operator(operator.name)
+            odd = [
+                name for name, tensor in operator.tensors.items() if tensor.data_type not in table.types_of(name)
+            ]  # fmt: skip
+            if not set(odd) <= set(self.members):
+                return f"{odd[0]} holds an unlisted type"
+        return super().refuses(operator)
+
+
 def named(clause: Clause, suffix: str) -> str:
     """``AddConstraintSizesOverlooked``."""
     words = clause.id.replace(".", "-").split("-")
@@ -99,6 +117,12 @@ def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
             made = _made(named(clause, "AcceptedWrongly"), _Accepting, said, overlooked=(clause.id,), **about)
             made.level = level
             yield made
+        if clause.check == "support.unlisted":
+            for variable in unlisted_beside(table, load_tables().known_types):
+                members = tuple(name for name, row in table.tensors.items() if row.type == variable)
+                said = f"{table.short_name} accepts types of {members[0]} that it need not and gives 1: {clause.text}"
+                name = named(clause, f"AcceptedWronglyAs{members[0]}")
+                yield _made(name, _AcceptingBeside, said, overlooked=(clause.id,), members=members, **about)
 
 
 MADE = {

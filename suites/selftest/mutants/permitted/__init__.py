@@ -31,6 +31,8 @@ from dmlcts.suites.selftest.mutants.permitted.descriptions import (
     Level50,
     Level62,
     PaddingCleared,
+    UnlistedConditionsAccepted,
+    UnlistedTruthAccepted,
     UnlistedTypesAccepted,
     ZeroOutputStrideRefused,
 )
@@ -87,6 +89,8 @@ from dmlcts.suites.selftest.mutants.reference import Reference
 class StrictIeee(Reference):
     """IEEE 754-2019 throughout: nothing flushed, -0 below +0, NaN propagates, FLOAT32 arithmetic rounded each time."""
 
+    among: tuple[str, ...] = ()  # the first three, as a Permitted that names none
+
 
 PERMITTED: tuple[type[Permitted], ...] = (
     FlushInputs, FlushInputsKeepingSign, FlushBounds, FlushBoundsKeepingSign, FlushResults, FlushResultsKeepingSign,
@@ -103,7 +107,8 @@ PERMITTED: tuple[type[Permitted], ...] = (
     OutOfRangeSaturates, OutOfRangeWraps, OutOfRangeIsIndefinite, OutOfRangeIsZero,
     ThresholdMaximumSaturates, ThresholdMaximumWraps,
     Float16OverflowSaturates, ThresholdMinRoundedUp, ThresholdMinRoundedDown, ThresholdMinRoundedToNearest,
-    PaddingCleared, ZeroOutputStrideRefused, UnlistedTypesAccepted, LaterLevelsAccepted, LaterLevelsAcceptedAtLevel1,
+    PaddingCleared, ZeroOutputStrideRefused, UnlistedTypesAccepted, UnlistedConditionsAccepted,
+    UnlistedTruthAccepted, LaterLevelsAccepted, LaterLevelsAcceptedAtLevel1,
     Level10, Level21, Level30, Level50, Level62,
     *PERMITTED_APPROXIMATE,
     *(made for made in PERMITTED_EXACT if not load_tables().operators.keys().isdisjoint(

@@ -61,6 +61,22 @@ class UnlistedTypesAccepted(Permitted):
         return x if x.dtype.kind != "f" else super().round(x, mode)
 
 
+class UnlistedConditionsAccepted(UnlistedTypesAccepted):
+    """IF takes conditions of every type, and is right on them."""
+
+    level = "6.4"
+    alone = True
+    among = ("IF",)
+
+
+class UnlistedTruthAccepted(UnlistedTypesAccepted):
+    """LOGICAL_LESS_THAN gives 1 and 0 in every type."""
+
+    level = "6.4"
+    alone = True
+    among = ("LOGICAL_LESS_THAN",)
+
+
 class Level10(Permitted):
     """Level 1.0 is claimed, and what later levels list is refused."""
 
