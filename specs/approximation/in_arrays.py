@@ -315,7 +315,7 @@ class _Steps:
             least, most = rounding.down(low, kind), rounding.up(high, kind)
         else:
             middle = (exact.low, exact.high)
-            near = (low, high) if function.arrays.error else middle  # FLOAT64 shows which results are numbers of the type
+            near = (low, high) if function.arrays.error else middle  # FLOAT64 shows which results the type holds
             least, most = self._tolerated(tolerance, kind, (low, high), middle, near, operands)
             given = reduce(np.logical_or, [np.isnan(one.low) for one in operands])  # which pow may make a 1 of
             least, most = np.where(given, exact.low, least), np.where(given, exact.high, most)
