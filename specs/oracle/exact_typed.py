@@ -308,7 +308,7 @@ class TypedOracle:
         meaning = function.exact.integers
         assert meaning is not None  # noqa: S101 - functions on exact numbers are those on integers
         result: Any = meaning(IntegerRange.of(DataType.INT64), *values)
-        return {OPEN if result is None else Datum(result < 0, Fraction(result))}
+        return {OPEN if result is None else Datum(result < 0, result)}
 
     def _approximate(self, function: Function, kind: DataType, operands: tuple[Any, ...]) -> Iterable[Any]:
         """What a tolerance admits around the real result; special results are as they are."""
