@@ -91,7 +91,7 @@ class TypedOracle:
         if given is None:
             return None
         own = self.types[self.table.tensors[self.table.inputs[0]].type]
-        if own.is_floating or self.law.scale_bias is None:
+        if own.is_floating or self.law.scale_bias is None or self.law.of_one_input:
             raise UsageError(f"{self.operator.name} is given a ScaleBias", "ask the oracle of one input")
         lenient = "integer-scale-bias" in self.latitudes
         return IntegerScaleBias(IntegerRange.of(own), self.law.scale_bias, *given.bits, lenient=lenient)

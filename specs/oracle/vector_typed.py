@@ -76,7 +76,8 @@ class TypedVectorOracle:
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
         self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
-        if self.scale_bias is not None and (self.signature.data_type.is_floating or law.scale_bias is None):
+        lacking = self.signature.data_type.is_floating or law.scale_bias is None or law.of_one_input
+        if self.scale_bias is not None and lacking:
             raise UsageError(f"{operator.name} is given a ScaleBias", "ask the oracle of one input")
         points = silent_points(law.table, operator)
         self.settled = [point for point in points if point.accepted(strict=strict)]
