@@ -22,6 +22,7 @@ from dmlcts.specs.checking.table_checks import own_faults
 from dmlcts.specs.checking.table_faults import model_faults
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import Fault, TableError
+from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.loading import kept
 from dmlcts.specs.loading.upgrading import OLD_FORMATS
 from dmlcts.specs.models import (
@@ -148,6 +149,9 @@ def _load_builtin() -> Tables:
     tables = kept.read(key)
     if tables is None:
         tables = _assembled(_builtin_batch())
+        for table in tables.operators.values():  # so that the levels of relations are kept with the tables
+            for clause in tables.clauses_of(table):
+                tables.obliged(clause, table, max(FeatureLevel))
         kept.keep(key, tables)
     return tables
 

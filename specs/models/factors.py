@@ -40,6 +40,7 @@ class FactorRow(Model):
     of: Literal["DML_SCALE_BIAS", "FLOAT", "ENUM", "case"] = Field(
         description="the attributes that it is about: an operator without one has no such factor"
     )
+    inputs: int = Field(1, ge=1, description="only for operators with so many inputs of the output's sizes")
     levels: tuple[LevelRow, ...] = ()
     levels_of: Literal["enumerators", "ranks"] | None = Field(
         None, description="where the levels come from, if they are not listed: one factor an enumeration; the ranks"

@@ -156,8 +156,8 @@ def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
         - a clause on strides, where one tensor or both need them (:func:`_strides`): ScaleBias, bounds, a rank or a
           number of elements that are needed besides choose a path through the kernel, and the strides are what that
           path has wrong, since the same attributes come out right in a packed tensor;
-        - ``tensor.total-size.larger``, ``binding.same-resource`` or ``binding.offset``, where a larger total size, the
-          output's place or an offset is needed;
+        - ``tensor.total-size.larger``, ``binding.same-resource`` or ``binding.offset``, where a larger total size,
+          inputs in one region or the output's place, or an offset is needed;
         - ``tensor.position``, where a rank, a shape or a number of elements is: an element's value does not depend
           on those, with whatever attributes;
         - the case's value clause, where nothing of all that is needed; the one of its other attributes, where the
@@ -177,6 +177,7 @@ def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
         return _strides(case, factors)
     places = {
         "total size": "tensor.total-size.larger",
+        "one region": "binding.same-resource",
         "placement": "binding.same-resource",
         "offset": "binding.offset",
         "shape": "tensor.position",

@@ -120,7 +120,7 @@ def smaller(case: Case, first: int = 0) -> Iterator[Case]:
     strided = [name for name, strides in laid.items() if strides is not None]
     if strided:
         yield resized(case, whole, {})
-        if not placement.in_place and len(laid) > 1:  # there the output has the same as an input
+        if len(laid) > 2 or not placement.in_place:  # in place the output has the same as an input
             yield from (resized(case, whole, {**laid, name: None}) for name in strided)
     rank = len(whole)
     for axis in (*range(first, rank), *range(first)):

@@ -20,6 +20,7 @@ from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.combinations import drawing, sizes
 from dmlcts.suites.combinations.classifying import looked_at, stored_count
+from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, OUTPUT_LAYOUT
 from dmlcts.suites.combinations.factors import Space, space_of
 from dmlcts.suites.generation.subject import Subject
 
@@ -108,14 +109,17 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     shape = sizes.choose(
         _generator(recipe, "sizes"), int(levels["rank"]), levels["spread"], levels["sides"], *counts
     )  # fmt: skip
-    source = sizes.strides_for(_generator(recipe, "input-layout"), shape, levels["input-layout"])
-    target = sizes.strides_for(_generator(recipe, "output-layout"), shape, levels["output-layout"])
+    factor_of = dict(zip(subject.inputs, INPUT_LAYOUTS, strict=False))
+    laid = {name: sizes.strides_for(_generator(recipe, factor), shape, levels[factor])
+            for name, factor in factor_of.items() if factor in levels}  # fmt: skip
+    source = next(iter(laid.values()))
+    target = sizes.strides_for(_generator(recipe, OUTPUT_LAYOUT), shape, levels[OUTPUT_LAYOUT])
     placement = _placement(recipe, levels["placement"])
     if placement.in_place:
-        target = source
-    if placement.in_place:
-        aliases = subject.table.tensors[subject.table.output].may_alias
+        known = subject.table.tensors[subject.table.output].may_alias
+        aliases = [name for name in known if name in laid and levels[factor_of[name]] == levels[OUTPUT_LAYOUT]]
         alias = aliases[recipe.seed % len(aliases)]
+        target = laid[alias]
         placement = replace(placement, alias="" if alias == next(iter(subject.types)) else alias)
     attributes: dict[str, Any]
     values: Values | Streams
@@ -124,15 +128,15 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     else:
         enumerations = {item.name: levels[item.name] for item in subject.table.attributes if item.type == "ENUM"}
         attributes = subject.attributes(**enumerations)
-        known = subject.describe(shape, attributes, source, target)
-        shown = looked_at(known, data_type)
-        values = _together(subject, recipe, shown, stored_count(known.inputs[shown]))
+        described = subject.describe(shape, attributes, source, target, layouts=laid)
+        shown = looked_at(described, data_type)
+        values = _together(subject, recipe, shown, stored_count(described.inputs[shown]))
     history = levels["history"]
     expectation = _HISTORIES.get(history, "oracle")
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
         expectation = "one value"
     return Case(
-        subject.describe(shape, attributes, source, target), values, value_clause(subject, levels),
+        subject.describe(shape, attributes, source, target, layouts=laid), values, value_clause(subject, levels),
         layout_clause(subject, levels), expectation, placement, recipe,
     )  # fmt: skip
 
@@ -234,10 +238,11 @@ def layout_clause(subject: Subject, levels: Mapping[str, str]) -> str:
     """The clause that is broken where the same values come out right from a packed tensor."""
     if levels["placement"] == "in-place":
         return subject.in_place_clause
-    source, target = levels["input-layout"], levels["output-layout"]
-    if target not in ("none", "packed") and target != source:
+    sources = [levels[name] for name in INPUT_LAYOUTS if name in levels]
+    target = levels[OUTPUT_LAYOUT]
+    if target not in ("none", "packed") and target not in sources:
         return "tensor.strides.output"
-    for layout in (source, target):
+    for layout in (*sources, target):
         if layout in _STRIDE_CLAUSES:
             return f"tensor.strides.{_STRIDE_CLAUSES[layout]}"
     places = {"odd-offset": "binding.offset", "touching": "binding.same-resource",

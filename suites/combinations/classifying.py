@@ -18,6 +18,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Array, Values
+from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS
 from dmlcts.suites.combinations.magnitudes import holds, magnitudes, needs_rounding, within
 from dmlcts.suites.combinations.sizes import layout_of, sides_of, spread_of
 from dmlcts.suites.generation import edge_values
@@ -39,8 +40,8 @@ def levels_of(
         history: what ran before it, the level.
     """
     operator, data_type = case.operator, case.data_type
-    wide = (tensor for tensor in operator.inputs.values() if tensor.sizes == operator.output.sizes)
-    source = next(wide, operator.output)
+    wide = [tensor for name, tensor in operator.inputs.items() if table.tensors[name].elements is None]
+    source = wide[0] if wide else operator.output
     found: dict[str, str | None] = {}
     simple = of_one_type(table)
     if simple and table.has_scale_bias:
@@ -55,10 +56,11 @@ def levels_of(
     found["spread"] = spread_of(source.sizes)
     found["sides"] = sides_of(source.sizes)
     found["count"] = next((name for name, (low, high) in counts.items() if low <= number <= high), None)
-    found["input-layout"] = layout_of(source)
+    found |= {name: layout_of(tensor) for name, tensor in zip(INPUT_LAYOUTS, wide or [source], strict=False)}
     found["output-layout"] = layout_of(operator.output)
     found["placement"] = placement_of(case.placement)
-    found["input"] = input_of(case.values[looked_at(operator, data_type)], min(stored_count(source), _LOOKED_AT))
+    shown = looked_at(operator, data_type)
+    found["input"] = input_of(case.values[shown], min(stored_count(operator.tensors[shown]), _LOOKED_AT))
     found["history"] = history
     return found
 

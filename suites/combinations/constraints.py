@@ -2,7 +2,7 @@
 
 Most constraints are names in the table. Three need a rule, and have it here: ``sizes`` (there must be sizes of
 that rank, spread and kind with so many elements), ``order`` (an order of dimensions needs enough of them), and
-``same-layout`` (in place, input and output have one layout).
+``same-layout`` (in place, the output has the layout of an input whose memory it may be).
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import ConstraintRow, FactorsTable
 from dmlcts.suites.combinations.sizes import dimensions, exists
 
-LAYOUTS = ("input-layout", "output-layout")
+INPUT_LAYOUTS = ("input-layout", "second-layout", "third-layout")
+"""The factors that are the layouts of an operator's inputs of the output's sizes, in the struct's order."""
+
+OUTPUT_LAYOUT = "output-layout"
 _LEAST_DIMENSIONS = {"reversed": 2, "permuted": 3}
 Levels = Mapping[str, tuple[str, ...]]
 
@@ -38,8 +41,9 @@ class Relation:
 
 
 def relations_of(
-    table: FactorsTable, levels: Levels, counts: Mapping[str, tuple[int, int]], data_type: DataType
-) -> tuple[Relation, ...]:
+    table: FactorsTable, levels: Levels, counts: Mapping[str, tuple[int, int]], data_type: DataType,
+    aliases: tuple[str, ...],
+) -> tuple[Relation, ...]:  # fmt: skip
     """The constraints that the levels of an operator on a type are under.
 
     Args:
@@ -47,15 +51,16 @@ def relations_of(
         levels: the levels of every factor, by its name.
         counts: the least and the greatest number of elements, by level.
         data_type: the type.
+        aliases: the factors that are the layouts of the inputs whose memory the output may be.
     """
     named = tuple((name, tuple(one)) for name, one in levels.items())
-    return _relations(ByIdentity(table), named, tuple(counts.items()), data_type.is_floating)
+    return _relations(ByIdentity(table), named, tuple(counts.items()), data_type.is_floating, aliases)
 
 
 @lru_cache(maxsize=256)  # most types of most operators have the same levels, and then share what follows from them
 def _relations(
     given: ByIdentity[FactorsTable], named: tuple[tuple[str, tuple[str, ...]], ...],
-    counted: tuple[tuple[str, tuple[int, int]], ...], floating: bool,
+    counted: tuple[tuple[str, tuple[int, int]], ...], floating: bool, aliases: tuple[str, ...],
 ) -> tuple[Relation, ...]:  # fmt: skip
     table, levels, counts = given.value, dict(named), dict(counted)
     found = []
@@ -67,9 +72,10 @@ def _relations(
         elif row.holds == "sizes":
             found += _sizes(row, levels, counts)
         elif row.holds == "order":
-            found += [relation for name in LAYOUTS for relation in _order(row, levels, name)]
-        else:
-            found += _same_layout(row, levels)
+            laid = [name for name in (*INPUT_LAYOUTS, OUTPUT_LAYOUT) if name in levels]
+            found += [relation for name in laid for relation in _order(row, levels, name)]
+        elif "in-place" in levels["placement"]:
+            found += _same_layout(row, levels, aliases)
     return tuple(found)
 
 
@@ -111,10 +117,10 @@ def _order(row: ConstraintRow, levels: Levels, layout: str) -> list[Relation]:
     return [_relation(row, levels, names, allowed)]
 
 
-def _same_layout(row: ConstraintRow, levels: Levels) -> list[Relation]:
-    names = ("placement", *LAYOUTS)
+def _same_layout(row: ConstraintRow, levels: Levels, aliases: tuple[str, ...]) -> list[Relation]:
+    names = ("placement", OUTPUT_LAYOUT, *aliases)
     allowed = {
         one for one in itertools.product(*(levels[name] for name in names))
-        if one[0] != "in-place" or one[1] == one[2]
+        if one[0] != "in-place" or one[1] in one[2:]
     }  # fmt: skip
     return [_relation(row, levels, names, allowed)]

@@ -9,7 +9,7 @@ from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import FactorRow, FactorsTable, OperatorTable
 from dmlcts.suites.cases.oracles import of_one_type
-from dmlcts.suites.combinations.constraints import Relation, relations_of
+from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, Relation, relations_of
 from dmlcts.suites.generation.subject import Subject
 
 
@@ -107,6 +107,8 @@ def _space(
     found = []
     for row in factors.factors:
         owners = [item for item in table.attributes if item.type == row.of]
+        if row.inputs > len(_wide_inputs(table)):
+            continue
         if row.of != "case" and (not owners or not (row.of == "ENUM" or of_one_type(table))):
             continue
         named: list[tuple[str, tuple[str, ...]]] = [(row.name, _levels(row, table, data_type, ranks))]
@@ -119,7 +121,14 @@ def _space(
             found.append(Factor(name, levels, base, masks & set(levels), strengths))
     counts = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
     by_name = {factor.name: factor.levels for factor in found}
-    return Space(tuple(found), relations_of(factors, by_name, counts, data_type), strength)
+    wide = dict(zip(_wide_inputs(table), INPUT_LAYOUTS, strict=False))  # a table may have more than there are factors
+    aliases = tuple(wide[name] for name in table.tensors[table.output].may_alias if name in wide)
+    return Space(tuple(found), relations_of(factors, by_name, counts, data_type, aliases), strength)
+
+
+def _wide_inputs(table: OperatorTable) -> list[str]:
+    """The names of the inputs that always have as many elements as the output."""
+    return [name for name in table.inputs if table.tensors[name].elements is None and not table.tensors[name].optional]
 
 
 def _strength(

@@ -180,15 +180,17 @@ def cases(
         total = tensor.total_size_in_bytes + 4 * draw(_between(1, 64), label="extra")
     placement = draw(placements(), label="placement")
     layouts: dict[str, tuple[int, ...]] = {}
+    first = laid = next(iter(subject.inputs))  # the input whose strides are drawn already
     if in_place:
         allowed = subject.table.tensors[subject.table.output].may_alias
-        alias = draw(_one_of(allowed), label="alias") if len(allowed) > 1 else "".join(allowed)
-        alias = "" if alias == next(iter(subject.inputs)) else alias
+        laid = draw(_one_of(allowed), label="alias") if len(allowed) > 1 else "".join(allowed)
+        shared = subject.inputs_may_be_the_output and draw(_either, label="one region")
         placement = Placement(
-            front=placement.front, tail=placement.tail, slack=placement.slack, in_place=True, alias=alias
-        )
-    elif strided:
-        for name in list(subject.inputs)[1:]:
+            front=placement.front, tail=placement.tail, slack=placement.slack, in_place=True,
+            alias="" if laid == first else laid, one_region=shared,
+        )  # fmt: skip
+    if strided and not placement.one_region:
+        for name in [one for one in subject.inputs if one != laid]:
             own = strides(shape, padded=padded, permuted=permuted, broadcast=broadcast)
             layouts[name] = draw(own, label=f"strides of {name}")
     operator = subject.describe(shape, chosen, source, target, total, layouts=layouts)

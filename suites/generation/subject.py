@@ -131,6 +131,11 @@ class Subject:
         """The clause on in-place execution; where no page speaks of it, that on tensors in one resource."""
         return self.table.clause_of("in-place") or "binding.same-resource"
 
+    @property
+    def inputs_may_be_the_output(self) -> bool:
+        """Whether the output may be the memory of each of several inputs, so that all of them may be one region."""
+        return len(self.inputs) > 1 and set(self.inputs) <= set(self.table.tensors[self.table.output].may_alias)
+
     def flat(self, count: int) -> tuple[int, ...]:
         """Sizes of a tensor of ``count`` elements with the lowest rank: [n], or [1, 1, 1, n]."""
         return (*([1] * (self.ranks[0] - 1)), count)

@@ -24,15 +24,20 @@ def _in_place(subject: Subject) -> list[Placement]:
     return [Placement(in_place=True, alias=name) for name in allowed if name in subject.inputs]
 
 
+def _all_in_one_region(subject: Subject) -> list[Placement]:
+    """The inputs and the output in one region, where the output may be the memory of each of several inputs."""
+    return [Placement(in_place=True, one_region=True)] if subject.inputs_may_be_the_output else []
+
+
 @checks("in-place")
 def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> None:
-    """Every kind of value, for a few attribute sets, with the output bound to the input's region."""
+    """Every kind of value, for a few attribute sets, with the output bound to an input's region, or to all inputs'."""
     clause = subject.clause("in-place")
     judge.all(
         subject.case(subject.values_clause(attributes), subject.edges(), attributes,
                      layout_clause=clause, placement=placement)
         for attributes in (*subject.typical(), *_infinite(subject))
-        for placement in _in_place(subject)
+        for placement in (*_in_place(subject), *_all_in_one_region(subject))
     )  # fmt: skip
 
 
@@ -56,7 +61,7 @@ def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> 
         for strides in (None, tuple(3 * stride for stride in packed), reverse):
             operator = subject.describe(sizes, attributes, strides, strides)
             cases += [Case(operator, values, subject.values_clause(attributes), clause, placement=placement)
-                      for placement in _in_place(subject)]  # fmt: skip
+                      for placement in (*_in_place(subject), *_all_in_one_region(subject))]  # fmt: skip
     judge.all(cases)
 
 

@@ -281,6 +281,35 @@ def test_levels_are_read_from_descriptions(sizes: Any, strides: Any, wanted: dic
     assert found["RoundingMode"] == "TOWARD_ZERO"
 
 
+def test_each_input_has_a_layout_of_its_own() -> None:
+    """Every two layouts of two inputs, in place of either too; the third input's beside each of the others'."""
+    layouts = ("input-layout", "second-layout", "third-layout")
+    for name, several in (("SUBTRACT", 2), ("IF", 3)):
+        table = FAMILY.operator(name)
+        cases = list(planned_cases(Subject.on(table, DataType.FLOAT32, FeatureLevel("6.4")), FAMILY))
+        found = [levels_of(case, table, COUNTS) for case in cases]
+        assert all(set(layouts[:several]) <= set(one) for one in found)
+        for one, other in itertools.combinations(layouts[:several], 2):
+            assert len({(levels[one], levels[other]) for levels in found}) >= 49
+        aliases = {case.placement.aliased(case.operator) for case in cases}
+        assert aliases == {None, *table.tensors[table.output].may_alias}
+        for case in cases:
+            alias = case.placement.aliased(case.operator)
+            assert alias is None or case.operator.tensors[alias] == case.operator.output
+    apart = [case.operator for case in cases if case.operator.inputs["ATensor"] != case.operator.inputs["BTensor"]]
+    assert len(apart) > 40
+
+
+def test_in_place_of_one_input_the_other_is_laid_out_otherwise() -> None:
+    table = FAMILY.operator("SUBTRACT")
+    cases = planned_cases(Subject.on(table, DataType.INT32, FeatureLevel("6.4")), FAMILY)
+    seen = {
+        case.placement.aliased(case.operator) for case in cases
+        if len({tensor.strides for tensor in case.operator.tensors.values()}) > 1
+    }
+    assert seen == {None, "ATensor", "BTensor"}
+
+
 @pytest.mark.parametrize(
     ("data_type", "low", "high", "scale_bias", "bounds", "scaling"),
     [

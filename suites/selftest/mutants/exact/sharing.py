@@ -109,6 +109,62 @@ class _Clearing(Reference):
         super().dispatch_exact(operator, table, memory, bindings)
 
 
+class _OneRegionForBoth(Reference):
+    """Right, but where both operands of SUBTRACT are one region."""
+
+    level = LEVEL
+    operator = "ELEMENT_WISE_SUBTRACT"
+
+    def dispatch_exact(self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Bindings) -> None:
+        """Go wrong there."""
+        region, target = bindings.get("BTensor"), bindings[table.output]
+        if operator.name != self.operator or region is None or bindings["ATensor"] != region:
+            super().dispatch_exact(operator, table, memory, bindings)
+            return
+        both = self.view(memory, region, operator.tensors["BTensor"])
+        with np.errstate(all="ignore"):
+            self.subtract(operator, both, self.view(memory, target, operator.output), in_place=region == target)
+
+    def subtract(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
+        """Write to the output what the elements, less themselves, give."""
+        raise NotImplementedError
+
+
+class SharedWritesBeforeSecondIsRead(_OneRegionForBoth):
+    """Where both operands and the output are one region, half of it is cleared before the second operand is read."""
+
+    clause = "subtract.in-place"
+
+    def subtract(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
+        """Keep the first operand only."""
+        first = both.copy()
+        if in_place:
+            both[both.shape[0] // 2 :] = 1
+        output[...] = self.compute_exact(operator, [first, both.copy()])
+
+
+class SharedInPlaceInTwoPasses(_OneRegionForBoth):
+    """Where all is one region a first pass negates it for the second operand, and the second pass adds that twice."""
+
+    clause = "subtract.in-place"
+
+    def subtract(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
+        """Negate, then add the first operand."""
+        right = self.compute_exact(operator, [both.copy(), both.copy()])
+        output[...] = -(both + both) if in_place else right
+
+
+class SharedSecondNegatedForAWhile(_OneRegionForBoth):
+    """Out of place, the shared operands are negated for the second one while the first is read, and put back after."""
+
+    clause = "binding.same-resource"
+
+    def subtract(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
+        """Negate, add, and put back what was there."""
+        kept = both.copy()
+        output[...] = self.compute_exact(operator, [kept, kept]) if in_place else -(kept + kept)
+
+
 def _of_table(table: OperatorTable) -> dict[str, Any]:
     found = {}
     for clause in table.checked_by("in-place"):
