@@ -33,6 +33,7 @@ from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
+from dmlcts.specs.models import Tolerance
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.tables.formula_types import Typed, met
@@ -261,10 +262,7 @@ class _Steps:
     def _is_outside(self, function: Function, kind: DataType, operands: tuple[Span, ...]) -> bool:
         """Whether operands are outside what the function's rule is about."""
         tolerance = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict)
-        if tolerance is None or tolerance.within is None:
-            return False
-        condition = bound(tolerance.within)
-        return not all(holds(condition, names) for names in _named_ends(operands))
+        return tolerance is not None and not _is_about(tolerance, operands)
 
     def _with_other_sign(self, function: Function, operands: tuple[Span, ...], real: Span) -> list[Span]:
         """The results, and those of the other sign where that comes of a zero's, which may be lost."""
@@ -285,23 +283,11 @@ class _Steps:
     def _rounded(self, function: Function, kind: DataType, real: Span, operands: tuple[Span, ...]) -> set[Any]:
         oracle, form = self.oracle, _FORMATS[kind]
         tolerance = oracle.law.tolerance(function.name, kind, strict=oracle.strict)
-        lows, highs = _named_ends(operands)
-        if tolerance is None:
-            span = Span(nearest(real.low, form), nearest(real.high, form))
-        elif tolerance.neighbours:
-            span = Span(down(real.low, form), up(real.high, form))
-        else:
-            least, most = real
-            if not least.infinite:
-                distance = max(margin(form, tolerance, least, names) for names in (lows, highs))
-                least = lowered(least, distance, form)
-            if not most.infinite:
-                distance = max(margin(form, tolerance, most, names) for names in (lows, highs))
-                most = negated(lowered(negated(most), distance, form))
-            low, high = down(real.low, form), up(real.high, form)
-            if oracle.strict:
-                low, high = nearest(real.low, form), nearest(real.high, form)
-            span = Span(least if least.value < low.value else low, most if most.value > high.value else high)
+        span = _permitted(form, tolerance, real, operands, strict=oracle.strict)
+        judged = oracle.law.tolerance(function.name, kind, strict=False) if oracle.strict else None
+        if judged is not None and _is_about(judged, operands):  # --strict asks for both
+            wider = _permitted(form, judged, real, operands, strict=False)
+            span = Span(max(span.low, wider.low, key=by_value), min(span.high, wider.high, key=by_value))
         found: set[Any] = {span}
         if function.name in _WHOLE and span.low.value != span.high.value:
             near = not span.low.infinite and not span.high.infinite and span.high.fraction - span.low.fraction <= 1
@@ -315,6 +301,36 @@ class _Steps:
         if oracle.flushes(kind, *real):
             found.add(point(Datum(False, Fraction(0))))
         return found
+
+
+def _permitted(
+    form: Format, tolerance: Tolerance | None, real: Span, operands: tuple[Span, ...], *, strict: bool
+) -> Span:
+    """Every number that a rule permits around real results; of no rule those that one rounding gives."""
+    if tolerance is None:
+        return Span(nearest(real.low, form), nearest(real.high, form))
+    if tolerance.neighbours:
+        return Span(down(real.low, form), up(real.high, form))
+    lows, highs = _named_ends(operands)
+    least, most = real
+    if not least.infinite:
+        distance = max(margin(form, tolerance, least, names) for names in (lows, highs))
+        least = lowered(least, distance, form)
+    if not most.infinite:
+        distance = max(margin(form, tolerance, most, names) for names in (lows, highs))
+        most = negated(lowered(negated(most), distance, form))
+    low, high = down(real.low, form), up(real.high, form)
+    if strict:
+        low, high = nearest(real.low, form), nearest(real.high, form)
+    return Span(min(low, least, key=by_value), max(high, most, key=by_value))
+
+
+def _is_about(tolerance: Tolerance, operands: tuple[Span, ...]) -> bool:
+    """Whether a rule is about these operands."""
+    if tolerance.within is None:
+        return True
+    condition = bound(tolerance.within)
+    return all(holds(condition, names) for names in _named_ends(operands))
 
 
 def _named_ends(operands: tuple[Span, ...]) -> tuple[dict[str, Datum], dict[str, Datum]]:

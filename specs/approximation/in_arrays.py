@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs.approximation import rounding
+from dmlcts.specs.approximation.array_bounds import Around
 from dmlcts.specs.approximation.intervals import Interval, apart, ends, finite_and_infinite
-from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, leaves_nan_open, readings
+from dmlcts.specs.approximation.rules import Reading, is_approximate, leaves_nan_open, readings
 from dmlcts.specs.approximation.scaling import Scaling
-from dmlcts.specs.arithmetic.vector_arithmetic import Array, add_to_odd
+from dmlcts.specs.arithmetic.vector_arithmetic import Array
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
-from dmlcts.specs.models import Tolerance
 from dmlcts.specs.oracle.outcome import Acceptance
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.tables.formula_types import Typed, met
@@ -35,8 +35,6 @@ from dmlcts.specs.tables.signatures import Signature
 _DOUBLE = rounding.DOUBLE
 _SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 _EXACT_BITS = 32
-_ROUNDED = 2.0**-52
-"""What one operation of FLOAT64 may be off, relatively."""
 Mask = NDArray[np.bool_]
 
 
@@ -300,33 +298,18 @@ class _Steps:
         self, function: Function, kind: DataType, exact: Interval, operands: tuple[Interval, ...]
     ) -> list[Interval]:
         """What a function's rule permits around its real results, in the type that computes."""
-        tolerance = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict)
-        low, high = exact.low, exact.high
-        error = function.arrays.error
-        if tolerance is not None and not tolerance.neighbours:
-            error = max(error, _ROUNDED)  # what FLOAT64 rounds could make a result on the edge fall off
-        if error:
-            low, high = (np.where(np.isfinite(end), end + sign * np.abs(end) * error, end)
-                         for end, sign in ((low, -1), (high, 1)))  # fmt: skip
-        opened = exact.open
-        if tolerance is None:
-            least, most = rounding.nearest(low, kind), rounding.nearest(high, kind)
-        elif tolerance.neighbours:
-            least, most = rounding.down(low, kind), rounding.up(high, kind)
+        law, strict = self.oracle.law, self.oracle.strict
+        tolerance = law.tolerance(function.name, kind, strict=strict)
+        around = Around(function, kind, exact, operands)
+        low, high = around.ends(tolerance)
+        if strict:
+            least, most = around.strict_span(tolerance, law.tolerance(function.name, kind, strict=False))
         else:
-            middle = (exact.low, exact.high)
-            near = (low, high) if function.arrays.error else middle  # FLOAT64 shows which results the type holds
-            least, most = self._tolerated(tolerance, kind, (low, high), middle, near, operands)
-            given = reduce(np.logical_or, [np.isnan(one.low) for one in operands])  # which pow may make a 1 of
-            least, most = np.where(given, exact.low, least), np.where(given, exact.high, most)
+            least, most = around.span(tolerance, strict=False)
+        opened = exact.open
         if tolerance is not None and tolerance.within is not None:
-            condition = bound(tolerance.within)
-            inside = np.logical_and(*(
-                np.asarray(rounding.evaluated(condition, dict(zip(ARGUMENTS, given, strict=False))), bool)
-                for given in ([one.low for one in operands], [one.high for one in operands])
-            ))  # fmt: skip
             numbers = ~reduce(np.logical_or, [np.isnan(one.low) for one in operands])
-            opened = opened | (~inside & (numbers | leaves_nan_open(tolerance)))
+            opened = opened | (~around.inside(tolerance) & (numbers | leaves_nan_open(tolerance)))
         found = [Interval(least, most, exact.nan, opened)]
         if function.name in ("floor", "ceil", "trunc", "round_half_even", "round_half_away"):
             found = apart(found[0])
@@ -337,39 +320,6 @@ class _Steps:
                 found += [replace(one, low=np.where(tiny, 0.0, one.low), high=np.where(tiny, 0.0, one.high))
                           for one in found]  # fmt: skip
         return found
-
-    def _tolerated(
-        self,
-        tolerance: Tolerance,
-        kind: DataType,
-        real: tuple[Array, Array],
-        middle: tuple[Array, Array],
-        near: tuple[Array, Array],
-        operands: tuple[Interval, ...],
-    ) -> tuple[Array, Array]:
-        """The least and the greatest number within a tolerance of real results, which lie between ``real``.
-
-        Those next to ``near`` are always among them.
-
-        The spacing of numbers changes at powers of two: where FLOAT64 cannot tell on which side a result lies, the
-        wider one counts.
-        """
-        arguments = [dict(zip(ARGUMENTS, given, strict=False))
-                     for given in ([one.low for one in operands], [one.high for one in operands])]  # fmt: skip
-        distances = [
-            reduce(np.fmax, [rounding.margin(kind, tolerance, result, given)
-                             for given in arguments[: 1 if all(one.is_point for one in operands) else 2]
-                             for result in results])
-            for results in zip(real, middle, strict=True)
-        ]  # fmt: skip
-        low, high = real
-        below, above = (np.nan_to_num(distance, nan=0.0, posinf=np.inf) for distance in distances)
-        least = np.where(np.isinf(low), low, add_to_odd(low, -below))
-        most = np.where(np.isinf(high), high, add_to_odd(high, above))
-        inner = rounding.inward(least, most, kind)
-        if self.oracle.strict:
-            return np.fmin(inner[0], rounding.nearest(low, kind)), np.fmax(inner[1], rounding.nearest(high, kind))
-        return np.fmin(inner[0], rounding.down(near[0], kind)), np.fmax(inner[1], rounding.up(near[1], kind))
 
 
 class _Exactly(_Steps):
