@@ -28,10 +28,11 @@ from dmlcts.backends.directml.descriptions import Description
 from dmlcts.backends.directml.hosting import choosing
 from dmlcts.backends.directml.loading import fetching
 from dmlcts.backends.directml.loading.cache import cache_folder
-from dmlcts.backends.directml.loading.library import Found, Library, find
+from dmlcts.backends.directml.loading.library import LINUX, Found, Library, bridge_for, find
 from dmlcts.backends.directml.loading.options import Options, flag_names
 from dmlcts.backends.directml.loading.signals import HeldSignals
 from dmlcts.backends.directml.session import Bindings, Session, properties
+from dmlcts.backends.directml.windows.bridge import Bridge
 from dmlcts.specs import OperatorDesc, Region
 
 # The calls that judge a description; E_INVALIDARG from any other is a mistake of this backend or of its host.
@@ -66,8 +67,9 @@ class DirectMLBackend:
         """Load the library and open a device.
 
         Args:
-            library: the path of the library or of its folder; "" takes the fetched one, one in an installed
-                package, or the system's.
+            library: the path of the library or of its folder; "windows" or "linux"; the version of a library for
+                Windows that was fetched; "" takes the fetched one for this system, one in an installed package, or
+                the system's.
             fetch: "yes" downloads the library first where it is not there.
             path: "operator" compiles single operators, "graph" graphs of one operator.
             flags: names of execution flags, separated by commas.
@@ -89,10 +91,12 @@ class DirectMLBackend:
             {name: value for name, value in arithmetic.items() if value},
         )
         cache = cache_folder()
-        make_host = choosing.chosen(options, cache)
-        if options.fetch and not options.library:
+        choosing.chosen(options, cache)  # what contradicts itself is said before anything is fetched
+        if options.fetch and options.library in ("", LINUX):
             fetching.fetch(cache, lambda line: sys.stderr.write(f"{line}\n"))
-        return DirectMLDevice(find(options.library, cache), make_host, options)
+        found = find(options.library, cache)
+        bridge = bridge_for(found, cache)
+        return DirectMLDevice(found, choosing.chosen(options, cache, bridge), options, bridge)
 
 
 class DirectMLDevice:
@@ -104,12 +108,15 @@ class DirectMLDevice:
         found: the library to load.
         make_host: opens the D3D12 device; called again when that is lost.
         options: how to compile.
+        bridge: what connects a library of Windows' on Linux; None for one of this system's.
 
     Raises:
         BackendUnavailable: the library cannot be loaded, or does not take the device.
     """
 
-    def __init__(self, found: Found, make_host: Callable[[], Host], options: Options) -> None:
+    def __init__(
+        self, found: Found, make_host: Callable[[], Host], options: Options, bridge: Bridge | None = None
+    ) -> None:
         self._make_host = make_host
         self.options = options
         self._closed = False
@@ -118,7 +125,7 @@ class DirectMLDevice:
         self.host = make_host()
         try:
             with HeldSignals():
-                self._library = Library(found)
+                self._library = Library(found, bridge)
                 self.session = self._new_session()
                 self.info = self._describe()
         except BaseException as error:

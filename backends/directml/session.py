@@ -157,7 +157,7 @@ class Session:
         # CompileGraph takes the flags before the IID, as CompileOperator does.
         hresult = self.device.call("CompileGraph", ctypes.byref(graph), flags, IDMLCompiledOperator.iid, address)
         check("IDMLDevice1::CompileGraph", hresult)
-        return taken("IDMLDevice1::CompileGraph", IDMLCompiledOperator, made)
+        return taken("IDMLDevice1::CompileGraph", IDMLCompiledOperator, made, self.device.convention)
 
     # Running them.
 

@@ -143,17 +143,47 @@ def directml() -> None:
 
 
 @directml.command()
-def fetch() -> None:
-    """Download Microsoft's DirectML for Linux into the cache, out of the wheel torch-directml on PyPI.
+@click.option("--windows", metavar="[VERSION]", is_flag=False, flag_value="newest",
+              help="Windows' library instead: the newest, or that version (see `dmlcts directml list`).")  # fmt: skip
+@click.option("--accept-terms", is_flag=True, help="With --windows: accept the library's terms, which are shown.")
+def fetch(windows: str | None, accept_terms: bool) -> None:
+    r"""Download Microsoft's DirectML for Linux into the cache, out of the wheel torch-directml on PyPI.
 
     pip downloads the wheel, 25 MB, without its dependencies. The library is checked by its SHA-256 and kept with its
     licence (MIT); the rest is thrown away. Where it is there already, nothing is downloaded. The cache is
     DMLCTS_CACHE, else dmlcts in XDG_CACHE_HOME or ~/.cache.
-    """
-    from dmlcts.backends.directml.loading.cache import cache_folder
-    from dmlcts.backends.directml.loading.fetching import fetch as fetch_library
 
-    fetch_library(cache_folder(), say)
+    With --windows, the DirectML.dll that Windows' users run, out of a wheel of onnxruntime-directml or torch-directml.
+    It is judged on Linux as it is: `dmlcts run --backend directml -o library=windows`, or `-o library=1.13.1`.
+
+    \b
+    dmlcts directml fetch
+    dmlcts directml fetch --windows --accept-terms
+    dmlcts directml fetch --windows 1.13.1 --accept-terms
+    """
+    from dmlcts.backends.directml.loading import fetching, windows_releases
+    from dmlcts.backends.directml.loading.cache import cache_folder
+
+    if windows is None:
+        fetching.fetch(cache_folder(), say)
+        return
+    windows_releases.fetch(windows_releases.release(windows), cache_folder(), say, accept_terms)
+
+
+@directml.command("list")
+def list_libraries() -> None:
+    """List the DirectML libraries that can be fetched, and where those are that were."""
+    from dmlcts.backends.directml.loading import fetching, windows_releases
+    from dmlcts.backends.directml.loading.cache import cache_folder
+
+    cache = cache_folder()
+    rows = [("linux", f"{fetching.DISTRIBUTION} {fetching.VERSION}", fetching.fetched_library(cache))]
+    rows += [
+        (one.version, f"{one.distribution} {one.wheel}", one.library(cache)) for one in windows_releases.RELEASES
+    ]
+    for name, wheel, path in rows:
+        say(f"{name:8} {wheel:32} {path if path.is_file() else 'not fetched'}")
+    say("-o library=NAME takes one of them; windows is the newest that was fetched")
 
 
 for _command in (

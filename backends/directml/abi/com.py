@@ -11,6 +11,7 @@ import ctypes
 import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -42,8 +43,26 @@ class Abi(Enum):
 
     @classmethod
     def here(cls) -> Abi:
-        """The convention of this process."""
+        """That of this process's own functions."""
         return cls.WINDOWS_X64 if sys.platform == "win32" else cls.SYSTEM_V
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How one library is called, and how it calls what it is given. It belongs to the library, not to the process.
+
+    Args:
+        abi: how its methods return structures.
+        callable_here: from the address of a function of the library to one that this process's own functions can call.
+        callable_there: from the address of a function of this process to one that the library can call.
+    """
+
+    abi: Abi
+    callable_here: Callable[[int], int] = int
+    callable_there: Callable[[int], int] = int
+
+
+NATIVE = Convention(Abi.here())
 
 
 def guid(text: str) -> bytes:
@@ -128,7 +147,7 @@ class Interface:
         self.base = base
         self.methods: tuple[Method, ...] = (*(base.methods if base else ()), *methods)
         self.slots: Mapping[str, int] = {method.name: slot for slot, method in enumerate(self.methods)}
-        self._calls: dict[tuple[int, Abi], Calls] = {}
+        self._calls: dict[tuple[int, Convention], Calls] = {}
 
     def __repr__(self) -> str:
         return f"Interface({self.name})"
@@ -137,10 +156,10 @@ class Interface:
         """The IIDs of the interface and of all that it derives from."""
         return frozenset({self.iid}) | (self.base.lineage() if self.base else frozenset())
 
-    def calls(self, address: int, abi: Abi | None = None) -> Calls:
+    def calls(self, address: int, convention: Convention = NATIVE) -> Calls:
         """The methods of the object at ``address``, by name, each a function that takes ``this`` first."""
         table = PTR.from_address(address).value or 0
-        key = (table, abi or Abi.here())
+        key = (table, convention)
         found = self._calls.get(key)
         if found is None:
             found = self._calls[key] = Calls(self, *key)
@@ -165,20 +184,21 @@ IUnknown = Interface(
 class Calls(dict[str, Callable[..., Any]]):
     """The methods found in one table of functions, made ready when they are first looked up."""
 
-    def __init__(self, interface: Interface, table: int, abi: Abi) -> None:
+    def __init__(self, interface: Interface, table: int, convention: Convention) -> None:
         super().__init__()
         self._interface = interface
         self._table = table
-        self._abi = abi
+        self._convention = convention
 
     def __missing__(self, name: str) -> Callable[..., Any]:
         slot = self._interface.slots[name]
         method = self._interface.methods[slot]
         if not method.declared:
             raise TypeError(f"{self._interface.name}::{name} is declared without a signature")
-        address = PTR.from_address(self._table + slot * _POINTER_BYTES).value
-        function = method.prototype(self._abi)(address)
-        self[name] = made = _returning(method, function, self._abi) if method.returns_structure else function
+        address = PTR.from_address(self._table + slot * _POINTER_BYTES).value or 0
+        abi = self._convention.abi
+        function = method.prototype(abi)(self._convention.callable_here(address))
+        self[name] = made = _returning(method, function, abi) if method.returns_structure else function
         return made
 
 
@@ -207,14 +227,16 @@ class Pointer:
     Args:
         interface: what the object is called through.
         address: of the object; the reference is taken over, not added.
+        convention: of the library whose object it is.
     """
 
-    __slots__ = ("address", "calls", "interface")
+    __slots__ = ("address", "calls", "convention", "interface")
 
-    def __init__(self, interface: Interface, address: int) -> None:
+    def __init__(self, interface: Interface, address: int, convention: Convention = NATIVE) -> None:
         self.interface = interface
         self.address = address
-        self.calls = interface.calls(address)
+        self.convention = convention
+        self.calls = interface.calls(address, convention)
 
     def __repr__(self) -> str:
         return f"Pointer({self.interface.name}, {self.address:#x})"
@@ -241,7 +263,7 @@ class Pointer:
         """
         made = PTR()
         self.check(method, *arguments, interface.iid, ctypes.byref(made))
-        return taken(f"{self.interface.name}::{method}", interface, made)
+        return taken(f"{self.interface.name}::{method}", interface, made, self.convention)
 
     def query(self, interface: Interface) -> Pointer:
         """Another interface of the same object, as a reference of its own.
@@ -264,12 +286,14 @@ class Pointer:
         self.release()
 
 
-def taken(call: str, interface: Interface, made: ctypes.c_void_p) -> Pointer:
-    """The object that ``call`` has put into ``made``.
+def taken(
+    call: str, interface: Interface, made: ctypes.c_void_p, convention: Convention = NATIVE
+) -> Pointer:
+    """The object of a library of that convention that ``call`` has put into ``made``.
 
     Raises:
         ComError: there is none, although the call succeeded.
     """
     if not made.value:
         raise ComError(f"{call} gave no object and", E_POINTER)
-    return Pointer(interface, made.value)
+    return Pointer(interface, made.value, convention)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from dmlcts.backends.directml.abi.com import HRESULT, PTR, Abi, Interface, Method, Pointer
+from dmlcts.backends.directml.abi.com import HRESULT, NATIVE, PTR, Abi, Convention, Interface, Method, Pointer
 from dmlcts.backends.directml.abi.hresults import E_FAIL, E_NOINTERFACE, E_NOTIMPL, E_POINTER
 
 
@@ -64,26 +64,26 @@ class ComObject:
 
     Args:
         faults: where exceptions go.
+        convention: of the library that is to call it.
     """
 
     interface: ClassVar[Interface]
-    abi: ClassVar[Abi] = Abi.here()
-    _table: ClassVar[Any]
-    _callbacks: ClassVar[Any]
+    _tables: ClassVar[dict[Convention, tuple[list[Any], Any]]]
     _iids: ClassVar[frozenset[bytes]]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls._iids = cls.interface.lineage()
-        cls._callbacks = None
+        cls._tables = {}
 
-    def __init__(self, faults: Faults) -> None:
-        cls = type(self)
-        if cls._callbacks is None:
-            cls._callbacks, cls._table = _function_table(cls)
+    def __init__(self, faults: Faults, convention: Convention = NATIVE) -> None:
+        tables = type(self)._tables
+        if convention not in tables:
+            tables[convention] = _function_table(type(self), convention)
         self.faults = faults
+        self.convention = convention
         self.references = 1
-        self._block = PTR(ctypes.addressof(cls._table))
+        self._block = PTR(ctypes.addressof(tables[convention][1]))
         self.address = ctypes.addressof(self._block)
         _LIVE[self.address] = self
 
@@ -118,7 +118,7 @@ class ComObject:
     def pointer(self) -> Pointer:
         """A new reference to the object, for Python code that calls it as any other."""
         self.references += 1
-        return Pointer(self.interface, self.address)
+        return Pointer(self.interface, self.address, self.convention)
 
 
 def implementation(address: int) -> ComObject:
@@ -133,15 +133,15 @@ def implementation(address: int) -> ComObject:
     return found
 
 
-def _function_table(cls: type[ComObject]) -> tuple[list[Any], Any]:
+def _function_table(cls: type[ComObject], convention: Convention) -> tuple[list[Any], Any]:
     callbacks = []
     for slot, method in enumerate(cls.interface.methods):
         function = getattr(cls, method.name, None)
         if function is not None and method.declared:
-            callbacks.append(_implemented(method, function, cls.abi))
+            callbacks.append(_implemented(method, function, convention.abi))
         else:
             callbacks.append(_unimplemented(cls, slot, method))
-    addresses = [ctypes.cast(callback, PTR).value for callback in callbacks]
+    addresses = [convention.callable_there(ctypes.cast(callback, PTR).value or 0) for callback in callbacks]
     return callbacks, (PTR * len(addresses))(*addresses)
 
 

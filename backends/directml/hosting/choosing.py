@@ -11,19 +11,32 @@ from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.backends.directml.abi.host import Host
 from dmlcts.backends.directml.loading.library import WSL_FOLDER
 from dmlcts.backends.directml.loading.options import SOFTWARE, Options
+from dmlcts.backends.directml.windows.bridge import Bridge
 from dmlcts.specs import UsageError
 
 
-def chosen(options: Options, cache: Path) -> Callable[[], Host]:
+def chosen(options: Options, cache: Path, bridge: Bridge | None = None) -> Callable[[], Host]:
     """What opens the host that the options ask for.
+
+    Args:
+        options: of the backend.
+        cache: the folder for what is compiled.
+        bridge: what connects a library of Windows' on Linux; None for one of this system's.
 
     Raises:
         UsageError: the options contradict each other, or ask for what this system does not have.
         BackendUnavailable: the software adapter needs a package that is not here.
     """
     system = sys.platform == "win32" or (WSL_FOLDER / "libd3d12.so").is_file()
+    if bridge is not None:
+        if options.adapter not in ("", SOFTWARE):
+            raise UsageError(
+                f"adapter={options.adapter}: on Linux a Windows library runs on the software D3D12 adapter only",
+                f"leave the option out, or write adapter={SOFTWARE}",
+            )
+        return _software(options, cache, bridge)
     if sys.platform != "win32" and options.adapter in (("", SOFTWARE) if not system else (SOFTWARE,)):
-        return _software(options, cache)
+        return _software(options, cache, None)
     if not system:
         mend = f"leave the option out, or write adapter={SOFTWARE}"
         raise UsageError(f"adapter={options.adapter}: this Linux has no D3D12 of its own (only WSL2 does)", mend)
@@ -41,7 +54,7 @@ def chosen(options: Options, cache: Path) -> Callable[[], Host]:
     return native
 
 
-def _software(options: Options, cache: Path) -> Callable[[], Host]:
+def _software(options: Options, cache: Path, bridge: Bridge | None) -> Callable[[], Host]:
     if importlib.util.find_spec("llvmlite") is None:
         raise BackendUnavailable(
             "the software D3D12 adapter needs the package llvmlite", "pip install 'dmlcts[directml]'"
@@ -50,4 +63,4 @@ def _software(options: Options, cache: Path) -> Callable[[], Host]:
     from dmlcts.backends.directml.d3d12_software.shaders.personality import Personality
 
     personality = Personality.parse(options.arithmetic)
-    return lambda: SoftwareHost(personality, cache)
+    return lambda: SoftwareHost(personality, cache, bridge)

@@ -33,8 +33,7 @@ _MEMBERS = {
     "NOTICE": f"{_INFO}/NOTICE",
 }
 _PIP = (
-    "download", "--no-deps", "--only-binary=:all:", "--python-version", "3.11", "--implementation", "cp",
-    "--platform", "manylinux2010_x86_64", "--disable-pip-version-check", "--quiet",
+    "download", "--no-deps", "--only-binary=:all:", "--implementation", "cp", "--disable-pip-version-check", "--quiet",
 )  # fmt: skip
 
 Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
@@ -94,22 +93,37 @@ def fetch(folder: Path, say: Callable[[str], object], run: Run | None = None) ->
         say(
             f"downloading {DISTRIBUTION} {VERSION} with pip, without its dependencies (by Microsoft, licence {LICENCE})"
         )
-        wheel = _downloaded(Path(work), run or _run)
+        wheel = downloaded(Path(work), run or run_command, DISTRIBUTION, VERSION, "manylinux2010_x86_64", "3.11")
         made = Path(work) / "made"
         made.mkdir()
         _extract(wheel, made)
-        _put(made, library.parent)
+        put(made, library, DIGEST)
     say(f"{LIBRARY} is in {library.parent}, with its LICENSE and NOTICE (SHA-256 {DIGEST})")
     return Fetched(library, downloaded=True)
 
 
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def run_command(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command and keep what it says."""
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own pip command
 
 
-def _downloaded(work: Path, run: Run) -> Path:
+def downloaded(work: Path, run: Run, distribution: str, version: str, platform: str, python: str) -> Path:
+    """The wheel that pip brings, in a folder below ``work``.
+
+    Args:
+        work: a folder of the caller's.
+        run: runs a command.
+        distribution: the package.
+        version: of it.
+        platform: as a wheel's name says it.
+        python: the version of Python that the wheel is for, as "3.11".
+
+    Raises:
+        BackendUnavailable: pip failed, or brought another number of wheels than one.
+    """
     folder = work / "wheel"
-    command = [sys.executable, "-m", "pip", *_PIP, "--dest", str(folder), f"{DISTRIBUTION}=={VERSION}"]
+    tags = ("--platform", platform, "--python-version", python)
+    command = [sys.executable, "-m", "pip", *_PIP, *tags, "--dest", str(folder), f"{distribution}=={version}"]
     mend = "see that pip works and reaches PyPI (or a mirror of it), then run it again"
     try:
         done = run(command)
@@ -119,7 +133,7 @@ def _downloaded(work: Path, run: Run) -> Path:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         errors = [line for line in said if line.startswith("ERROR")]
         cause = (errors or said or ["no message"])[-1].removeprefix("ERROR:").strip()
-        raise BackendUnavailable(f"pip could not download {DISTRIBUTION} {VERSION}: {cause}", mend)
+        raise BackendUnavailable(f"pip could not download {distribution} {version}: {cause}", mend)
     wheels = sorted(folder.glob("*.whl"))
     if len(wheels) != 1:
         raise BackendUnavailable(f"pip left {len(wheels)} wheels where one was asked for", mend)
@@ -140,12 +154,16 @@ def _extract(wheel: Path, target: Path) -> None:
         raise BackendUnavailable(f"{LIBRARY} in {wheel.name} has the SHA-256 {found}, not {DIGEST}", mend)
 
 
-def _put(made: Path, place: Path) -> None:
-    """Move ``made`` to ``place``, in whose stead a damaged folder may lie, or one just put there by another process."""
+def put(made: Path, library: Path, digest: str) -> None:
+    """Move a folder to where ``library`` is in it.
+
+    A damaged folder may lie there, or one just put there by another process.
+    """
+    place = library.parent
     try:
         made.rename(place)
     except OSError:
-        if (place / LIBRARY).is_file() and digest_of(place / LIBRARY) == DIGEST:
+        if library.is_file() and digest_of(library) == digest:
             return
         place.rename(made.parent / "damaged")
         made.rename(place)

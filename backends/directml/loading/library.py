@@ -6,17 +6,24 @@ import ctypes
 import importlib.util
 import os
 import platform
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from dmlcts.backends.contract import BackendUnavailable
-from dmlcts.backends.directml.abi.com import HRESULT, PTR, U32, Pointer, check, taken
+from dmlcts.backends.directml.abi.com import HRESULT, NATIVE, PTR, Pointer, check, taken
 from dmlcts.backends.directml.abi.dml import IDMLDevice1
-from dmlcts.backends.directml.loading import fetching
+from dmlcts.backends.directml.loading import fetching, windows_releases
+from dmlcts.backends.directml.windows.bridge import Bridge, bridge
+from dmlcts.backends.directml.windows.image import BadImage, read
+from dmlcts.backends.directml.windows.library import load
+from dmlcts.backends.directml.windows.version import version_of
 from dmlcts.specs import UsageError
 
 WSL_FOLDER = Path("/usr/lib/wsl/lib")
+WINDOWS, LINUX = "windows", "linux"
+_CREATE = "DMLCreateDevice"
 _ON_WINDOWS = sys.platform == "win32"
 FILE_NAME = "DirectML.dll" if _ON_WINDOWS else fetching.LIBRARY
 # Packages that carry the library, and where in them it lies.
@@ -44,14 +51,19 @@ def find(chosen: str, cache: Path) -> Found:
     The one that ``chosen`` names; otherwise the fetched one, one in an installed package, the system's.
 
     Args:
-        chosen: the path of a library or of a folder with one; "" to look for one.
+        chosen: the path of a library or of a folder with one, "linux", "windows", or the version of one that was
+            fetched for Windows; "" to look for one.
         cache: the folder into which ``dmlcts directml fetch`` puts it.
 
     Raises:
         UsageError: ``chosen`` names no library.
         BackendUnavailable: there is none on this machine, or the fetched one is damaged.
     """
-    if chosen:
+    if chosen == WINDOWS or re.fullmatch(r"\d+(\.\d+)+", chosen):
+        return _for_windows("" if chosen == WINDOWS else chosen, cache)
+    if chosen == LINUX and _ON_WINDOWS:
+        raise UsageError("library=linux: a library for Linux runs on Linux only", "leave the option out")
+    if chosen not in ("", LINUX):
         path = Path(chosen).expanduser()
         path = path / FILE_NAME if path.is_dir() else path
         if not path.is_file():
@@ -79,6 +91,21 @@ def find(chosen: str, cache: Path) -> Found:
     )
 
 
+def _for_windows(version: str, cache: Path) -> Found:
+    """The library for Windows of that version that was fetched; for "" the newest; on Windows the one that is there."""
+    if not version and _ON_WINDOWS:
+        return find("", cache)
+    wanted = windows_releases.fetched(cache, version)
+    if wanted is None:
+        newest = windows_releases.release(version or windows_releases.NEWEST)
+        raise BackendUnavailable(
+            f"DirectML {newest.version} for Windows is not here",
+            f"run `{windows_releases.COMMAND} {newest.version}` (a download of 25 MB), or give -o library=PATH",
+        )
+    path = windows_releases.checked(wanted, cache)
+    return Found(path, f"fetched from {wanted.distribution} {wanted.wheel}")
+
+
 def _in_package(package: str, inside: str) -> Path | None:
     try:
         spec = importlib.util.find_spec(package)
@@ -102,26 +129,25 @@ class Library:
 
     Args:
         found: which.
+        bridge: what connects a library of Windows' on Linux; None for one of this system's.
 
     Raises:
         BackendUnavailable: it cannot be loaded here, or is no DirectML.
     """
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, bridge: Bridge | None = None) -> None:
         check_processor()
         self.path = found.path
         self.origin = found.origin
+        self._convention = bridge.convention if bridge is not None else NATIVE
         mend = "give another library with -o library=PATH"
         try:
-            self._handle = _load(found.path)
-        except OSError as error:
+            create = _created_by(found.path) if bridge is None else load(bridge, found.path).function(_CREATE)
+        except (OSError, BadImage) as error:
             raise BackendUnavailable(f"{found.path} cannot be loaded: {error}", mend) from error
-        try:
-            self._create = self._handle.DMLCreateDevice
-        except AttributeError:
-            raise BackendUnavailable(f"{found.path} is no DirectML: it has no DMLCreateDevice", mend) from None
-        self._create.argtypes = (PTR, ctypes.c_int32, PTR, PTR)
-        self._create.restype = HRESULT
+        if create is None:
+            raise BackendUnavailable(f"{found.path} is no DirectML: it has no {_CREATE}", mend)
+        self._create = ctypes.CFUNCTYPE(HRESULT, PTR, ctypes.c_int32, PTR, PTR)(create)
 
     def create_device(self, d3d12_device: int, flags: int) -> Pointer:
         """A DirectML device on a D3D12 device.
@@ -135,12 +161,12 @@ class Library:
         """
         made = PTR()
         check("DMLCreateDevice", self._create(d3d12_device, flags, IDMLDevice1.iid, ctypes.byref(made)))
-        return taken("DMLCreateDevice", IDMLDevice1, made)
+        return taken("DMLCreateDevice", IDMLDevice1, made, self._convention)
 
     def version(self, digest: str) -> str:
         """The version, as far as the library says or its digest tells."""
-        if _ON_WINDOWS:
-            return _file_version(self.path)
+        if is_for_windows(self.path):
+            return version_of(read(self.path))
         if digest == fetching.DIGEST:
             return f"of {fetching.DISTRIBUTION} {fetching.VERSION}"
         return "unknown"
@@ -157,25 +183,46 @@ def check_processor() -> None:
         raise BackendUnavailable(f"there is no DirectML for {sys.platform}", "use Linux or Windows")
 
 
-def _load(path: Path) -> ctypes.CDLL:
-    if sys.platform == "win32":
-        return ctypes.CDLL(str(path))
-    # The library brings its own C++ runtime, whose symbols must win over those of others in the process.
-    return ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_DEEPBIND)
+def bridge_for(found: Found, cache: Path) -> Bridge | None:
+    """What connects a library that is not of this system: Windows' on Linux; None where nothing is needed.
+
+    Raises:
+        BackendUnavailable: the file is no library, or the bridge cannot be compiled.
+    """
+    if sys.platform == "win32" or not is_for_windows(found.path):
+        return None
+    check_processor()
+    return bridge(cache)
 
 
-def _file_version(path: Path) -> str:
-    """The version resource of a Windows file, as "1.15.4.0"; "unknown" where it has none."""
-    version = ctypes.WinDLL("version")  # type: ignore[attr-defined,unused-ignore]  # of Windows only
-    name = ctypes.c_wchar_p(str(path))
-    size = version.GetFileVersionInfoSizeW(name, None)
-    if not size:
-        return "unknown"
-    content = ctypes.create_string_buffer(size)
-    found, length = PTR(), U32()
-    if not version.GetFileVersionInfoW(name, 0, size, content) or not version.VerQueryValueW(
-        content, ctypes.c_wchar_p("\\"), ctypes.byref(found), ctypes.byref(length)
-    ):
-        return "unknown"
-    high, low = (U32 * 4).from_address(found.value or 0)[2:4]
-    return f"{high >> 16}.{high & 0xFFFF}.{low >> 16}.{low & 0xFFFF}"
+def is_for_windows(path: Path) -> bool:
+    """Whether a library is one for Windows and not for Linux.
+
+    Raises:
+        BackendUnavailable: it is neither.
+    """
+    with path.open("rb") as file:
+        begins = file.read(4)
+    if begins[:2] == b"MZ":
+        return True
+    if begins == b"\x7fELF":
+        return False
+    raise BackendUnavailable(
+        f"{path} is no library: it begins with {begins!r}, neither as one for Linux (ELF) nor as one for Windows (PE)",
+        "give libdirectml.so or DirectML.dll itself, not an archive or a text that stands for it",
+    )
+
+
+def _created_by(path: Path) -> int | None:
+    """The address of the function that makes devices, of a library of this system; None where it has none.
+
+    Raises:
+        OSError: it cannot be loaded.
+    """
+    # On Linux the library brings its own C++ runtime, whose symbols must win over those of others in the process.
+    mode = ctypes.DEFAULT_MODE if sys.platform == "win32" else os.RTLD_NOW | os.RTLD_DEEPBIND
+    handle = ctypes.CDLL(str(path), mode=mode)
+    try:
+        return ctypes.cast(getattr(handle, _CREATE), PTR).value
+    except AttributeError:
+        return None

@@ -15,11 +15,13 @@ import pytest
 from dmlcts.backends.directml.abi import hresults
 from dmlcts.backends.directml.abi.com import (
     HRESULT,
+    NATIVE,
     PTR,
     U32,
     U64,
     Abi,
     ComError,
+    Convention,
     Interface,
     IUnknown,
     Method,
@@ -62,8 +64,8 @@ IOther = Interface("IOther", "99999999-2222-3333-4444-555555555555", IUnknown, [
 class Thing(ComObject):
     interface = IThing
 
-    def __init__(self, faults: Faults) -> None:
-        super().__init__(faults)
+    def __init__(self, faults: Faults, convention: Convention = NATIVE) -> None:
+        super().__init__(faults, convention)
         self.seen: list[int] = []
 
     def Add(self, a: int, b: int) -> int:
@@ -92,8 +94,7 @@ class Thing(ComObject):
         return Large(number, number << 40, number + 1)
 
 
-class WindowsThing(Thing):
-    abi = Abi.WINDOWS_X64
+WINDOWS = Convention(Abi.WINDOWS_X64)
 
 
 class Silent(ComObject):
@@ -107,16 +108,10 @@ def faults() -> Faults:
     return Faults()
 
 
-def _called(thing: ComObject) -> Pointer:
+@pytest.mark.parametrize("convention", [NATIVE, WINDOWS])
+def test_methods_take_arguments_and_return_numbers(convention: Convention, faults: Faults) -> None:
+    thing = Thing(faults, convention)
     pointer = thing.pointer()
-    pointer.calls = IThing.calls(thing.address, thing.abi)
-    return pointer
-
-
-@pytest.mark.parametrize("kind", [Thing, WindowsThing])
-def test_methods_take_arguments_and_return_numbers(kind: type[Thing], faults: Faults) -> None:
-    thing = kind(faults)
-    pointer = _called(thing)
     assert pointer.call("Add", 40, 2) == 42
     assert pointer.call("Forget", 7) is None
     assert thing.seen == [7]
@@ -125,10 +120,10 @@ def test_methods_take_arguments_and_return_numbers(kind: type[Thing], faults: Fa
     thing.Release()
 
 
-@pytest.mark.parametrize("kind", [Thing, WindowsThing])
-def test_structures_come_back_by_value_in_both_conventions(kind: type[Thing], faults: Faults) -> None:
-    thing = kind(faults)
-    pointer = _called(thing)
+@pytest.mark.parametrize("convention", [NATIVE, WINDOWS])
+def test_structures_come_back_by_value_in_both_conventions(convention: Convention, faults: Faults) -> None:
+    thing = Thing(faults, convention)
+    pointer = thing.pointer()
     small, large = pointer.call("SmallOne", 5), pointer.call("LargeOne", 6)
     assert (small.low, small.high) == (5, -5)
     assert (large.first, large.second, large.third) == (6, 6 << 40, 7)
@@ -160,8 +155,8 @@ def test_a_call_in_the_other_convention_mistakes_this(faults: Faults) -> None:
     callback = order(record)
     table = (PTR * len(IThing.methods))(*[ctypes.cast(callback, PTR).value] * len(IThing.methods))
     block = PTR(ctypes.addressof(table))
-    for abi in Abi:
-        IThing.calls(ctypes.addressof(block), abi)["LargeOne"](this, 1)
+    for convention in (Convention(Abi.SYSTEM_V), WINDOWS):
+        IThing.calls(ctypes.addressof(block), convention)["LargeOne"](this, 1)
     assert [first == this for first, _ in seen] == [False, True]
     assert [second == this for _, second in seen] == [True, False]
     del out
@@ -192,7 +187,7 @@ def test_an_hresult_is_shown_by_name_and_number() -> None:
 )
 def test_an_exception_in_a_method_becomes_a_failure_and_is_kept(method: str, answer: Any, faults: Faults) -> None:
     thing = Thing(faults)
-    pointer = _called(thing)
+    pointer = thing.pointer()
     returned = pointer.call(method, 1000)
     if isinstance(answer, type):
         assert bytes(returned) == bytes(answer())

@@ -20,6 +20,7 @@ from dmlcts.backends.directml.d3d12_software.objects import shim
 from dmlcts.backends.directml.hosting import choosing
 from dmlcts.backends.directml.loading import fetching, library
 from dmlcts.backends.directml.loading.cache import cache_folder
+from dmlcts.backends.directml.windows import compiling
 from dmlcts.specs import UsageError
 from dmlcts.suites.commands.main import main
 
@@ -163,7 +164,7 @@ def test_two_processes_that_fetch_at_once_both_succeed(tmp_path: Path) -> None:
 
 def test_the_command_says_what_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DMLCTS_CACHE", str(tmp_path))
-    monkeypatch.setattr(fetching, "_run", Pip())
+    monkeypatch.setattr(fetching, "run_command", Pip())
     done = CliRunner().invoke(main, ["directml", "fetch"])
     assert done.exit_code == 0, done.output
     assert "torch-directml" in done.output
@@ -247,6 +248,26 @@ def test_a_file_that_is_no_library_is_refused_in_one_line(tmp_path: Path) -> Non
         library.Library(library.find(str(host), tmp_path))
 
 
+def test_a_file_for_neither_system_is_named_with_what_it_begins_with(tmp_path: Path) -> None:
+    (tmp_path / "libdirectml.so").write_bytes(b"version https://git-lfs")
+    found = library.find(str(tmp_path), tmp_path)
+    with pytest.raises(BackendUnavailable, match=r"begins with b'vers', neither .*ELF.* nor .*PE.*; give .*itself"):
+        library.bridge_for(found, tmp_path)
+    (tmp_path / "libdirectml.so").write_bytes(b"\x7fELF")
+    assert not library.is_for_windows(tmp_path / "libdirectml.so")
+
+
+@on_linux
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="of 64-bit x86")
+def test_a_damaged_windows_library_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "DirectML.dll").write_bytes(b"MZ" + CONTENT)
+    found = library.find(str(tmp_path / "DirectML.dll"), tmp_path)
+    connected = library.bridge_for(found, cache_folder())
+    assert connected is not None
+    with pytest.raises(BackendUnavailable, match="cannot be loaded: the place of its header"):
+        library.Library(found, connected)
+
+
 def test_another_processor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     with pytest.raises(BackendUnavailable, match="aarch64"):
@@ -299,7 +320,7 @@ def test_without_llvmlite_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
 
 @on_linux
 def test_the_small_libraries_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not shim.shutil.which("cc"):
+    if not compiling.shutil.which("cc"):
         pytest.skip("needs a C compiler")
     folder = shim.compiled(tmp_path)
     assert sorted(path.name for path in folder.iterdir()) == ["libd3d12.so", "libdxcore.so"]
@@ -322,6 +343,6 @@ def test_a_compiler_that_fails_is_named_and_leaves_nothing(
 @on_linux
 def test_without_a_compiler_the_error_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr(shim.shutil, "which", lambda name: None)
+    monkeypatch.setattr(compiling.shutil, "which", lambda name: None)
     with pytest.raises(BackendUnavailable, match="no C compiler; install one"):
         shim.compiled(tmp_path)

@@ -7,6 +7,8 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from dmlcts.backends.directml.d3d12_software.shaders.errors import BadContainer
+
 # Half-precision conversions that LLVM calls by name where the processor has no instruction for them.
 _HALF_CALLS = """
 define float @__extendhfsf2(half %h) noinline {
@@ -113,6 +115,27 @@ def optimised(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return module
+
+
+def in_values(text: str) -> str:
+    """A module with values in place of the variables of its functions, and without blocks that nothing reaches.
+
+    Raises:
+        BadContainer: the module is not sound.
+    """
+    try:
+        module = llvm.parse_assembly(text, llvm.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise BadContainer(f"the shader makes no sense ({str(error).strip()})") from error
+    builder = llvm.create_pass_builder(_machine(), llvm.create_pipeline_tuning_options(speed_level=1))
+    passes = llvm.create_new_function_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+    return str(module)
 
 
 class Code:

@@ -17,12 +17,13 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from dmlcts.backends.directml.d3d12_software.codegen.codegen import Code, object_code, processor
+from dmlcts.backends.directml.d3d12_software.bytecode.rewriting import rewritten
+from dmlcts.backends.directml.d3d12_software.codegen.codegen import Code, in_values, object_code, processor
 from dmlcts.backends.directml.d3d12_software.codegen.kernel import HEADER, VIEW
 from dmlcts.backends.directml.d3d12_software.codegen.translation import translate
 from dmlcts.backends.directml.d3d12_software.shaders.bitcode import disassemble
 from dmlcts.backends.directml.d3d12_software.shaders.cache import Cache
-from dmlcts.backends.directml.d3d12_software.shaders.container import program
+from dmlcts.backends.directml.d3d12_software.shaders.container import older_program, program
 from dmlcts.backends.directml.d3d12_software.shaders.ir import size_of
 from dmlcts.backends.directml.d3d12_software.shaders.personality import Personality
 from dmlcts.backends.directml.d3d12_software.shaders.plan import Plan, plan
@@ -207,7 +208,12 @@ class _Build:
 
     def _planned(self) -> Plan:
         if self._plan is None:
-            self._plan = plan(disassemble(program(self._container).bitcode))
+            older = older_program(self._container)
+            if older is None:
+                self._plan = plan(disassemble(program(self._container).bitcode))
+            else:
+                made = rewritten(older)
+                self._plan = Plan(in_values(made.text), made.interface)
         return self._plan
 
     def _name(self, part: str) -> str:

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dmlcts.backends.directml.abi.com import PTR
+from dmlcts.backends.directml.abi.com import NATIVE, PTR, Convention
 from dmlcts.backends.directml.abi.com_object import ComObject, Faults, implementation
 from dmlcts.backends.directml.abi.d3d12 import (
     D3D12_COMPUTE_PIPELINE_STATE_DESC,
@@ -47,12 +47,13 @@ class SoftwareDevice(ComObject):
     Args:
         faults: where exceptions go.
         compiler: makes shaders of containers.
+        convention: of the library that is to call it and all that it makes.
     """
 
     interface = ID3D12Device
 
-    def __init__(self, faults: Faults, compiler: ShaderCompiler) -> None:
-        super().__init__(faults)
+    def __init__(self, faults: Faults, compiler: ShaderCompiler, convention: Convention = NATIVE) -> None:
+        super().__init__(faults, convention)
         self._compiler = compiler
         self._shaders: dict[bytes, Shader] = {}
         self.heap = DescriptorHeap(1 << 20)
@@ -217,13 +218,10 @@ class SoftwareDXCoreFactory(ComObject):
 
     interface = IDXCoreAdapterFactory
 
-    def __init__(self, faults: Faults) -> None:
-        super().__init__(faults)
-
     def GetAdapterByLuid(self, luid: int, iid: int, out: int | None) -> int:
         """The adapter, if it is the one asked for."""
         if ctypes.string_at(luid, 8) != bytes(LUID(*ADAPTER_LUID)):
             if out:
                 PTR.from_address(out).value = None
             return E_INVALIDARG
-        return handed_out(SoftwareDXCoreAdapter(self.faults), iid, out)
+        return handed_out(SoftwareDXCoreAdapter(self.faults, self.convention), iid, out)

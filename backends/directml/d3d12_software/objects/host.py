@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends.contract import ExecutionFailed
+from dmlcts.backends.directml.abi.com import NATIVE, Convention
 from dmlcts.backends.directml.abi.com_object import Faults
 from dmlcts.backends.directml.abi.host import AdapterInfo
 from dmlcts.backends.directml.abi.hresults import E_FAIL
@@ -22,6 +23,7 @@ from dmlcts.backends.directml.d3d12_software.objects.device import ADAPTER_NAME,
 from dmlcts.backends.directml.d3d12_software.objects.objects import handed_out
 from dmlcts.backends.directml.d3d12_software.objects.root_signature import serialize
 from dmlcts.backends.directml.d3d12_software.shaders.personality import Personality
+from dmlcts.backends.directml.windows.bridge import Bridge
 
 # Views of elements of up to eight bytes begin at multiples of it.
 _ALIGNMENT = 16
@@ -33,16 +35,24 @@ class SoftwareHost:
     Args:
         personality: what its arithmetic does where D3D leaves that open.
         cache: the folder for compiled shaders and the two small libraries.
+        bridge: what connects a library of Windows'; None for one of this system's.
 
     Raises:
         BackendUnavailable: the two libraries cannot be compiled or loaded.
     """
 
-    def __init__(self, personality: Personality, cache: Path) -> None:
+    def __init__(self, personality: Personality, cache: Path, bridge: Bridge | None = None) -> None:
         self.faults = Faults()
-        _entry_points.load(cache)
-        _entry_points.faults = self.faults
-        self._device = SoftwareDevice(self.faults, ShaderCompiler(personality, cache / "shaders"))
+        if bridge is None:
+            convention = NATIVE
+            _entry_points.load(cache)
+            _entry_points.faults = self.faults
+        else:
+            convention = bridge.convention
+            points = _windows_entry_points.setdefault(bridge, EntryPoints(convention))
+            points.provide_to(bridge)
+            points.faults = self.faults
+        self._device = SoftwareDevice(self.faults, ShaderCompiler(personality, cache / "shaders"), convention)
         self._list = CommandList(self._device)
         self._buffer = Buffer(self._device, 0, 0)
         self._copy: NDArray[np.uint8] | None = None
@@ -137,17 +147,22 @@ def aligned(size: int, alignment: int = 4096) -> NDArray[np.uint8]:
     return raw[skip : skip + size]
 
 
-class _EntryPoints:
-    """The two functions that the library imports; they serve the process for as long as it lives.
+class EntryPoints:
+    """The two functions that a library imports; they serve the process for as long as it lives.
 
     Both are stateless but for where exceptions go: to the host that was opened last.
+
+    Args:
+        convention: of the library.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, convention: Convention) -> None:
         self.faults = Faults()
+        self._convention = convention
         self._kept: list[Any] = []
 
     def load(self, cache: Path) -> None:
+        """Put them where a library of this system looks for them."""
         if self._kept:
             return
         folder = shim.compiled(cache)
@@ -157,18 +172,31 @@ class _EntryPoints:
             library.dmlcts_set_target(callback)
             self._kept += (library, callback)
 
+    def provide_to(self, bridge: Bridge) -> None:
+        """Put them where a library of Windows' looks for them."""
+        if self._kept:
+            return
+        functions = {
+            "D3D12SerializeVersionedRootSignature": self._serialize,
+            "DXCoreCreateAdapterFactory": self._factory,
+        }
+        for name, function in functions.items():
+            callback = shim.Forward(function)
+            bridge.provide(name, ctypes.cast(callback, ctypes.c_void_p).value or 0)
+            self._kept.append(callback)
+
     def _serialize(self, desc: int | None, out: int, errors: int | None) -> int:
         try:
             if errors:
                 ctypes.c_void_p.from_address(errors).value = None
-            return _signed(serialize(self.faults, desc, out))
+            return _signed(serialize(self.faults, desc, out, self._convention))
         except BaseException as error:
             self.faults.keep(error)
             return _signed(E_FAIL)
 
     def _factory(self, iid: int, out: int, _: int | None) -> int:
         try:
-            return _signed(handed_out(SoftwareDXCoreFactory(self.faults), iid, out))
+            return _signed(handed_out(SoftwareDXCoreFactory(self.faults, self._convention), iid, out))
         except BaseException as error:
             self.faults.keep(error)
             return _signed(E_FAIL)
@@ -178,4 +206,5 @@ def _signed(hresult: int) -> int:
     return hresult - (1 << 32) if hresult & 0x80000000 else hresult
 
 
-_entry_points = _EntryPoints()
+_entry_points = EntryPoints(NATIVE)
+_windows_entry_points: dict[Bridge, EntryPoints] = {}

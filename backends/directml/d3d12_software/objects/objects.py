@@ -20,7 +20,7 @@ class DeviceChild(ComObject):
     interface = ID3D12DeviceChild
 
     def __init__(self, device: ComObject) -> None:
-        super().__init__(device.faults)
+        super().__init__(device.faults, device.convention)
         self.device = device
 
     def GetDevice(self, iid: int, out: int | None) -> int:

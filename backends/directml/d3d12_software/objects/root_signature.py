@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dmlcts.backends.directml.abi.com import PTR
+from dmlcts.backends.directml.abi.com import NATIVE, PTR, Convention
 from dmlcts.backends.directml.abi.com_object import ComObject, Faults
 from dmlcts.backends.directml.abi.d3d12 import (
     D3D12_DESCRIPTOR_RANGE1,
@@ -99,8 +99,8 @@ class Blob(ComObject):
 
     interface = ID3DBlob
 
-    def __init__(self, faults: Faults, content: bytes) -> None:
-        super().__init__(faults)
+    def __init__(self, faults: Faults, content: bytes, convention: Convention = NATIVE) -> None:
+        super().__init__(faults, convention)
         self._content = ctypes.create_string_buffer(content, len(content))
 
     def GetBufferPointer(self) -> int:
@@ -145,7 +145,7 @@ def _read_table(content: bytes, place: int, index: int, form: struct.Struct) -> 
 # Writing.
 
 
-def serialize(faults: Faults, desc: int | None, out: int) -> int:
+def serialize(faults: Faults, desc: int | None, out: int, convention: Convention = NATIVE) -> int:
     """``D3D12SerializeVersionedRootSignature``: the signature at ``desc``, as a blob for ``out``.
 
     Returns:
@@ -158,7 +158,7 @@ def serialize(faults: Faults, desc: int | None, out: int) -> int:
     place.value = None
     if not desc:
         return E_INVALIDARG
-    place.value = Blob(faults, serialized_root_signature(desc)).address
+    place.value = Blob(faults, serialized_root_signature(desc), convention).address
     return 0
 
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
-import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from dmlcts.backends.contract import BackendUnavailable
+from dmlcts.backends.directml.windows.compiling import compiler, run_compiler
 
 _SOURCE = r"""
 #include <stdint.h>
@@ -52,14 +50,7 @@ def compiled(cache: Path) -> Path:
     folder = cache / f"shim-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if folder.is_dir():
         return folder
-    compiler = os.environ.get("CC") or next(
-        (found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), ""
-    )
-    if not compiler:
-        raise BackendUnavailable(
-            "DirectML on Linux needs two small libraries compiled, and there is no C compiler",
-            "install one (for example: apt-get install gcc), or name it in the environment variable CC",
-        )
+    compiler()
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="shim-", dir=cache) as work:
         place = Path(work) / "made"
@@ -67,7 +58,7 @@ def compiled(cache: Path) -> Path:
         (Path(work) / "shim.c").write_text(_SOURCE)
         (Path(work) / "versions").write_text(_VERSIONS)
         for name, function in _LIBRARIES.items():
-            _compile(compiler, Path(work), place / name, function)
+            _compile(Path(work), place / name, function)
         try:
             place.rename(folder)
         except OSError:
@@ -77,9 +68,8 @@ def compiled(cache: Path) -> Path:
     return folder
 
 
-def _compile(compiler: str, work: Path, target: Path, function: str) -> None:
-    command = [
-        *compiler.split(),
+def _compile(work: Path, target: Path, function: str) -> None:
+    run_compiler([
         *_FLAGS,
         f"-DFUNCTION={function}",
         f"-Wl,-soname,{target.name}",
@@ -87,15 +77,7 @@ def _compile(compiler: str, work: Path, target: Path, function: str) -> None:
         "-o",
         str(target),
         str(work / "shim.c"),
-    ]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)  # noqa: S603 - see below
-    except OSError as error:
-        raise BackendUnavailable(f"the C compiler {compiler!r} cannot be run: {error}", "name another in CC") from error
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        cause = f"the C compiler {compiler!r} failed on a small library: {said[0] if said else 'no message'}"
-        raise BackendUnavailable(cause, "name another compiler in the environment variable CC")
+    ])  # fmt: skip
 
 
 def load(path: Path) -> ctypes.CDLL:

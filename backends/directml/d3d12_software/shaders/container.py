@@ -56,18 +56,28 @@ def parts(container: bytes) -> Iterator[tuple[str, bytes]]:
         yield name.decode("latin-1"), container[start : start + length]
 
 
+def older_program(container: bytes) -> bytes | None:
+    """The part with the program of shader model 5 of a container; None where it holds DXIL or none of both.
+
+    Raises:
+        BadContainer: no container, or a damaged one.
+    """
+    found = dict(parts(container))
+    return None if "DXIL" in found else found.get("SHEX")
+
+
 def program(container: bytes) -> Program:
-    """The compute program in a container.
+    """The compute program in a container that holds DXIL.
 
     Raises:
         BadContainer: no container, a damaged one, or one without DXIL.
-        UnsupportedShader: a program that is no compute shader, or in the older bytecode.
+        UnsupportedShader: a program that is no compute shader.
     """
     found = list(parts(container))
     by_name = dict(found)
     if "DXIL" not in by_name:
-        if {"SHEX", "SHDR"} & set(by_name):
-            raise UnsupportedShader("shader model 5 bytecode (a container without a DXIL part)")
+        if "SHDR" in by_name:
+            raise UnsupportedShader("shader model 4 bytecode (a container with a SHDR part)")
         raise BadContainer(f"the container has no DXIL part among {', '.join(name for name, _ in found) or 'none'}")
     part = by_name["DXIL"]
     if len(part) < _PROGRAM.size:

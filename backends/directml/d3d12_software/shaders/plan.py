@@ -44,7 +44,15 @@ def plan(text: str) -> Plan:
     Raises:
         UnsupportedShader: it declares something that is not supported.
     """
-    interface = Metadata(text).interface()
+    return checked(text, Metadata(text).interface())
+
+
+def checked(text: str, interface: Interface) -> Plan:
+    """A module with what it declares.
+
+    Raises:
+        UnsupportedShader: it declares something that is not supported.
+    """
     for one in (*interface.views, *interface.constants):
         if one.space:
             raise UnsupportedShader(f"register space {one.space}")
