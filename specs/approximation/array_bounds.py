@@ -78,7 +78,8 @@ class Around:
         if tolerance.within is None:
             return np.ones((), bool)
         condition = bound(tolerance.within)
-        return np.logical_and(*(np.asarray(rounding.evaluated(condition, names), bool) for names in self._arguments))
+        held = (np.asarray(rounding.evaluated(condition, names), bool) for names in self._arguments)
+        return np.asarray(np.logical_and(*held))
 
     @property
     def _arguments(self) -> list[Mapping[str, Array]]:
