@@ -307,7 +307,7 @@ def _instance(found: object, spec: str) -> Backend:
 def _signature(target: object) -> inspect.Signature | None:
     """The signature of a callable; ``None`` for one written in C that does not tell."""
     try:
-        return inspect.signature(target)  # type: ignore[arg-type]
+        return inspect.signature(target)  # type: ignore[arg-type]  # whoever asks knows that it is callable
     except ValueError:
         return None
 

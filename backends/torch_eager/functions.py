@@ -98,7 +98,7 @@ def function_of(torch: Any, found: Counterpart) -> Callable[..., Any]:
             return _copied(getattr(torch, found.name))
         case "where":
             return _where(torch)
-    return getattr(torch, found.name)  # type: ignore[no-any-return]
+    return getattr(torch, found.name)  # type: ignore[no-any-return]  # PyTorch has no types for these names
 
 
 def _copied(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,8 @@
-"""One run a folder: a lock that the operating system holds, so that it ends with the process that took it."""
+"""One run a folder: a lock that the operating system holds, so that it ends with the process that took it.
+
+The library filelock would lock a file, which it leaves behind in every results folder. Here the folder itself is
+locked, but on Windows, where that cannot be: nothing stands among the results that is none of them.
+"""
 
 from __future__ import annotations
 

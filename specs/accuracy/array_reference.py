@@ -214,6 +214,7 @@ def _extremum(ufunc: Any) -> Callable[[Real, Real], Real]:
 _ARITHMETIC: Mapping[str, Callable[..., Real]] = {
     "add": _sum,
     "subtract": _difference,
+    "difference": _difference,
     "multiply": _product,
     "divide": _quotient,
     "min": _extremum(np.minimum),

@@ -24,6 +24,7 @@ from dmlcts.specs.approximation.exact_spans import (
     up,
 )
 from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, leaves_nan_open, readings
+from dmlcts.specs.approximation.scaling import Scaling, as_datum
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum
@@ -32,9 +33,10 @@ from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
+from dmlcts.specs.models import Tolerance
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
-from dmlcts.specs.tables.formula_types import Typed
+from dmlcts.specs.tables.formula_types import Typed, met
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature
 
@@ -62,17 +64,16 @@ class ApproximateOracle:
 
     Args:
         law: what the tables say of the operator.
-        operator: the description, without ScaleBias; its tensors say which types the type variables stand for.
+        operator: the description; its tensors say which types the type variables stand for.
         strict: whether the strict tolerances count, and only the latitudes that ``--strict`` keeps.
 
     Raises:
-        UsageError: no accuracy rule is about the description's types, or it has a ScaleBias.
+        UsageError: no accuracy rule is about the description's types.
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
-        if any(isinstance(value, ScaleBias) for value in operator.attributes.values()):
-            raise UsageError(f"{operator.name} is given a ScaleBias", "ask the vectorised oracle")
         self.law, self.table, self.operator, self.strict = law, law.table, operator, strict
+        self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
         self.signature = Signature.of(operator, law.table)
         if not is_approximate(law.table, self.signature):
             raise UsageError(f"{operator.name} is exact on {self.signature}", "ask the oracle of exact results")
@@ -144,16 +145,23 @@ class ApproximateOracle:
         own = self.types.get(row.type)
         if name not in elements or own is None:
             raise UsageError(f"no element of {member} is given", f"give one as {name!r}")
+        scaling = None
+        if self.scale_bias is not None and member == self.table.inputs[0] and reading is not None:
+            assert self.law.scale_bias is not None, "lint asks for a formula"  # noqa: S101
+            scaling = Scaling(self.law.scale_bias, self.scale_bias, own, self.latitudes)
         if not own.is_floating:
             whole = IntegerRange.of(own).wrapped(elements[name])
-            return _Value(own, frozenset({point(Datum(whole < 0, Fraction(whole)))}))
-        datum = _FORMATS[own].decode(elements[name])
+            scaled = [whole] if scaling is None else scaling.integers(whole)
+            return _Value(own, frozenset({OPEN} if scaled is None else {point(as_datum(one)) for one in scaled}))
         kind = own if reading is None else reading.computing(own)
-        if datum is None:
-            return _Value(kind, frozenset({None}))
-        found = {point(datum)}
-        if reading is not None and self.flushes(kind, datum, datum):
-            found.add(point(Datum(datum.negative, Fraction(0))))
+        given = [_FORMATS[own].decode(elements[name])]
+        if scaling is not None:
+            given = list(scaling.numbers(elements[name], kind))
+        found: set[Any] = set()
+        for datum in given:
+            found.add(None if datum is None else point(datum))
+            if datum is not None and reading is not None and self.flushes(kind, datum, datum):
+                found.add(point(Datum(datum.negative, Fraction(0))))
         return _Value(kind, frozenset(found))
 
     def flushes(self, kind: DataType, low: Datum, high: Datum) -> bool:
@@ -190,10 +198,18 @@ class _Steps:
             return value
         if target.is_floating:
             form = _FORMATS[target]
-            return _Value(target, frozenset(
-                one if one is None or one is OPEN else Span(down(one.low, form), up(one.high, form))
-                for one in value.members
-            ))  # fmt: skip
+            found: set[Any] = set()
+            for one in value.members:
+                if one is None or one is OPEN:
+                    found.add(one)
+                elif one.low == one.high:  # a number: either of the two next to it
+                    ways = (nearest,) if self.oracle.strict else (down, up)
+                    found |= {point(way(one.low, form)) for way in ways}
+                elif self.oracle.strict:
+                    found.add(Span(nearest(one.low, form), nearest(one.high, form)))
+                else:
+                    found.add(Span(down(one.low, form), up(one.high, form)))
+            return _Value(target, frozenset(found))
         integers = IntegerRange.of(target)
 
         def whole(datum: Datum) -> Any:
@@ -201,7 +217,7 @@ class _Steps:
             inside = integers.saturated(number)
             return inside, datum.infinite or inside != number
 
-        found: set[Any] = set()
+        found = set()
         for one in value.members:
             if one is None or one is OPEN:
                 found.add(OPEN)
@@ -212,8 +228,7 @@ class _Steps:
         return _Value(target, frozenset(found))
 
     def _applied(self, function: Function, values: list[_Value]) -> _Value:
-        kinds = list(dict.fromkeys(value.kind for value in values if value.kind != "constant"))
-        kind: Typed = kinds[0] if len(kinds) == 1 else "real"
+        kind = met(function, [value.kind for value in values])
         form = _FORMATS.get(kind) if isinstance(kind, DataType) else None
         sets = [
             frozenset(point(nearest(one.low, form)) for one in value.members)
@@ -247,10 +262,7 @@ class _Steps:
     def _is_outside(self, function: Function, kind: DataType, operands: tuple[Span, ...]) -> bool:
         """Whether operands are outside what the function's rule is about."""
         tolerance = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict)
-        if tolerance is None or tolerance.within is None:
-            return False
-        condition = bound(tolerance.within)
-        return not all(holds(condition, names) for names in _named_ends(operands))
+        return tolerance is not None and not _is_about(tolerance, operands)
 
     def _with_other_sign(self, function: Function, operands: tuple[Span, ...], real: Span) -> list[Span]:
         """The results, and those of the other sign where that comes of a zero's, which may be lost."""
@@ -271,23 +283,11 @@ class _Steps:
     def _rounded(self, function: Function, kind: DataType, real: Span, operands: tuple[Span, ...]) -> set[Any]:
         oracle, form = self.oracle, _FORMATS[kind]
         tolerance = oracle.law.tolerance(function.name, kind, strict=oracle.strict)
-        lows, highs = _named_ends(operands)
-        if tolerance is None:
-            span = Span(nearest(real.low, form), nearest(real.high, form))
-        elif tolerance.neighbours:
-            span = Span(down(real.low, form), up(real.high, form))
-        else:
-            least, most = real
-            if not least.infinite:
-                distance = max(margin(form, tolerance, least, names) for names in (lows, highs))
-                least = lowered(least, distance, form)
-            if not most.infinite:
-                distance = max(margin(form, tolerance, most, names) for names in (lows, highs))
-                most = negated(lowered(negated(most), distance, form))
-            low, high = down(real.low, form), up(real.high, form)
-            if oracle.strict:
-                low, high = nearest(real.low, form), nearest(real.high, form)
-            span = Span(least if least.value < low.value else low, most if most.value > high.value else high)
+        span = _permitted(form, tolerance, real, operands, strict=oracle.strict)
+        judged = oracle.law.tolerance(function.name, kind, strict=False) if oracle.strict else None
+        if judged is not None and _is_about(judged, operands):  # --strict asks for both
+            wider = _permitted(form, judged, real, operands, strict=False)
+            span = Span(max(span.low, wider.low, key=by_value), min(span.high, wider.high, key=by_value))
         found: set[Any] = {span}
         if function.name in _WHOLE and span.low.value != span.high.value:
             near = not span.low.infinite and not span.high.infinite and span.high.fraction - span.low.fraction <= 1
@@ -301,6 +301,36 @@ class _Steps:
         if oracle.flushes(kind, *real):
             found.add(point(Datum(False, Fraction(0))))
         return found
+
+
+def _permitted(
+    form: Format, tolerance: Tolerance | None, real: Span, operands: tuple[Span, ...], *, strict: bool
+) -> Span:
+    """Every number that a rule permits around real results; of no rule those that one rounding gives."""
+    if tolerance is None:
+        return Span(nearest(real.low, form), nearest(real.high, form))
+    if tolerance.neighbours:
+        return Span(down(real.low, form), up(real.high, form))
+    lows, highs = _named_ends(operands)
+    least, most = real
+    if not least.infinite:
+        distance = max(margin(form, tolerance, least, names) for names in (lows, highs))
+        least = lowered(least, distance, form)
+    if not most.infinite:
+        distance = max(margin(form, tolerance, most, names) for names in (lows, highs))
+        most = negated(lowered(negated(most), distance, form))
+    low, high = down(real.low, form), up(real.high, form)
+    if strict:
+        low, high = nearest(real.low, form), nearest(real.high, form)
+    return Span(min(low, least, key=by_value), max(high, most, key=by_value))
+
+
+def _is_about(tolerance: Tolerance, operands: tuple[Span, ...]) -> bool:
+    """Whether a rule is about these operands."""
+    if tolerance.within is None:
+        return True
+    condition = bound(tolerance.within)
+    return all(holds(condition, names) for names in _named_ends(operands))
 
 
 def _named_ends(operands: tuple[Span, ...]) -> tuple[dict[str, Datum], dict[str, Datum]]:

@@ -16,27 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs.approximation import rounding
+from dmlcts.specs.approximation.array_bounds import Around
 from dmlcts.specs.approximation.intervals import Interval, apart, ends, finite_and_infinite
-from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, leaves_nan_open, readings
-from dmlcts.specs.arithmetic.vector_arithmetic import Array, Rounding, add_to_odd
+from dmlcts.specs.approximation.rules import Reading, is_approximate, leaves_nan_open, readings
+from dmlcts.specs.approximation.scaling import Scaling
+from dmlcts.specs.arithmetic.vector_arithmetic import Array
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
-from dmlcts.specs.models import Tolerance
-from dmlcts.specs.oracle import vector_scale_bias
 from dmlcts.specs.oracle.outcome import Acceptance
 from dmlcts.specs.oracle.vectorised import VectorOracle
-from dmlcts.specs.tables.formula_types import Typed
+from dmlcts.specs.tables.formula_types import Typed, met
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature
 
 _DOUBLE = rounding.DOUBLE
 _SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 _EXACT_BITS = 32
-_ROUNDED = 2.0**-52
-"""What one operation of FLOAT64 may be off, relatively."""
 Mask = NDArray[np.bool_]
 
 
@@ -60,6 +58,7 @@ class ApproximateVectorOracle:
 
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
         self.law, self.table, self.operator, self.strict = law, law.table, operator, strict
+        self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
         self.signature = Signature.of(operator, law.table)
         if not is_approximate(law.table, self.signature):
             raise UsageError(f"{operator.name} is exact on {self.signature}", "ask the oracle of exact results")
@@ -111,9 +110,9 @@ class ApproximateVectorOracle:
                 values[name] = _Value("real", [Interval.at(np.asarray(self.table.tensors[member].absent, _DOUBLE))])
                 continue
             array = np.ascontiguousarray(inputs[name])
-            given = self._scale_bias if member == self.table.inputs[0] else None
-            if given is not None:
-                array = vector_scale_bias.plainly_scaled(array, self._operands(given), self.signature.data_type)
+            scaling = self._scaling(member, self.operator.tensors[member].data_type)
+            if scaling is not None:
+                array = scaling.plain(array)
             values[name] = _Value("real", [Interval.at(array.astype(_DOUBLE))])
         reading = self.readings[0]
         with np.errstate(all="ignore"):
@@ -181,7 +180,10 @@ class ApproximateVectorOracle:
             raise UsageError(f"{own.name} is approximate", "FLOAT64 does not hold its values exactly")
         array = np.ascontiguousarray(inputs[name]).view(own.numpy)
         kind = reading.computing(own) if own.is_floating else own
-        arrays = self._scaled(array, own, kind) if member == self.table.inputs[0] else [array]
+        scaling = self._scaling(member, own)
+        if scaling is not None and not own.is_floating:
+            return kind, scaling.whole_arrays(array)
+        arrays = [array] if scaling is None else scaling.arrays(array, kind, strict=self.strict)
         closed: list[Array] = []
         for one in arrays:
             wide = one.astype(_DOUBLE)
@@ -192,25 +194,12 @@ class ApproximateVectorOracle:
                     closed.append(np.where(tiny, np.copysign(0.0, wide), wide))
         return kind, [Interval.at(one) for one in closed]
 
-    @property
-    def _scale_bias(self) -> ScaleBias | None:
-        return next((one for one in self.operator.attributes.values() if isinstance(one, ScaleBias)), None)
-
-    def _operands(self, given: ScaleBias) -> vector_scale_bias.Operands:
+    def _scaling(self, member: str, own: DataType) -> Scaling | None:
+        """The ScaleBias of an input, which only the first may have."""
+        if self.scale_bias is None or member != self.table.inputs[0]:
+            return None
         assert self.law.scale_bias is not None, "lint asks for a formula"  # noqa: S101
-        return vector_scale_bias.Operands.of(self.law.scale_bias, given)
-
-    def _scaled(self, array: Array, own: DataType, kind: DataType) -> list[Array]:
-        """The first input after a ScaleBias, in every way in which it may be computed."""
-        if self._scale_bias is None:
-            return [array]
-        operands = self._operands(self._scale_bias)
-        if self.strict:
-            return [vector_scale_bias.plainly_scaled(array.astype(kind.numpy), operands, kind)]
-        if kind is own:
-            return list(vector_scale_bias.scaled(array, operands, Rounding(own, self.latitudes)))
-        wide = vector_scale_bias.wide_of_float16(array, operands, Rounding(own, self.latitudes))
-        return [one for arrays in wide.values() for one in arrays]
+        return Scaling(self.law.scale_bias, self.scale_bias, own, self.latitudes)
 
 
 class _Steps:
@@ -246,10 +235,7 @@ class _Steps:
         if value.kind == target:
             return value
         if target.is_floating:
-            return _Value(target, [
-                replace(one, low=rounding.down(one.low, target), high=rounding.up(one.high, target))
-                for one in value.alternatives
-            ])  # fmt: skip
+            return _Value(target, [part for one in value.alternatives for part in self._narrowed(one, target)])
         limits = np.iinfo(target.numpy)
         found = []
         for one in value.alternatives:
@@ -261,9 +247,18 @@ class _Steps:
             found.append(Interval(least, most, open=opened))
         return _Value(target, found)
 
+    def _narrowed(self, one: Interval, target: DataType) -> list[Interval]:
+        """In a narrower type: of a number either of the two next to it, of which --strict leaves the nearest."""
+        if self.oracle.strict:
+            low, high = (rounding.nearest(end, target) for end in (one.low, one.high))
+            return [replace(one, low=low, high=high)]
+        low, high = rounding.down(one.low, target), rounding.up(one.high, target)
+        if one.is_point and not np.array_equal(low, high, equal_nan=True):
+            return [replace(one, low=end, high=end) for end in (low, high)]
+        return [replace(one, low=low, high=high)]
+
     def applied(self, function: Function, values: list[_Value]) -> _Value:
-        kinds = list(dict.fromkeys(value.kind for value in values if value.kind != "constant"))
-        kind: Typed = kinds[0] if len(kinds) == 1 else "real"
+        kind = met(function, [value.kind for value in values])
         constants = [self._constant(value, kind) for value in values]
         found = [result for operands in itertools.product(*(value.alternatives for value in constants))
                  for result in self._of(function, kind, operands)]  # fmt: skip
@@ -303,31 +298,18 @@ class _Steps:
         self, function: Function, kind: DataType, exact: Interval, operands: tuple[Interval, ...]
     ) -> list[Interval]:
         """What a function's rule permits around its real results, in the type that computes."""
-        tolerance = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict)
-        low, high = exact.low, exact.high
-        error = function.arrays.error
-        if tolerance is not None and not tolerance.neighbours:
-            error = max(error, _ROUNDED)  # what FLOAT64 rounds could make a result on the edge fall off
-        if error:
-            low, high = (np.where(np.isfinite(end), end + sign * np.abs(end) * error, end)
-                         for end, sign in ((low, -1), (high, 1)))  # fmt: skip
-        opened = exact.open
-        if tolerance is None:
-            least, most = rounding.nearest(low, kind), rounding.nearest(high, kind)
-        elif tolerance.neighbours:
-            least, most = rounding.down(low, kind), rounding.up(high, kind)
+        law, strict = self.oracle.law, self.oracle.strict
+        tolerance = law.tolerance(function.name, kind, strict=strict)
+        around = Around(function, kind, exact, operands)
+        low, high = around.ends(tolerance)
+        if strict:
+            least, most = around.strict_span(tolerance, law.tolerance(function.name, kind, strict=False))
         else:
-            least, most = self._tolerated(tolerance, kind, (low, high), (exact.low, exact.high), operands)
-            given = reduce(np.logical_or, [np.isnan(one.low) for one in operands])  # which pow may make a 1 of
-            least, most = np.where(given, exact.low, least), np.where(given, exact.high, most)
+            least, most = around.span(tolerance, strict=False)
+        opened = exact.open
         if tolerance is not None and tolerance.within is not None:
-            condition = bound(tolerance.within)
-            inside = np.logical_and(*(
-                np.asarray(rounding.evaluated(condition, dict(zip(ARGUMENTS, given, strict=False))), bool)
-                for given in ([one.low for one in operands], [one.high for one in operands])
-            ))  # fmt: skip
             numbers = ~reduce(np.logical_or, [np.isnan(one.low) for one in operands])
-            opened = opened | (~inside & (numbers | leaves_nan_open(tolerance)))
+            opened = opened | (~around.inside(tolerance) & (numbers | leaves_nan_open(tolerance)))
         found = [Interval(least, most, exact.nan, opened)]
         if function.name in ("floor", "ceil", "trunc", "round_half_even", "round_half_away"):
             found = apart(found[0])
@@ -338,36 +320,6 @@ class _Steps:
                 found += [replace(one, low=np.where(tiny, 0.0, one.low), high=np.where(tiny, 0.0, one.high))
                           for one in found]  # fmt: skip
         return found
-
-    def _tolerated(
-        self,
-        tolerance: Tolerance,
-        kind: DataType,
-        real: tuple[Array, Array],
-        middle: tuple[Array, Array],
-        operands: tuple[Interval, ...],
-    ) -> tuple[Array, Array]:
-        """The least and the greatest number within a tolerance of real results, which lie between ``real``.
-
-        The spacing of numbers changes at powers of two: where FLOAT64 cannot tell on which side a result lies, the
-        wider one counts.
-        """
-        arguments = [dict(zip(ARGUMENTS, given, strict=False))
-                     for given in ([one.low for one in operands], [one.high for one in operands])]  # fmt: skip
-        distances = [
-            reduce(np.fmax, [rounding.margin(kind, tolerance, result, given)
-                             for given in arguments[: 1 if all(one.is_point for one in operands) else 2]
-                             for result in results])
-            for results in zip(real, middle, strict=True)
-        ]  # fmt: skip
-        low, high = real
-        below, above = (np.nan_to_num(distance, nan=0.0, posinf=np.inf) for distance in distances)
-        least = np.where(np.isinf(low), low, add_to_odd(low, -below))
-        most = np.where(np.isinf(high), high, add_to_odd(high, above))
-        inner = rounding.inward(least, most, kind)
-        if self.oracle.strict:
-            return np.fmin(inner[0], rounding.nearest(low, kind)), np.fmax(inner[1], rounding.nearest(high, kind))
-        return np.fmin(inner[0], rounding.down(low, kind)), np.fmax(inner[1], rounding.up(high, kind))
 
 
 class _Exactly(_Steps):

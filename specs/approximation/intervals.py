@@ -13,6 +13,7 @@ from dmlcts.specs.arithmetic.vector_arithmetic import Array
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import FormulaError
 from dmlcts.specs.functions import Function
+from dmlcts.specs.functions.in_arrays import round_half_away
 
 Mask = NDArray[np.bool_]
 
@@ -71,6 +72,7 @@ def finite_and_infinite(one: Interval, kind: DataType) -> list[Interval]:
     return [finite, infinite]
 
 
+_NO_UFUNC = {"round_half_away": round_half_away}
 _OVERFLOWING = ("exp", "sinh", "cosh", "pow")
 _GREATEST = float(np.finfo(np.float64).max)
 
@@ -78,7 +80,7 @@ _GREATEST = float(np.finfo(np.float64).max)
 def _meaning(function: Function) -> Any:
     """A function's real meaning; where FLOAT64 has no number for a number's result, the greatest that there is."""
     arrays = function.arrays
-    meaning: Any = arrays.real or arrays.ufunc
+    meaning: Any = arrays.real or arrays.ufunc or _NO_UFUNC[function.name]
     if function.name not in _OVERFLOWING:
         return meaning
 

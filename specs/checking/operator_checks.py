@@ -73,7 +73,12 @@ def _check_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                 cause = f"{name} has no enumerator {enumerator!r}"
                 yield document.fault((*path, "when", name), cause, closest(enumerator, enumerations[name]))
         several = clause.id if clause.check in ("silent", "relation") else ""
-        key = (clause.check, clause.level, several, *sorted(clause.when.items()))
+        key = (clause.check, clause.level, several, *sorted(clause.when.items()), *sorted(clause.types.items()))
+        for variable in clause.types:
+            if variable not in table.type_variables[1:]:
+                cause = f"{variable} is no type variable beside the first"
+                mend = closest(variable, table.type_variables[1:])
+                yield document.fault((*path, "types", variable), cause, mend, at_key=True)
         about = (clause.data_types,) if clause.data_types in ("floating", "integer") else ("floating", "integer")
         known = next((first[kind, *key] for kind in about if (kind, *key) in first), None)
         if known is not None:
@@ -286,9 +291,22 @@ def _level_faults(loaded: Loaded[OperatorTable], path: KeyPath, support: Support
         if variable not in support.types:
             yield document.fault((*path, "types"), f"{variable} has no data types", f"add `{variable}: [...]`")
     optional = [name for name, row in table.tensors.items() if row.optional]
-    for index, name in enumerate(support.lacks):
-        if name not in optional:
-            yield document.fault((*path, "lacks", index), f"{name!r} is no optional tensor", closest(name, optional))
+    for member in ("lacks", "requires"):
+        for index, name in enumerate(getattr(support, member)):
+            if name not in optional:
+                yield document.fault((*path, member, index), f"{name!r} is no optional tensor", closest(name, optional))
+    for index, name in enumerate(support.requires):
+        if name in support.lacks:
+            yield document.fault((*path, "requires", index), f"{name} is lacking as well", "keep one of the two")
+    for index, row in enumerate(support.together):
+        for variable, name in row.items():
+            where = (*path, "together", index, variable)
+            known = support.types.get(variable, ())
+            if variable not in support.types:
+                yield document.fault(where, f"no tensor has the type {variable}", closest(variable, support.types),
+                                     at_key=True)  # fmt: skip
+            elif name not in known:
+                yield document.fault(where, f"{variable} is never {name} at this level", closest(name, known))
 
 
 def _tensor_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
@@ -314,6 +332,9 @@ def _tensor_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
         if row.optional != (row.absent is not None):
             cause = f"{name} needs `optional: true` and `absent:` together"
             yield document.fault(path, cause, "write both, or neither", at_key=True)
+        if row.nonzero and row.kind == "output":
+            mend = "remove it: it is about inputs"
+            yield document.fault((*path, "nonzero"), f"{name} is an output", mend, at_key=True)
         for index, alias in enumerate(row.may_alias):
             if row.kind == "input" or alias not in table.inputs:
                 cause = f"{name} cannot alias {alias!r}: outputs alias inputs"

@@ -57,7 +57,7 @@ def _silent_faults(document: Document, path: KeyPath, table: OperatorTable, clau
         texts[*path, "where"] = clause.where
     for where, text in texts.items():
         wanted = "truth" if where[-1] == "where" and len(where) == len(path) + 1 else "number"
-        yield from _told(document, where, lambda text=text, wanted=wanted: _typed(table, clause, text, wanted))  # type: ignore[misc]
+        yield from _told(document, where, lambda text=text, wanted=wanted: _typed(table, clause, text, wanted))  # type: ignore[misc]  # a lambda's defaults have no types
 
 
 def _typed(table: OperatorTable, clause: Clause, text: str, wanted: str) -> None:
@@ -81,7 +81,7 @@ def _as_output(kind: Kind, stated: Stated) -> None:
     if kind == "truth":
         raise FormulaError("the behaviour is a truth value", "cast it to the output's type")
     integer: Kind = "whole" if not stated.output.is_floating else stated.output
-    if stated.output.is_floating or (kind not in ("whole", "constant") and kind.is_floating):  # type: ignore[union-attr]
+    if stated.output.is_floating or (kind not in ("whole", "constant") and kind.is_floating):  # type: ignore[union-attr]  # no truth value, above
         joined([kind, integer], "the output")
 
 
@@ -97,7 +97,7 @@ def relation_faults(tables: Iterable[tuple[Document, OperatorTable]]) -> Iterato
                     path: KeyPath = ("clauses", index, member)
                     yield from _told(
                         document, path,
-                        lambda table=table, clause=clause, member=member: _related(by_name, table, clause, member),  # type: ignore[misc]
+                        lambda table=table, clause=clause, member=member: _related(by_name, table, clause, member),  # type: ignore[misc]  # as above
                     )  # fmt: skip
 
 

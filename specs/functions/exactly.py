@@ -247,8 +247,8 @@ def _real_angle(a: Datum, b: Datum) -> Enclosure | None:
 
 
 def _whole_power(integers: IntegerRange, a: int, b: int) -> int | None:
-    """The power, where it fits the type and the exponent is not negative."""
-    if b < 0 or (abs(a) > 1 and b > integers.width):
+    """The power, where it fits the type and the exponent is not negative; nothing follows for 0 to the power 0."""
+    if b < 0 or a == b == 0 or (abs(a) > 1 and b > integers.width):
         return None
     power = a**b
     return power if power in integers else None
@@ -264,6 +264,7 @@ NEG = Exact(floating=Arithmetic.negate, integers=lambda _, a: -a, real=_real(neg
 ADD = Exact(floating=Arithmetic.add, integers=lambda _, a, b: a + b, real=_real(sum_of))
 SUBTRACT = Exact(floating=Arithmetic.subtract, integers=lambda _, a, b: a - b,
                  real=_real(lambda a, b: sum_of(a, negated(b))))  # fmt: skip
+DIFFERENCE = Exact(integers=lambda _, a, b: a - b, real=SUBTRACT.real)
 MULTIPLY = Exact(floating=Arithmetic.multiply, integers=lambda _, a, b: a * b, real=_real(product_of))
 DIVIDE = Exact(floating=Arithmetic.divide, integers=_quotient, real=_real(divided))
 RECIP = Exact(floating=lambda arithmetic, a: arithmetic.enclosed(_real_reciprocal, a), real=_real_reciprocal)

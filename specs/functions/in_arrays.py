@@ -249,7 +249,7 @@ def _power(a: Array, b: Array) -> Array:
 
 
 def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
-    """The power where it fits the type and the exponent is not negative; elsewhere any value."""
+    """The power where it fits the type and the exponent is not negative; elsewhere, and of two zeros, any value."""
     a, b = np.broadcast_arrays(a, b)
     limits = np.iinfo(a.dtype)
     with np.errstate(all="ignore"):
@@ -257,7 +257,7 @@ def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
         found = np.power(a, np.where(b < 0, 0, b).astype(a.dtype))
     most = float(limits.max) - float(limits.min) if limits.min == 0 else -float(limits.min)
     near = size >= float(limits.max) * (1 - 2.0**-40)  # the limits themselves, and what FLOAT64 cannot tell from them
-    undefined = (b < 0) | (size > most * (1 + 2.0**-40))
+    undefined = (b < 0) | ((a == 0) & (b == 0)) | (size > most * (1 + 2.0**-40))
     for place in np.flatnonzero(near & ~undefined):
         power = int(a.flat[place]) ** int(b.flat[place])
         undefined.flat[place] = not int(limits.min) <= power <= int(limits.max)
@@ -297,6 +297,7 @@ MAX = InArrays(floating=_extremum(smaller=False), integers=np.maximum, ufunc=np.
 ABS, NEG = plain(np.abs), plain(np.negative)
 ADD = replace(plain(np.add), real=add_to_odd)
 SUBTRACT = replace(plain(np.subtract), real=lambda a, b: add_to_odd(a, -b))
+DIFFERENCE = InArrays(integers=np.subtract, ufunc=np.subtract, real=SUBTRACT.real)
 MULTIPLY = InArrays(
     floating=_rounded(np.multiply, np.multiply), integers=np.multiply, ufunc=np.multiply, real=np.multiply
 )  # a sum of FLOAT32 is never tiny and inexact, so that only products need it

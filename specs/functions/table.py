@@ -33,6 +33,8 @@ class Function:
         monotone: whether the result never falls as an argument grows; an interval may then pass through it.
         selects: whether the result is always one of the arguments.
         on_reals: whether it is also applied to exact numbers of no type, which operands of different types give.
+        of_no_type: whether its operands, of whatever types, count as exact numbers, and so does its result.
+        widens: whether floating-point operands of different types, or one beside an integer, give the widest of these.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Function:
     monotone: bool = False
     selects: bool = False
     on_reals: bool = False
+    of_no_type: bool = False
+    widens: bool = False
 
     @property
     def signature(self) -> str:
@@ -98,6 +102,8 @@ _ROWS = (
             exactly.rounding(real_number.half_away), in_arrays.whole(in_arrays.round_half_away), monotone=True),
     _number("add", "the sum", _TWO, exactly.ADD, in_arrays.ADD, monotone=True, on_reals=True),
     _number("subtract", "the difference", _TWO, exactly.SUBTRACT, in_arrays.SUBTRACT),
+    _number("difference", "the exact difference of numbers of any types", _TWO, exactly.DIFFERENCE,
+            in_arrays.DIFFERENCE, on_reals=True, of_no_type=True),
     _number("multiply", "the product", _TWO, exactly.MULTIPLY, in_arrays.MULTIPLY),
     _number("divide", "the quotient, of integers truncated", _TWO, exactly.DIVIDE, in_arrays.DIVIDE),
     _number("modulus_truncate", "the remainder with the sign of the first", _TWO, exactly.MODULUS_TRUNCATE,
@@ -105,7 +111,7 @@ _ROWS = (
     _number("modulus_floor", "the remainder with the sign of the second", _TWO, exactly.MODULUS_FLOOR,
             in_arrays.MODULUS_FLOOR),
     _number("pow", "the first to the power of the second, of integers where the type holds it", _TWO, exactly.POW,
-            in_arrays.POW),
+            in_arrays.POW, on_reals=True, widens=True),
     Function("atan_yx", _TWO, "T", "floating", "the angle of the point with ordinate and abscissa",
              exactly.ATAN_YX, in_arrays.ATAN_YX),
     Function("recip", _ONE, "T", "floating", "the reciprocal", exactly.RECIP, in_arrays.RECIP),

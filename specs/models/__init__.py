@@ -42,8 +42,6 @@ from dmlcts.specs.models.operators import (
     OperatorTable,
     PermittedFormula,
     StructField,
-    SupportRow,
-    SupportTable,
     TensorRow,
     Tolerance,
 )
@@ -58,6 +56,7 @@ from dmlcts.specs.models.shared import (
     LatitudeTable,
     RulesTable,
 )
+from dmlcts.specs.models.support import SupportRow, SupportTable
 
 __all__ = [
     "MODELS",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -9,7 +10,17 @@ from pydantic import Field
 from dmlcts.specs.checks import OwnCheck, SharedCheck
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.latitudes import LatitudeName
-from dmlcts.specs.models.base import ClauseId, DataTypeName, Identifier, LevelName, Model, Obligation, Text, Word
+from dmlcts.specs.models.base import (
+    ClauseId,
+    DataTypeName,
+    Identifier,
+    LevelName,
+    Model,
+    Obligation,
+    Text,
+    TypeVariable,
+    Word,
+)
 
 
 class Quotation(Model):
@@ -46,6 +57,9 @@ class Clause(Model):
         "all", description="the listed types it is about; `unlisted`: those in no support row, and the listed ones "
         "beside another tensor of a type that no row lists for it",
     )
+    types: dict[TypeVariable, Literal["floating", "integer"]] = Field(
+        default_factory=dict, description="what other type variables than the first stand for where it is about them"
+    )
     level: LevelName | None = Field(
         None, description="for `check: support.level`: the support table it states; obliged from there on"
     )
@@ -64,8 +78,16 @@ class Clause(Model):
     holds: Text | None = Field(None, description="for `check: relation`: what holds between inputs and results")
     disagreements: tuple[Disagreement, ...] = ()
 
-    def may_be_about(self, data_type: DataType) -> bool:
-        """Whether the clause is about a type, as far as it says itself which types it is about."""
+    def may_be_about(self, data_type: DataType, types: Mapping[str, DataType] | None = None) -> bool:
+        """Whether the clause is about a type, as far as it says itself which types it is about.
+
+        Args:
+            data_type: what the first type variable stands for.
+            types: what the others stand for, where that is known.
+        """
+        for variable, kind in self.types.items():
+            if types is not None and variable in types and types[variable].is_floating != (kind == "floating"):
+                return False
         match self.data_types:
             case "floating":
                 return data_type.is_floating

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -24,9 +23,7 @@ from dmlcts.specs.models.base import (
     Word,
 )
 from dmlcts.specs.models.clauses import Clause
-
-MAIN = "T"
-"""The type variable that a table's records, and the `data_types` of its clauses, are about, where it has one."""
+from dmlcts.specs.models.support import MAIN, SupportRow, SupportTable
 
 
 class StructField(Model):
@@ -44,6 +41,9 @@ class TensorRow(Model):
     name: Identifier | None = Field(None, description="what the formula calls it; for inputs")
     optional: bool = Field(False, description="may it be left out?")
     absent: float | None = Field(None, description="for an optional input: the value the formula takes without it")
+    nonzero: bool = Field(
+        False, description="what 0 does is undefined; it is never tried, nor a subnormal, which may be taken for 0"
+    )
     elements: Literal["one"] | None = Field(None, description="`one`: it holds a single element, for all of the others")
     may_alias: tuple[Identifier, ...] = Field((), description="for the output: the inputs whose memory it may be")
 
@@ -53,46 +53,6 @@ class ConstraintGroup(Model):
 
     same: tuple[Literal["DataType", "DimensionCount", "Sizes"], ...] = Field(min_length=1)
     tensors: tuple[Identifier, ...] = Field(min_length=2)
-
-
-@dataclass(frozen=True)
-class SupportRow:
-    """One row of a page's support table: a tensor with its lowest and highest rank and its data types."""
-
-    tensor: str
-    kind: Literal["Input", "Output"]
-    dimension_counts: tuple[int, int]
-    data_types: tuple[str, ...]
-
-
-class SupportTable(Model):
-    """What holds at a feature level and above."""
-
-    level: LevelName
-    dimension_counts: tuple[int, int] = Field(description="lowest and highest rank")
-    tensor_dimension_counts: dict[Identifier, tuple[int, int]] = Field(
-        default_factory=dict, description="of tensors whose ranks are others"
-    )
-    types: dict[TypeVariable, tuple[DataTypeName, ...]] = Field(
-        min_length=1, description="the data types of each type variable; all combinations are supported"
-    )
-    lacks: tuple[Identifier, ...] = Field((), description="optional tensors that are not there yet")
-
-    @cached_property
-    def feature_level(self) -> FeatureLevel:
-        """The level as a :class:`FeatureLevel`."""
-        return FeatureLevel(self.level)
-
-    @cached_property
-    def data_types(self) -> tuple[DataType, ...]:
-        """The element types of the main type variable, in the page's order: T's, else the first one's."""
-        return tuple(DataType[name] for name in self.types.get(MAIN, next(iter(self.types.values()))))
-
-    @cached_property
-    def ranks(self) -> range:
-        """The ranks of the tensors that have none of their own."""
-        low, high = self.dimension_counts
-        return range(low, high + 1)
 
 
 class AttributeTable(Model):
@@ -215,7 +175,8 @@ class OperatorTable(Model):
         return tuple(clause for clause in self.clauses if clause.check == check)
 
     def clause_of(
-        self, *checks: OwnCheck, data_type: DataType | None = None, **enumerators: object
+        self, *checks: OwnCheck, data_type: DataType | None = None, types: Mapping[str, DataType] | None = None,
+        **enumerators: object,
     ) -> str | None:
         """The id of the clause that the first of ``checks`` which the table knows checks, or ``None``.
 
@@ -223,11 +184,12 @@ class OperatorTable(Model):
             checks: what checks it, in order of preference.
             data_type: a type; a clause that is about floating-point types or integers alone, or about some types by
                 name, and not about this one is passed over.
+            types: what the type variables stand for; a clause that is about others is passed over.
             enumerators: attributes of a description; a clause that is about other enumerators is passed over.
         """
         for check in checks:
             for clause in self.checked_by(check):
-                if data_type is not None and not clause.may_be_about(data_type):
+                if data_type is not None and not clause.may_be_about(data_type, types):
                     continue
                 if all(enumerators.get(name, wanted) == wanted for name, wanted in clause.when.items()):
                     return clause.id
@@ -310,7 +272,8 @@ class OperatorTable(Model):
         return tuple(
             SupportRow(
                 name,
-                "Input" if row.kind == "input" else "Output",
+                "Output" if row.kind == "output" else
+                "Optional input" if row.optional and name not in support.requires else "Input",
                 support.tensor_dimension_counts.get(name, support.dimension_counts),
                 support.types[row.type],
             )
@@ -346,7 +309,7 @@ class OperatorTable(Model):
                 return False
             if data_type.name not in support.types[row.type]:
                 return False
-        return True
+        return all(name in tensors for name in support.requires) and support.allows(assigned)
 
     def types_of(self, tensor: str) -> tuple[DataType, ...]:
         """Every element type that any support table lists for a tensor, in the newest table's order."""

@@ -2,7 +2,7 @@
 
 Every value is a set of members of one type: patterns of a floating-point format (``None`` is any NaN), integers, truth
 values, exact numbers of no type where operands of different types meet, and intervals of those where a result is
-approximate. ScaleBias has no place here: the tables that have one have one input, for which :mod:`exact` is.
+approximate. Of ScaleBias that of an integer first input alone has a place here (POW): for one input :mod:`exact` is.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.oracle.exact import ExactOracle
+from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.specs.oracle.tolerance import interval
 from dmlcts.specs.statements.exactly import Undefined
@@ -71,8 +72,6 @@ class TypedOracle:
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
-        if any(isinstance(value, ScaleBias) for value in operator.attributes.values()):
-            raise UsageError(f"{operator.name} is given a ScaleBias", "ask the oracle of one input")
         self.law = law
         self.table = law.table
         self.operator = operator
@@ -82,8 +81,20 @@ class TypedOracle:
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
+        self.scale_bias = self._scale_bias()
         points = exact_silent_points(law.table, operator)
         self.settled = [point for point in points if point.accepted(strict=strict)]
+
+    def _scale_bias(self) -> IntegerScaleBias | None:
+        """That of the first input, an integer; numbers have their own oracles."""
+        given = next((one for one in self.operator.attributes.values() if isinstance(one, ScaleBias)), None)
+        if given is None:
+            return None
+        own = self.types[self.table.tensors[self.table.inputs[0]].type]
+        if own.is_floating or self.law.scale_bias is None or self.law.of_one_input:
+            raise UsageError(f"{self.operator.name} is given a ScaleBias", "ask the oracle of one input")
+        lenient = "integer-scale-bias" in self.latitudes
+        return IntegerScaleBias(IntegerRange.of(own), self.law.scale_bias, *given.bits, lenient=lenient)
 
     @cached_property
     def attributes(self) -> Mapping[str, frozenset[Any]] | None:
@@ -148,7 +159,10 @@ class TypedOracle:
         if kind.is_floating:
             arithmetic = self._arithmetic(kind)
             return _Value(kind, arithmetic.closed({arithmetic.member(elements[name])}))
-        return _Value(kind, frozenset({IntegerRange.of(kind).wrapped(elements[name])}))
+        whole = IntegerRange.of(kind).wrapped(elements[name])
+        if self.scale_bias is None or member != self.table.inputs[0]:
+            return _Value(kind, frozenset({whole}))
+        return _Value(kind, self.scale_bias.applied(whole) if self.scale_bias.finite else frozenset({OPEN}))
 
     def _arithmetic(self, kind: DataType) -> Arithmetic:
         return Arithmetic(_FORMATS[kind], self.latitudes)
@@ -243,7 +257,7 @@ class TypedOracle:
             assert function.exact.truth is not None  # noqa: S101 - the table of functions says so
             combinations = itertools.product(*(value.members for value in values))
             return _Value("truth", frozenset(function.exact.truth(*one) for one in combinations))
-        alike = self._alike(values)
+        alike = [self._as(value, "real") for value in values] if function.of_no_type else self._alike(values)
         kind = alike[0].kind
         results: set[Any] = set()
         for operands in itertools.product(*(value.members for value in alike)):
@@ -294,7 +308,7 @@ class TypedOracle:
         meaning = function.exact.integers
         assert meaning is not None  # noqa: S101 - functions on exact numbers are those on integers
         result: Any = meaning(IntegerRange.of(DataType.INT64), *values)
-        return {Datum(result < 0, result)}
+        return {OPEN if result is None else Datum(result < 0, result)}
 
     def _approximate(self, function: Function, kind: DataType, operands: tuple[Any, ...]) -> Iterable[Any]:
         """What a tolerance admits around the real result; special results are as they are."""

@@ -25,6 +25,7 @@ from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.functions.in_arrays import with_other_zeros
 from dmlcts.specs.models import Tolerance
+from dmlcts.specs.oracle import vector_integer_scale_bias
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
@@ -65,8 +66,6 @@ class TypedVectorOracle:
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
-        if any(isinstance(value, ScaleBias) for value in operator.attributes.values()):
-            raise UsageError(f"{operator.name} is given a ScaleBias", "ask the oracle of one input")
         self.law = law
         self.table = law.table
         self.operator = operator
@@ -76,6 +75,10 @@ class TypedVectorOracle:
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
+        self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
+        lacking = self.signature.data_type.is_floating or law.scale_bias is None or law.of_one_input
+        if self.scale_bias is not None and lacking:
+            raise UsageError(f"{operator.name} is given a ScaleBias", "ask the oracle of one input")
         points = silent_points(law.table, operator)
         self.settled = [point for point in points if point.accepted(strict=strict)]
         self._open: NDArray[np.bool_] = np.zeros(0, bool)
@@ -144,7 +147,18 @@ class TypedVectorOracle:
         if name not in inputs or kind is None:
             raise UsageError(f"no elements of {member} are given", f"give them as {name!r}")
         array = np.ascontiguousarray(inputs[name]).view(kind.numpy)
+        if self.scale_bias is not None and member == self.table.inputs[0]:
+            return _Value(kind, self._scaled(array))
         return _Value(kind, self._closed(kind, [array]))
+
+    def _scaled(self, array: Array) -> list[Any]:
+        """The integers of the first input after ScaleBias; where a factor is not finite any value may come out."""
+        assert self.scale_bias is not None and self.law.scale_bias is not None  # noqa: PT018, S101 - asked for before
+        if not vector_integer_scale_bias.is_finite(self.scale_bias):
+            self._open = np.ones(array.shape, bool)
+            return [array]
+        lenient = "integer-scale-bias" in self.latitudes
+        return list(vector_integer_scale_bias.scaled(array, self.law.scale_bias, self.scale_bias, lenient=lenient))
 
     def _closed(self, kind: Typed, alternatives: list[Any]) -> list[Any]:
         if not isinstance(kind, DataType):
@@ -240,7 +254,7 @@ class TypedVectorOracle:
         if function.domain == "truth":
             assert function.arrays.truth is not None  # noqa: S101 - the table of functions says so
             return _Value("truth", _truths(function.arrays.truth(*one) for one in _combined(values)))
-        alike = self._alike(values)
+        alike = [self._as(value, "real") for value in values] if function.of_no_type else self._alike(values)
         kind = alike[0].kind
         found: list[Any] = []
         for operands in _combined(alike):
@@ -276,6 +290,11 @@ class TypedVectorOracle:
 
     def _of_reals(self, function: Function, operands: tuple[Array, ...]) -> list[Any]:
         meaning: Any = function.arrays.ufunc
+        if meaning is None:  # of whole numbers, as integers of 64 bits
+            assert function.arrays.integers is not None  # noqa: S101 - the table of functions says so
+            whole, undefined = function.arrays.integers(*(operand.astype(np.int64) for operand in operands))
+            self._open = self._open | undefined
+            return [whole.astype(_DOUBLE)]
         found = [np.asarray(meaning(*operands))]
         if function.selects and "nan" in self.latitudes and np.isnan(found[0]).any():
             a, b = operands

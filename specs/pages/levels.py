@@ -50,6 +50,7 @@ _KINDS: dict[str, Kind] = {
         ),
         "Output",
     ),
+    "optional input": "Optional input",
 }  # fmt: skip
 _ROW_SHAPE = "a row of tensor, kind, dimension counts and data types"
 

@@ -10,7 +10,7 @@ from dmlcts.specs.errors import DmlctsError
 from dmlcts.specs.pages.flow import Flow
 
 Locale = Literal["en", "other"]
-Kind = Literal["Input", "Output"]
+Kind = Literal["Input", "Optional input", "Output"]
 Subject = Literal[
     "formula", "struct", "support", "introduced", "constraint", "quotation", "in-place", "scale-bias",
     "enumerators", "casting",

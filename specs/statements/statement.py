@@ -59,7 +59,9 @@ def speaks_of(clause: Clause, table: OperatorTable, operator: OperatorDesc) -> b
         return False
     if any(operator.attributes.get(name) != wanted for name, wanted in clause.when.items()):
         return False
-    return is_about(clause, Signature.of(operator, table).data_type, table)
+    signature = Signature.of(operator, table)
+    about = clause.data_types == "unlisted" or clause.may_be_about(signature.data_type, dict(signature.types))
+    return about and is_about(clause, signature.data_type, table)
 
 
 def descriptions(table: OperatorTable) -> Iterator[OperatorDesc]:

@@ -8,7 +8,7 @@ from typing import Literal
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import FormulaError
 from dmlcts.specs.formula import Call, Cast, Choice, Expression, Limit, Name, Number
-from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.signatures import Signature
 
@@ -116,11 +116,21 @@ def _joined(given: list[Typed]) -> Typed:
     return kinds[0] if len(kinds) == 1 else "real"
 
 
+def met(function: Function, given: list[Typed]) -> Typed:
+    """The type in which a function's operands meet."""
+    if function.of_no_type:
+        return "real"
+    floats = [kind for kind in given if isinstance(kind, DataType) and kind.is_floating]
+    if function.widens and floats:
+        return max(floats, key=lambda kind: kind.itemsize)
+    return _joined(given)
+
+
 def _applied(name: str, given: list[Typed]) -> Typed:
     function = FUNCTIONS[name]
-    joined = _joined(given)
     if function.domain == "truth":
         return "truth"
+    joined = met(function, given)
     if isinstance(joined, DataType):
         floating = joined.is_floating
         exact = function.exact

@@ -101,9 +101,13 @@ def unlisted_beside(table: OperatorTable, known: Iterable[DataType]) -> Mapping[
 def _all(table: OperatorTable, level: FeatureLevel | None) -> Iterator[Signature]:
     for support in table.support if level is None else table.support_at(level):
         variables = [variable for variable in table.type_variables if variable in support.types]
-        optional = [name for name, row in table.tensors.items() if row.optional and name not in support.lacks]
+        fixed = (*support.lacks, *support.requires)
+        optional = [name for name, row in table.tensors.items() if row.optional and name not in fixed]
         choices = [[DataType[name] for name in support.types[variable]] for variable in variables]
         for types in itertools.product(*choices):
+            if not support.allows(dict(zip(variables, types, strict=True))):
+                continue
             for count in range(len(optional), -1, -1):
                 for there in itertools.combinations(optional, count):
-                    yield Signature(tuple(zip(variables, types, strict=True)), frozenset(there))
+                    present = frozenset((*there, *support.requires))
+                    yield Signature(tuple(zip(variables, types, strict=True)), present)

@@ -1,11 +1,12 @@
 """Where a wrong value comes from: one part of the memory is changed at a time, and the value changes with it or not.
 
-The parts are the guards outside both tensors, the bytes of the input that hold no element, the output before the
+The parts are the guards outside all tensors, the bytes of an input that hold no element, the output before the
 dispatch, and the input's other elements. Each is filled with one of two values that the operator tells apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, Region, TensorDesc
+from dmlcts.suites.attribution.shrink import spread
 from dmlcts.suites.cases.bench import Bench, Mishap, Refusal
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, elements
@@ -35,33 +37,35 @@ class _Parts:
 
 
 def traced(bench: Bench, finding: Finding) -> Finding:
-    """The finding with a line on where its wrong value comes from, where that is not its own element.
+    """The finding with a line on where its wrong value comes from, where that is not its own elements.
+
+    Of several inputs one after another is looked at, the others keeping what they hold.
 
     Args:
         bench: what to dispatch on.
         finding: a wrong value, on its smallest case.
     """
     case = finding.case
-    source, target = case.operator.input, case.operator.output
-    alone = len(case.operator.inputs) == 1 and source.data_type is target.data_type
-    small = alone and source.element_count <= _MOST_TRACED and source.sizes == target.sizes
+    names = list(spread(case))
+    small = bool(names) and case.operator.output.element_count <= _MOST_TRACED
     if finding.index < 0 or not finding.wrong or case.expectation not in _EXPECTATIONS or not small:
         return finding
-    two = _two_marks(bench, case)
-    if two is None:
+    own = {name: array[finding.index] for name, array in bench.prepare(case).inputs.items()}
+    told = {name: two for name in names if (two := _two_marks(bench, case, own, name)) is not None}
+    kernel = bench.create(case.operator) if told else None
+    if kernel is None or isinstance(kernel, (Refusal, Mishap)):
         return finding
-    kernel = bench.create(case.operator)
-    if isinstance(kernel, (Refusal, Mishap)):
-        return finding
-    origin = _Tracer(bench, kernel, case, finding.index, two).origin()
+    found = (_Tracer(bench, kernel, case, finding.index, name, two).origin() for name, two in told.items())
+    origin = next(filter(None, found), "")
     bench.closed(kernel)
     return replace(finding, details=(*finding.details, ("origin", origin))) if origin else finding
 
 
-def _two_marks(bench: Bench, case: Case) -> tuple[Any, Any] | None:
-    """Two values that become different ones; ``None`` where the operator makes one of all."""
-    values = marks(case.data_type)
-    outputs = bench.oracle(case.operator).expected({case.operator.input_name: values})
+def _two_marks(bench: Bench, case: Case, own: Mapping[str, Any], name: str) -> tuple[Any, Any] | None:
+    """Two values of one input that become different ones beside the others' own elements; ``None`` if none do."""
+    values = marks(case.operator.tensors[name].data_type)
+    beside = {other: np.repeat(element, values.size) for other, element in own.items()}
+    outputs = bench.oracle(case.operator).expected({**beside, name: values})
     with np.errstate(invalid="ignore"):
         different = np.flatnonzero(~np.isnan(outputs) & (outputs != outputs[0])) if outputs.dtype.kind == "f" else (
             np.flatnonzero(outputs != outputs[0])
@@ -70,54 +74,64 @@ def _two_marks(bench: Bench, case: Case) -> tuple[Any, Any] | None:
 
 
 class _Tracer:
-    def __init__(self, bench: Bench, kernel: Any, case: Case, index: int, marks: tuple[Any, Any]) -> None:
+    """Traces a wrong element of the output to one input: its marks tell whether that is read where it should not be."""
+
+    def __init__(
+        self, bench: Bench, kernel: Any, case: Case, index: int, name: str, marks: tuple[Any, Any]
+    ) -> None:  # fmt: skip
         self._bench, self._kernel, self._case = bench, kernel, case
         self._index = index
+        self._name = name
         self._marks = marks
 
     def origin(self) -> str:
-        """What the value changes with, in words; "" where with nothing but its own element."""
+        """What the value changes with, in words; "" where with nothing but its own elements."""
+        several = len(self._case.operator.inputs) > 1
+        one, tensors, inputs = (self._name, "all tensors", "the inputs") if several else (
+            "the input", "both tensors", "the input"
+        )  # fmt: skip
         base = self._value()
         if base is None:
             return ""
         if self._value(guards=True) not in (base, None):
-            return "it changes with the bytes outside both tensors: read outside the input"
+            return f"it changes with the bytes outside {tensors}: read outside {inputs}"
         if self._value(padding=True) not in (base, None):
-            return "it changes with bytes of the input that hold no element: read from a gap"
+            return f"it changes with bytes of {one} that hold no element: read from a gap"
         if not self._case.placement.in_place and self._value(output=True) not in (base, None):
             return "it changes with what the output held before: read from the output"
-        count = self._case.operator.input.element_count
-        if self._value(others=range(count)) in (base, None):
+        tensor = self._case.operator.tensors[self._name]
+        if self._value(others=range(tensor.element_count)) in (base, None):
             return ""
-        low, high = 0, count
+        low, high = 0, tensor.element_count
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._value(others=range(low, middle)) != base else (middle, high)
-        index = index_text(self._case.operator.input, low)
-        return f"it changes with the input at index {index}: another element's"
+        return f"it changes with {one} at index {index_text(tensor, low)}: another element's"
 
     def _value(
         self, *, guards: bool = False, padding: bool = False, output: bool = False, others: range = range(0)
     ) -> bytes | None:
-        """What the element becomes, with those parts of the memory holding the second mark and the rest the first."""
+        """What the element becomes, with those parts of the memory holding the second mark and the rest the first.
+
+        Of the other elements of the input those in a range hold the second mark, the rest the first.
+        """
         case, first, second = self._case, *self._marks
         arena = self._bench.prepare(case)
-        parts = _parts(arena, case)
+        parts = _parts(arena, case, self._name)
         for mask, changed in ((parts.guards, guards), (parts.padding, padding), (parts.output, output)):
             _fill(arena.memory, mask, second if changed else first)
-        if others:
-            self._put(arena, others, second)
+        self._put(arena, range(case.operator.output.element_count), first)
+        self._put(arena, others, second)
         mishap = self._bench.dispatch(self._kernel, arena)
         return None if mishap is not None else arena.output(case)[self._index].tobytes()
 
     def _put(self, arena: Arena, others: range, value: Any) -> None:
         """Give other elements of the input another value; the element itself keeps its own, and those that share it."""
-        tensor = self._case.operator.input
-        view = elements(arena.memory, arena.bindings[self._case.operator.input_name], tensor)
+        tensor = self._case.operator.tensors[self._name]
+        view = elements(arena.memory, arena.bindings[self._name], tensor)
         own = tuple(int(part) for part in np.unravel_index(self._index, tensor.sizes))
         kept = view[own].copy()
-        for other in others:
-            view[np.unravel_index(other, tensor.sizes)] = value
+        view[np.unravel_index(np.arange(others.start, others.stop), tensor.sizes)] = value
         view[own] = kept
 
 
@@ -126,22 +140,23 @@ def _unsigned(tensor: TensorDesc) -> TensorDesc:
     return TensorDesc(named, tensor.sizes, tensor.strides, tensor.total_size_in_bytes)
 
 
-def _parts(arena: Arena, case: Case) -> _Parts:
+def _parts(arena: Arena, case: Case, name: str) -> _Parts:
+    """The guards outside all tensors, the gaps of one input, and the output where it is no input's memory."""
     holds = {}
     spans = np.zeros(arena.memory.size, bool)
-    for name, tensor in case.operator.tensors.items():
+    for tensor_name, tensor in case.operator.tensors.items():
         marked = np.zeros(arena.memory.size, np.uint8)
-        region: Region = arena.bindings[name]
+        region: Region = arena.bindings[tensor_name]
         view = elements(marked, region, _unsigned(tensor))
         view[...] = np.iinfo(view.dtype).max
-        holds[name] = marked != 0
+        holds[tensor_name] = marked != 0
         spans[region.offset : region.offset + tensor.total_size_in_bytes] = True
-    source = arena.bindings[case.operator.input_name]
+    output = holds.pop(case.operator.output_name)
+    read = np.logical_or.reduce(list(holds.values()))
     padding = np.zeros(arena.memory.size, bool)
-    padding[source.offset : source.offset + case.operator.input.total_size_in_bytes] = True
-    reads, writes = case.operator.input_name, case.operator.output_name
-    output = holds[writes] & ~holds[reads]
-    return _Parts(~spans, padding & ~holds[reads] & ~output, output)
+    start = arena.bindings[name].offset
+    padding[start : start + case.operator.tensors[name].total_size_in_bytes] = True
+    return _Parts(~spans, padding & ~read & ~output, output & ~read)
 
 
 def _fill(memory: NDArray[np.uint8], mask: Mask, value: Any) -> None:

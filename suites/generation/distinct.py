@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,14 @@ def together(
             array = np.where(choice < 3, special[choice % 3], array)
         found[name] = np.where(choice == 7, np.zeros((), array.dtype), array)
     return found
+
+
+def without_zero(array: Any) -> Array:
+    """The elements with ones for zeros and subnormals."""
+    given = np.asarray(array)
+    if given.dtype.kind != "f":
+        return np.where(given == 0, given.dtype.type(1), given)
+    return np.where(np.abs(given) < np.finfo(given.dtype).smallest_normal, given.dtype.type(1), given)
 
 
 def singles(types: Mapping[str, DataType]) -> dict[str, Array]:

@@ -120,7 +120,8 @@ class Subject:
         Raises:
             LookupError: the table has none; a test names what it needs in its marker.
         """
-        found = self.table.clause_of(check, data_type=self.data_type, **enumerators)
+        types = dict(self.signature.types)
+        found = self.table.clause_of(check, data_type=self.data_type, types=types, **enumerators)
         if found is None:
             raise LookupError(f"{self.table.operator} has no clause with `check: {check}`")
         return found
@@ -221,8 +222,13 @@ class Subject:
         return Elements({next(iter(self.inputs)): np.asarray(given, next(iter(self.inputs.values())).numpy)})
 
     def of_arrays(self, arrays: Mapping[str, Any], single: Mapping[str, Any] | None = None) -> Elements:
-        """Elements of every input, in the struct's order; tensors of one element hold ordinary ones by default."""
-        return Elements(arrays, distinct.singles(self.single) if single is None else single, self._order)
+        """Elements of every input, in the struct's order; tensors of one element hold ordinary ones by default.
+
+        Where 0 is undefined there are ones in its place, and in that of numbers that may be taken for it.
+        """
+        kept = {name: distinct.without_zero(array) if self.table.tensors[name].nonzero else array
+                for name, array in arrays.items()}  # fmt: skip
+        return Elements(kept, distinct.singles(self.single) if single is None else single, self._order)
 
     def case(
         self,
@@ -247,7 +253,8 @@ class Subject:
         """The clause that states the operator's values: the formula's, the enumerator's, or that of special bounds."""
         if not self.of_one_type:
             return (
-                self.table.clause_of("values", "rounding", data_type=self.data_type, **attributes)
+                self.table.clause_of("values", "rounding", data_type=self.data_type,
+                                     types=dict(self.signature.types), **attributes)
                 or self.table.clauses[0].id
             )
         inverted = self.table.clause_of("bounds.inverted")

@@ -83,4 +83,8 @@ PROGRAMS: Mapping[str, Maker] = {
     "ELEMENT_WISE_ERF": real_functions.erf,
     "ELEMENT_WISE_CONSTANT_POW": real_functions.constant_pow,
     "ELEMENT_WISE_ATAN_YX": real_functions.atan_yx,
+    "ELEMENT_WISE_POW": real_functions.pow_,
+    "ELEMENT_WISE_QUANTIZE_LINEAR": arithmetic.quantize_linear,
+    "ELEMENT_WISE_DEQUANTIZE_LINEAR": arithmetic.dequantize_linear,
+    "ELEMENT_WISE_QUANTIZED_LINEAR_ADD": arithmetic.quantized_linear_add,
 }

@@ -1,6 +1,7 @@
-"""ADD, SUBTRACT, MULTIPLY, MEAN, DIFFERENCE_SQUARE, MAX and MIN.
+"""ADD, SUBTRACT, MULTIPLY, MEAN, DIFFERENCE_SQUARE, MAX and MIN; quantising and back.
 
 Integers wrap. FLOAT32 rounds each step to nearest; FLOAT16 is computed in FLOAT32 and rounded to FLOAT16 at the end.
+Quantising rounds halves to the even whole number; what is no number becomes 0.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dmlcts.backends.cpu.programs.float16 import in_float32, ordinal
-from dmlcts.backends.cpu.programs.program import Array, Maker, Program, bits, of_ufunc
+from dmlcts.backends.cpu.programs.program import Array, Maker, Program, bits, limits, of_ufunc
 from dmlcts.specs import DataType, OperatorDesc
 
 _INFINITE_HALF, _HALF_NAN, _HALF_SIGN = np.uint16(0x7C00), np.uint16(0x7E00), np.uint16(0x8000)
@@ -90,3 +91,58 @@ def _extreme(choose: np.ufunc, sign_of_zeros: np.ufunc) -> Maker:
 
 maximum = _extreme(np.maximum, np.bitwise_and)
 minimum = _extreme(np.minimum, np.bitwise_or)
+
+
+_SINGLE = np.float32
+
+
+def _quantise(quotients: Array, zero_point: Array | int, target: Array, data_type: DataType) -> None:
+    """Rounded, moved by the zero point, and kept within the type, which FLOAT32 holds."""
+    whole = np.rint(quotients)
+    whole += np.asarray(zero_point, _SINGLE)
+    np.clip(whole, *map(_SINGLE, limits(data_type)), out=whole)
+    np.copyto(whole, _SINGLE(0), where=np.isnan(whole))
+    np.copyto(target, whole, casting="unsafe")
+
+
+def quantize_linear(operator: OperatorDesc) -> Program:
+    """QUANTIZE_LINEAR."""
+    data_type = operator.output.data_type
+
+    def program(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+        x, scale, *zero_point = sources
+        quotients = np.divide(x.astype(_SINGLE), scale.astype(_SINGLE))
+        _quantise(quotients, zero_point[0] if zero_point else 0, target, data_type)
+
+    return program
+
+
+def _differences(x: Array, zero_point: Array | int) -> Array:
+    """Exact, then rounded once."""
+    return np.subtract(x, zero_point, dtype=np.int64).astype(_SINGLE)
+
+
+def dequantize_linear(operator: OperatorDesc) -> Program:
+    """DEQUANTIZE_LINEAR; FLOAT16 is rounded to at the end."""
+
+    def program(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+        x, scale, *zero_point = sources
+        found = _differences(x, zero_point[0] if zero_point else 0)
+        found *= scale.astype(_SINGLE)
+        np.copyto(target, found, casting="same_kind")
+
+    return program
+
+
+def quantized_linear_add(operator: OperatorDesc) -> Program:
+    """QUANTIZED_LINEAR_ADD: products, their sum and its quotient, each rounded."""
+    data_type, names = operator.output.data_type, tuple(operator.inputs)
+
+    def program(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+        given = dict(zip(names, sources, strict=True))
+        found = _differences(given["ATensor"], given.get("AZeroPointTensor", 0)) * given["AScaleTensor"]
+        found += _differences(given["BTensor"], given.get("BZeroPointTensor", 0)) * given["BScaleTensor"]
+        found /= given["OutputScaleTensor"]
+        _quantise(found, given.get("OutputZeroPointTensor", 0), target, data_type)
+
+    return program

@@ -3,6 +3,9 @@
 numpy's own FLOAT32 functions are several units in the last place off on some processors, and differ from one processor
 to the next; in FLOAT64 they leave the nearest FLOAT32 in all but a few cases in a thousand million. Only root and
 reciprocal are computed in FLOAT32, where IEEE 754 rounds them to nearest. numpy has no error function.
+
+POW of integers raised to integers is exact, modulo 2^bits; a negative exponent gives the truncated quotient, of 0
+it gives 0. An integer raised to a floating-point exponent is truncated and saturates; what is no number becomes 0.
 """
 
 from __future__ import annotations
@@ -13,8 +16,16 @@ from typing import Any
 import numpy as np
 
 from dmlcts.backends.cpu.programs.float16 import floating, in_float32
-from dmlcts.backends.cpu.programs.program import Array, Maker, Program, float_attribute, of_ufunc, scale_bias_attribute
-from dmlcts.backends.cpu.programs.scale_bias import float_scaled
+from dmlcts.backends.cpu.programs.program import (
+    Array,
+    Maker,
+    Program,
+    float_attribute,
+    limits,
+    of_ufunc,
+    scale_bias_attribute,
+)
+from dmlcts.backends.cpu.programs.scale_bias import float_scaled, integer_scaled
 from dmlcts.specs import DataType, OperatorDesc
 
 
@@ -94,3 +105,52 @@ def _of_two(function: Callable[..., Any]) -> Maker:
 
 
 atan_yx = _of_two(np.arctan2)
+
+
+def _real_power(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+    x, exponent = sources
+    np.copyto(target, np.power(x.astype(np.float64), exponent.astype(np.float64)), casting="same_kind")
+
+
+def _whole_power(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+    x, exponent = (source.astype(np.int64) for source in sources)
+    power = np.power(x, np.maximum(exponent, 0))
+    negative = exponent < 0
+    if negative.any():
+        odd = (exponent & 1) == 1
+        quotient = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), 0))
+        power = np.where(negative, quotient, power)
+    np.copyto(target, power, casting="unsafe")
+
+
+def _stored_power(data_type: DataType) -> Program:
+    least, most = limits(data_type)
+
+    def program(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+        power = np.trunc(np.power(*(source.astype(np.float64) for source in sources)))
+        np.clip(power, least, most, out=power)  # FLOAT64 holds the limits of 32 bits
+        np.copyto(power, 0, where=np.isnan(power))
+        np.copyto(target, power, casting="unsafe")
+
+    return program
+
+
+def _through_float32(program: Program) -> Program:
+    """``program`` of a FLOAT16 element and an exponent of any type."""
+
+    def widened(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+        wide = sources[0].astype(np.float32)
+        program((wide, *sources[1:]), wide, np.empty_like(wide))
+        np.copyto(target, wide, casting="same_kind")
+
+    return widened
+
+
+def pow_(operator: OperatorDesc) -> Program:
+    """POW."""
+    base, exponent = operator.output.data_type, operator.tensors["ExponentTensor"].data_type
+    scale_bias = scale_bias_attribute(operator)
+    if not base.is_floating:
+        return integer_scaled(_stored_power(base) if exponent.is_floating else _whole_power, scale_bias, base)
+    scaled = float_scaled(_real_power, scale_bias, operator.output)
+    return _through_float32(scaled) if base is DataType.FLOAT16 else scaled

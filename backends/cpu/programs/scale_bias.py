@@ -49,7 +49,7 @@ def integer_scaled(program: Program, scale_bias: ScaleBias | None, data_type: Da
         def wrapping(sources: Sequence[Array], target: Array, scratch: Array) -> None:
             np.multiply(sources[0], scale, out=target)
             np.add(target, bias, out=target)
-            program((target,), target, scratch)
+            program((target, *sources[1:]), target, scratch)
 
         return wrapping
 
@@ -64,6 +64,6 @@ def integer_scaled(program: Program, scale_bias: ScaleBias | None, data_type: Da
         np.copyto(target, exact, casting="unsafe")
         np.copyto(target, data_type.numpy.type(most), where=above)
         np.copyto(target, data_type.numpy.type(least), where=below)
-        program((target,), target, scratch)
+        program((target, *sources[1:]), target, scratch)
 
     return saturating

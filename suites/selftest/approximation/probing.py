@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -20,12 +22,19 @@ from dmlcts.specs.tables.signatures import Signature, signatures
 from dmlcts.suites.generation.subject import Subject
 
 LEVEL = FeatureLevel("6.4")
+_SIGNATURES = 6
+_SETS = 4
+"""Sets of attributes, or of the elements of tensors that have only one, that are tried."""
 
 
 def approximate(tables: Tables) -> list[tuple[OperatorTable, Signature]]:
-    """Every operator and signature that accuracy rules are about."""
-    return [(table, signature) for table in tables.operators.values() for signature in signatures(table)
-            if is_approximate(table, signature)]  # fmt: skip
+    """Every operator and signature that accuracy rules are about; of an operator with many some, drawn."""
+    found = []
+    for table in tables.operators.values():
+        about = [signature for signature in signatures(table) if is_approximate(table, signature)]
+        drawn = random.Random(table.code).sample(about, min(_SIGNATURES, len(about)))  # noqa: S311 - no secret
+        found += [(table, signature) for signature in about if signature in drawn]
+    return found
 
 
 def elements_of(
@@ -34,8 +43,9 @@ def elements_of(
     """Descriptions, and some elements for each by the names of the formula: edge values, and seeded ones."""
     subject = Subject(table, signature, LEVEL, seed, thorough=False)
     generator = np.random.Generator(np.random.PCG64(seed))
-    for attributes in list(subject.attribute_sets())[:4]:
-        edges = next(iter(subject.edge_sets()))
+    sets = list(subject.edge_sets())
+    chosen_sets = sets[:: max(1, len(sets) // _SETS)]
+    for attributes, edges in itertools.islice(itertools.product(subject.attribute_sets(), chosen_sets), _SETS):
         chosen = generator.choice(edges.count, min(count, edges.count), replace=False)
         given = edges[chosen].joined(subject.bulk_elements(seed, count // 2).with_single(edges.single)).spread
         operator = subject.describe(subject.flat(len(next(iter(given.values())))), attributes)

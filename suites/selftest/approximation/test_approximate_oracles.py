@@ -5,14 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.specs.approximation.exactly import ApproximateOracle
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
+from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.oracle.exact_typed import TypedOracle
+from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
+from dmlcts.specs.tables.signatures import Signature, signatures
 from dmlcts.suites.selftest.approximation.probing import approximate, disagreements, elements_of
-from dmlcts.suites.selftest.family.family_tables import with_waiting
+from dmlcts.suites.selftest.family.family_tables import family
 
-TABLES = with_waiting()
+TABLES = family()
 CASES = approximate(TABLES)
 on_every_approximate_signature = pytest.mark.parametrize(
     ("table", "signature"), CASES, ids=[f"{table.short_name}-{signature}" for table, signature in CASES]
@@ -24,6 +28,49 @@ on_every_approximate_signature = pytest.mark.parametrize(
 def test_the_oracles_agree(table: OperatorTable, signature: Signature, strict: bool) -> None:
     for operator, given in elements_of(table, signature, 60, seed=3):
         assert disagreements(TABLES, operator, given, strict=strict) == []
+
+
+SCALED = [(table, signature) for table, signature in CASES if table.has_scale_bias]
+
+
+@pytest.mark.parametrize(
+    ("table", "signature"), SCALED, ids=[f"{table.short_name}-{signature}" for table, signature in SCALED]
+)
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_oracles_agree_after_a_scale_bias(table: OperatorTable, signature: Signature, strict: bool) -> None:
+    """Factors that round in FLOAT16 and in FLOAT32, and such that cancel."""
+    factors = [(0.1, 0.7), (2.0, -3.0), (-1.5, 0.25), (1.0, float("inf"))]
+    operator, given = next(elements_of(table, signature, 16, seed=3))
+    for pair in factors:
+        scaled = OperatorDesc(operator.name, operator.tensors, {**operator.attributes, "ScaleBias": ScaleBias(*pair)})
+        assert disagreements(TABLES, scaled, given, strict=strict) == []
+
+
+POW = TABLES.operator("POW")
+WHOLE = [one for one in signatures(POW) if not is_approximate(POW, one)]
+
+
+@pytest.mark.parametrize("signature", WHOLE[::5], ids=str)
+@pytest.mark.parametrize("pair", [None, (1.0, 0.0), (2.0, -3.0), (0.4, 1.5), (1.0, float("nan"))], ids=str)
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_oracles_agree_on_integer_powers(
+    signature: Signature, pair: tuple[float, float] | None, strict: bool
+) -> None:
+    """Also after a ScaleBias; what is exact holds exactly, so that the two sets are equal."""
+    for operator, given in elements_of(POW, signature, 120, seed=3):
+        attributes = {**operator.attributes, "ScaleBias": None if pair is None else ScaleBias(*pair)}
+        described = OperatorDesc(operator.name, operator.tensors, attributes)
+        exactly = TypedOracle(TABLES.law(POW), described, strict=strict)
+        answers = TypedVectorOracle(TABLES.law(POW), described, strict=strict).acceptance(given).elements()
+        patterns = {name: array.view(f"u{array.dtype.itemsize}").tolist() for name, array in given.items()}
+        seen = set()
+        for index, answer in enumerate(answers):
+            exact = exactly.acceptable({name: bits[index] for name, bits in patterns.items()})
+            seen.add(exact.any_value)
+            assert (exact.any_value, exact.any_value or exact.patterns) == (
+                answer.any_value, answer.any_value or answer.patterns
+            ), {name: array[index] for name, array in given.items()}  # fmt: skip
+        assert pair is not None or seen == {True, False}
 
 
 @on_every_approximate_signature

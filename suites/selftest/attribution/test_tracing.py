@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.cases.values import Values
+from dmlcts.suites.cases.values import Streams, Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import evidence
 from dmlcts.suites.selftest.judging.test_judging import OneWrong, bench, f32
+from dmlcts.suites.selftest.mutants.combined.several_inputs import SecondTakenForPackedBesidePackedFirst
 from dmlcts.suites.selftest.mutants.layout import InputStridesIgnored
 from dmlcts.suites.selftest.mutants.memory import InputOffsetIgnored
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
@@ -99,6 +103,68 @@ def test_no_element_that_was_written_is_told_as_not_written(data_type: DataType)
         values = Values.of(generator.integers(-100, 100, 500), data_type)
         findings = judge_case(bench(backend()), clip(data_type, (500,), source, values=values)).findings
         assert [finding.clause for finding in findings] == ["tensor.position"]
+
+
+class Right(Reference):
+    level = "6.4"
+
+
+class SubtractOfOne(Right):
+    """1 more than it should be."""
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        return super().compute_exact(operator, inputs) + inputs[0].dtype.type(1)
+
+
+class ReadsBFromTheGuard(Reference):
+    """SUBTRACT reads its second operand 16 bytes too early."""
+
+    level = "6.4"
+
+    def dispatch_exact(
+        self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Mapping[str, Region]
+    ) -> None:
+        region = bindings["BTensor"]
+        early = Region(region.offset - 16, region.size)
+        super().dispatch_exact(operator, table, memory, {**bindings, "BTensor": early})
+
+
+class ReadsTheNextOfB(Reference):
+    """SUBTRACT takes the last but one element's second operand from the last one."""
+
+    level = "6.4"
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        a, b = inputs
+        if b.size > 1:
+            b = b.copy()
+            b.reshape(-1)[-2] = b.reshape(-1)[-1]
+        return super().compute_exact(operator, [a, b])
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+@pytest.mark.parametrize("backend, strides, origin", [
+    (ReadsBFromTheGuard, None, "it changes with the bytes outside all tensors: read outside the inputs"),
+    (SecondTakenForPackedBesidePackedFirst, (3,),
+     "it changes with bytes of BTensor that hold no element: read from a gap"),
+    (ReadsTheNextOfB, None, "it changes with BTensor at index [1]: another element's"),
+    (SubtractOfOne, None, None),
+])  # fmt: skip
+def test_of_several_inputs_the_one_is_named_that_is_read_wrongly(
+    backend: type[Reference], strides: tuple[int, ...] | None, origin: str | None, data_type: DataType
+) -> None:
+    tensors = {
+        "ATensor": TensorDesc(data_type, (6,)), "BTensor": TensorDesc(data_type, (6,), strides),
+        "OutputTensor": TensorDesc(data_type, (6,)),
+    }  # fmt: skip
+    operator = OperatorDesc("ELEMENT_WISE_SUBTRACT", tensors, {})
+    elements = {"ATensor": np.array([9, 7, 55, -31, 12, 3]), "BTensor": np.array([1, 2, 4, 8, 16, 32])}
+    values = Streams.of(elements, operator)
+    one = Case(operator, values, "subtract.formula", "tensor.position")
+    assert not judge_case(Bench("x", Right(), {}, load_tables()), one).findings, "the control"
+    on = Bench("x", backend(), {}, load_tables())
+    found = smallest(on, judge_case(on, one).findings[0])
+    assert evidence(found).get("origin") == origin
 
 
 def test_a_neighbour_is_named() -> None:

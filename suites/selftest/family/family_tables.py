@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
-import dmlcts.specs
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion
 from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.loading import load_tables
@@ -19,19 +17,11 @@ from dmlcts.specs.tables.signatures import Signature, signatures
 from dmlcts.suites.selftest.family.stated_tables import edges
 from dmlcts.suites.selftest.first_three import FIRST_THREE
 
-WAITING = Path(dmlcts.specs.__file__).parent / "operators" / "pending"
-
 
 @cache
 def family() -> Tables:
     """The tables of all operators that are judged, read once."""
     return load_tables()
-
-
-@cache
-def with_waiting() -> Tables:
-    """Those and the tables that wait in ``operators/pending`` until every backend was judged by them."""
-    return load_tables(*([WAITING] if any(WAITING.glob("*.yaml")) else []))
 
 
 def exact_tables() -> list[OperatorTable]:

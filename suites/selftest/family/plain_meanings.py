@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dmlcts.specs import DataType
+
 Attributes = Mapping[str, Any]
 Meaning = Callable[..., Any]
 
@@ -56,6 +58,13 @@ def quotient(a: int, b: int, least: int) -> int | None:
 def remainder(a: int, b: int, least: int) -> int | None:
     found = quotient(a, b, least)
     return None if found is None else a - b * found
+
+
+def power(x: int, exponent: int, kind: DataType) -> int | None:
+    if exponent < 0 or x == exponent == 0:
+        return None
+    found = x**exponent if exponent <= 32 or abs(x) < 2 else 1 << 64
+    return found if np.iinfo(kind.numpy).min <= found <= np.iinfo(kind.numpy).max else None
 
 
 def modulus(a: int, b: int, least: int) -> int | None:

@@ -26,14 +26,14 @@ from dmlcts.suites.selftest.family.family_tables import (
     values,
     with_bounds,
 )
-from dmlcts.suites.selftest.family.plain_meanings import BITS, DIVISIONS, ONE, TWO, clamped, gradient, infinite
+from dmlcts.suites.selftest.family.plain_meanings import BITS, DIVISIONS, ONE, TWO, clamped, gradient, infinite, power
 
 EXACT = {
     "IDENTITY", "ABS", "NEGATE", "SIGN", "CEIL", "FLOOR", "CLIP1", "MAX", "MIN", "ADD", "SUBTRACT", "MULTIPLY",
     "DIVIDE", "MODULUS_TRUNCATE", "MODULUS_FLOOR", "MEAN", "DIFFERENCE_SQUARE", "LOGICAL_EQUALS",
     "LOGICAL_GREATER_THAN", "LOGICAL_LESS_THAN", "LOGICAL_GREATER_THAN_OR_EQUAL", "LOGICAL_LESS_THAN_OR_EQUAL",
     "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_XOR", "LOGICAL_NOT", "IS_NAN", "IS_INFINITY", "BIT_AND", "BIT_OR",
-    "BIT_XOR", "BIT_NOT", "BIT_COUNT", "BIT_SHIFT_LEFT", "BIT_SHIFT_RIGHT", "IF", "CLIP_GRAD", "CLIP_GRAD1",
+    "BIT_XOR", "BIT_NOT", "BIT_COUNT", "BIT_SHIFT_LEFT", "BIT_SHIFT_RIGHT", "IF", "CLIP_GRAD", "CLIP_GRAD1", "POW",
 }  # fmt: skip
 DESCRIBED = [pytest.param(table, operator, id=label(operator)) for table, operator in every_description()]
 MOST = 300
@@ -120,6 +120,8 @@ def meant(table: OperatorTable, operator: OperatorDesc, row: Mapping[str, np.nda
             return gradient(*given, *bounds)
         case "IF":
             return given[1] if given[0] else given[2]
+        case "POW":
+            return power(*given, first)
     if name in DIVISIONS:
         return None if first.is_floating else DIVISIONS[name](*given, int(np.iinfo(first.numpy).min))
     if first.is_floating and "any-value" in family().law(table).latitudes(first, strict=True):

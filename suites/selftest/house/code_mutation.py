@@ -64,6 +64,8 @@ _JUDGING = (
     f"{_SELFTEST}/judging/test_judging.py",
     f"{_SELFTEST}/judging/test_judging_closely.py",
     f"{_SELFTEST}/judging/test_expecting_closely.py",
+    f"{_SELFTEST}/judging/test_relations_closely.py",
+    f"{_SELFTEST}/judging/test_state_closely.py",
     "-k",
     "not strangers",
 )

@@ -1,7 +1,4 @@
-"""All mutants: every subclass of Reference that a module here or in a folder below defines, found by walking them.
-
-A mutant of an operator whose table does not stand among the others yet waits with it.
-"""
+"""All mutants: every subclass of Reference that a module here or in a folder below defines, found by walking them."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import importlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from dmlcts.specs.loading import load_tables
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 _PACKAGE = "dmlcts.suites.selftest.mutants"
@@ -39,15 +35,13 @@ def _mutants(module: str) -> list[type[Reference]]:
 
 def _collect() -> tuple[type[Reference], ...]:
     owners: dict[str, str] = {}
-    stand = {"", *load_tables().operators}
     mutants: list[type[Reference]] = []
     for module in _modules():
         for mutant in _mutants(module):
             if mutant.__name__ in owners:
                 raise ValueError(f"two mutants are called {mutant.__name__}: in {owners[mutant.__name__]} and {module}")
             owners[mutant.__name__] = module
-            if mutant.operator in stand:
-                mutants.append(mutant)
+            mutants.append(mutant)
     return tuple(mutants)
 
 

@@ -123,6 +123,23 @@ def error_function(x: Array) -> Array:
     return np.asarray(np.frompyfunc(math.erf, 1, 1)(x), np.float64)
 
 
+def power(x: Array, exponent: Array) -> Array:
+    """Real in FLOAT64; of two integers exact, modulo 2^bits, with the truncated quotient for negative exponents."""
+    if x.dtype.kind == "f":
+        return np.power(x.astype(np.float64), exponent.astype(np.float64)).astype(x.dtype)
+    if exponent.dtype.kind == "f":
+        return kept_within(np.power(x.astype(np.float64), exponent.astype(np.float64)), x.dtype)
+    wide, count = x.astype(np.int64), exponent.astype(np.int64)
+    inverse = np.where(np.abs(wide) == 1, np.where(count % 2 == 0, 1, wide), 0)
+    return np.where(count < 0, inverse, np.power(wide, np.maximum(count, 0))).astype(x.dtype)
+
+
+def kept_within(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Real numbers truncated to the nearest integer limits of 32 bits at most; NaN becomes 0."""
+    limits = np.iinfo(dtype)
+    return np.nan_to_num(np.clip(np.trunc(values), float(limits.min), float(limits.max))).astype(dtype)
+
+
 REAL: Mapping[str, Formula] = {
     "SQRT": np.sqrt, "RECIP": np.reciprocal, "EXP": np.exp, "LOG": np.log, "SIN": np.sin, "COS": np.cos, "TAN": np.tan,
     "ASIN": np.arcsin, "ACOS": np.arccos, "ATAN": np.arctan, "ATAN_YX": np.arctan2, "SINH": np.sinh, "COSH": np.cosh,
@@ -132,6 +149,7 @@ REAL: Mapping[str, Formula] = {
 FORMULAS: Mapping[str, Formula] = {
     **{name: in_float64(function) for name, function in REAL.items()},
     "ADD1": in_float32(np.add),
+    "POW": power,
     "IDENTITY": lambda x: x,
     "ABS": np.abs,
     "NEGATE": np.negative,
@@ -194,3 +212,31 @@ def numbers(operator: OperatorDesc, cast: Callable[[np.float32, DataType, str], 
         elif name == "InfinityMode":
             found.append(value)
     return found
+
+
+Given = Mapping[str, Array]
+"""The inputs that are there, by the tensors' names."""
+
+
+def dequantised(given: Given, name: str = "") -> Array:
+    """Exact differences to the zero point, rounded to FLOAT32, times the scale; ``name`` is "A" or "B" of several."""
+    value, zero_point = given[f"{name or 'Input'}Tensor"], given.get(f"{name}ZeroPointTensor", np.zeros(1, np.int64))
+    difference = (value.astype(np.int64) - zero_point.astype(np.int64)).astype(np.float32)
+    return difference * given[f"{name}ScaleTensor"].astype(np.float32)
+
+
+def quantised(values: Array, given: Given, dtype: np.dtype[Any], name: str = "") -> Array:
+    """Divided by the scale, rounded with halves to even, moved by the zero point, kept within the type."""
+    quotients = values.astype(np.float32) / given[f"{name}ScaleTensor"].astype(np.float32)
+    zero_point = given.get(f"{name}ZeroPointTensor", np.zeros(1, np.float32))
+    return kept_within(np.rint(quotients) + zero_point.astype(np.float32), dtype)
+
+
+QUANTISING: Mapping[str, Callable[[Given, np.dtype[Any]], Array]] = {
+    "QUANTIZE_LINEAR": lambda given, dtype: quantised(given["InputTensor"], given, dtype),
+    "DEQUANTIZE_LINEAR": lambda given, dtype: dequantised(given).astype(dtype),
+    "QUANTIZED_LINEAR_ADD": lambda given, dtype: quantised(
+        dequantised(given, "A") + dequantised(given, "B"), given, dtype, "Output"
+    ),
+}
+"""What the operators compute that have tensors which may be left out: of the inputs by name, to the output's type."""

@@ -16,7 +16,7 @@ from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.rules import violations
-from dmlcts.suites.selftest.mutants.formulas import FORMULAS, numbers, scaled
+from dmlcts.suites.selftest.mutants.formulas import FORMULAS, QUANTISING, numbers, scaled
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -110,9 +110,13 @@ class Reference:
 
     def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
         """The results for the elements of the inputs, in the order of the page; truth values may be ``bool``."""
+        short = operator.name.removeprefix("ELEMENT_WISE_")
+        if short in QUANTISING:
+            given = dict(zip(operator.inputs, inputs, strict=True))
+            return QUANTISING[short](given, operator.output.data_type.numpy)
         kind = next(iter(operator.tensors.values())).data_type
         first = scaled(inputs[0], operator.attributes.get("ScaleBias"), self.scale_bias, kind)
-        formula = FORMULAS[operator.name.removeprefix("ELEMENT_WISE_")]
+        formula = FORMULAS[short]
         return np.asarray(formula(first, *inputs[1:], *numbers(operator, self.cast)))
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
@@ -193,7 +197,7 @@ class Kernel:
 
     def dispatch(self, memory: Array, bindings: Mapping[str, Region]) -> None:
         """Run once."""
-        if self.operator.name.removeprefix("ELEMENT_WISE_") in FORMULAS:
+        if self.operator.name.removeprefix("ELEMENT_WISE_") in (*FORMULAS, *QUANTISING):
             self.device.dispatch_exact(self.operator, load_tables().operator(self.operator.name), memory, bindings)
         else:
             self.device.dispatch(self.operator, memory, bindings)

@@ -186,7 +186,7 @@ def write_support(page: Synthetic, table: OperatorTable, korean: bool, pipes: bo
         for row in table.support_rows(support):
             low, high = row.dimension_counts
             ranks = str(low) if low == high else f"{low}~{high}개" if korean else f"{low} to {high}"
-            kind = {"Input": "입력", "Output": "출력"}[row.kind] if korean else row.kind
+            kind = {"Input": "입력", "Output": "출력"}.get(row.kind, row.kind) if korean else row.kind
             line = cells([row.tensor, kind, ranks, ", ".join(row.data_types)], pipes)
             page.add(line, f"row {support.level} {row.tensor}")
 

@@ -27,6 +27,7 @@ from dmlcts.suites.selftest.mutants.rare import Index65536, OneRoundedValueOfFlo
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.mutants.values.rounding import AwayIsHalvesUp
 from dmlcts.suites.selftest.proof.sweep_mutants import sweep_mutant
+from dmlcts.suites.selftest.sweeping.stopped import stopped
 from dmlcts.suites.selftest.tables.test_fourth_operator import table
 from dmlcts.suites.sweeping.blocks.classes import classes_between, classes_of
 from dmlcts.suites.sweeping.blocks.explaining import explain
@@ -409,40 +410,14 @@ def test_failures_are_written_replayable_and_plotted(tmp_path: Path) -> None:
 
 
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
-    settings = Settings.read(backend="cpu", results=str(tmp_path), **ROUND16)
+    def cut_off() -> None:
+        with (tmp_path / NAME).open("a") as journal:
+            journal.write('{"block": "1:0x0+0x10000", "tot')  # cut off while it was written
 
-    judged: list[Block] = []
-
-    class Impatient(Alone):
-        def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
-            for number, (block, totals) in enumerate(super().judge(jobs)):
-                if number == self.most:
-                    raise KeyboardInterrupt
-                judged.append(block)
-                yield block, totals
-
-    def sitting(most: int, resume: bool) -> dict[str, Any]:
-        crew = Impatient(Worker(Orders("cpu", compiled=False), bench_of(AwayIsHalvesUp)))
-        crew.most = most
-        sweep = Sweep.planned(settings, crew.describe())
-        with held(sweep, resume=resume) as journal:
-            conduct(sweep, crew, lambda block, totals: None, journal)
-            publish(sweep, 1)
-        return load_sweep(tmp_path)
-
-    first = sitting(1, resume=False)
-    assert (first["interrupted"], first["verdict"]) == (True, "INCOMPLETE")
-    with (tmp_path / NAME).open("a") as journal:
-        journal.write('{"block": "1:0x0+0x10000", "tot')  # cut off while it was written
-    second = sitting(99, resume=True)
-    assert len(judged) == len(set(judged)) == 3
-    whole = swept(AwayIsHalvesUp, tmp_path / "whole")
-    for record in (second, whole):
-        for row in record["sweeps"]:
-            row.pop("seconds")
-    assert second["sweeps"] == whole["sweeps"]
-    assert second["clauses"] == whole["clauses"]
-    assert second["verdict"] == whole["verdict"] == "NOT_CONFORMANT"
+    found = stopped(tmp_path, lambda: bench_of(AwayIsHalvesUp), cut_off, **ROUND16)
+    assert len(found.judged) == 3
+    assert found.first["verdict"] == "INCOMPLETE"
+    found.ends_as(swept(AwayIsHalvesUp, tmp_path / "whole"))
 
 
 def test_another_sweep_is_not_resumed(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from dmlcts.suites.running.replay import load_case, replay
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.signatures.five_tables import write_tables
+from dmlcts.suites.selftest.sweeping.stopped import stopped
 from dmlcts.suites.sweeping.blocks.accounting import unaccounted
 from dmlcts.suites.sweeping.blocks.explaining import explain
 from dmlcts.suites.sweeping.blocks.operands import combination, combinations, numbers_of, sampled
@@ -32,7 +33,7 @@ from dmlcts.suites.sweeping.blocks.station import Station
 from dmlcts.suites.sweeping.blocks.targets import Block, Plan, Target, described, plan, subject_of
 from dmlcts.suites.sweeping.blocks.totals import Suspect, Totals
 from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
-from dmlcts.suites.sweeping.crews.workers import Alone, Job, Orders, Worker
+from dmlcts.suites.sweeping.crews.workers import Alone, Orders, Worker
 from dmlcts.suites.sweeping.record import publish
 
 TABLES = load_tables()
@@ -361,34 +362,9 @@ def test_a_failure_is_written_with_its_operands_and_replayed(tmp_path: Path) -> 
 
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     chosen = {"operators": ["BIT_AND"], "data_types": ["UINT8", "INT8"]}
-    judged: list[Block] = []
-
-    class Impatient(Alone):
-        def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
-            for number, (block, totals) in enumerate(super().judge(jobs)):
-                if number == self.most:
-                    raise KeyboardInterrupt
-                judged.append(block)
-                yield block, totals
-
-    def sitting(most: int, resume: bool) -> dict[str, Any]:
-        crew = Impatient(Worker(Orders("cpu", compiled=False), bench_of(Saturating)))
-        crew.most = most
-        sweep = Sweep.planned(Settings.read(backend="cpu", results=str(tmp_path), **chosen), crew.describe())
-        with held(sweep, resume=resume) as journal:
-            conduct(sweep, crew, lambda block, totals: None, journal)
-            publish(sweep, 1)
-        return load_sweep(tmp_path)
-
-    first = sitting(1, resume=False)
-    assert first["interrupted"]
-    second = sitting(99, resume=True)
-    assert len(judged) == len(set(judged)) == 2
-    whole = swept(Saturating, tmp_path / "whole", **chosen)
-    for record in (second, whole):
-        for row in record["sweeps"]:
-            row.pop("seconds")
-    assert (second["sweeps"], second["verdict"]) == (whole["sweeps"], whole["verdict"])
+    found = stopped(tmp_path, lambda: bench_of(Saturating), **chosen)
+    assert len(found.judged) == 2
+    found.ends_as(swept(Saturating, tmp_path / "whole", **chosen))
 
 
 def test_a_worker_s_answer_about_pairs_that_cannot_be_is_refused() -> None:

@@ -103,7 +103,7 @@ def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
     for clause in table.clauses:
         about: Mapping[str, Any] = {"operator": table.operator, "clause": clause.id}
         if clause.check in OVERLOOKED:
-            ids = tuple(other.id for check in OVERLOOKED[clause.check] for other in table.checked_by(check))  # type: ignore[arg-type]
+            ids = tuple(other.id for check in OVERLOOKED[clause.check] for other in table.checked_by(check))  # type: ignore[arg-type]  # its keys are checks
             said = f"{table.short_name} does not look at the rule: {clause.text}"
             yield _made(named(clause, "Overlooked"), _Overlooking, said, overlooked=ids, **about)
         elif clause.check == "support.level":

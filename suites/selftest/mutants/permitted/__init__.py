@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from dmlcts.specs.loading import load_tables
+from dmlcts.suites.selftest.mutants.permitted.approximate import PERMITTED_APPROXIMATE
 from dmlcts.suites.selftest.mutants.permitted.casting import (
     Float16OverflowSaturates,
     OutOfRangeIsIndefinite,
@@ -109,8 +109,8 @@ PERMITTED: tuple[type[Permitted], ...] = (
     PaddingCleared, ZeroOutputStrideRefused, UnlistedTypesAccepted, UnlistedConditionsAccepted,
     UnlistedTruthAccepted, LaterLevelsAccepted, LaterLevelsAcceptedAtLevel1,
     Level10, Level21, Level30, Level50, Level62,
-    *(made for made in PERMITTED_EXACT if not load_tables().operators.keys().isdisjoint(
-        f"ELEMENT_WISE_{name}" for name in made.among)),
+    *PERMITTED_APPROXIMATE,
+    *PERMITTED_EXACT,
 )  # fmt: skip
 
 

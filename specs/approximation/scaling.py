@@ -1,0 +1,83 @@
+"""ScaleBias before an approximate formula: what the first input may become, exactly and in arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from dmlcts.specs.approximation.intervals import Interval
+from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
+from dmlcts.specs.arithmetic.integer_range import IntegerRange
+from dmlcts.specs.arithmetic.real_number import Datum
+from dmlcts.specs.arithmetic.value_sets import Arithmetic
+from dmlcts.specs.arithmetic.vector_arithmetic import Array, Rounding
+from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import ScaleBias
+from dmlcts.specs.formula import MultiplyAdd
+from dmlcts.specs.latitudes import Latitudes
+from dmlcts.specs.oracle import vector_integer_scale_bias, vector_scale_bias
+from dmlcts.specs.oracle.exact_floating_scale_bias import FloatingScaleBias
+from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
+
+_FORMATS: dict[DataType, Format] = {
+    DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
+}  # fmt: skip
+
+
+class Scaling:
+    """A ScaleBias on the first input, of one type.
+
+    Args:
+        operation: what the table says of x, scale and bias.
+        given: scale and bias.
+        own: the input's type.
+        latitudes: those that act.
+    """
+
+    def __init__(self, operation: MultiplyAdd, given: ScaleBias, own: DataType, latitudes: Latitudes) -> None:
+        self.operation, self.given, self.own, self.latitudes = operation, given, own, latitudes
+        self._lenient = "integer-scale-bias" in latitudes
+        self._operands = vector_scale_bias.Operands.of(operation, given)
+
+    def numbers(self, bits: int, kind: DataType) -> Iterator[Datum | None]:
+        """Every number that a path of rule 4 gives for a pattern, in the type that computes; ``None`` is a NaN."""
+        arithmetic = Arithmetic(_FORMATS[self.own], self.latitudes)
+        scaling = FloatingScaleBias(arithmetic, self.operation, *self.given.bits)
+        x = arithmetic.closed({arithmetic.member(bits)})
+        paths = [(arithmetic, scaling.applied(x))] if kind is self.own else scaling.wide(x)
+        for wide, values in paths:
+            yield from (None if one is None else wide.form.decode(one) for one in values)
+
+    def integers(self, whole: int) -> list[int] | None:
+        """Every integer that one may become; ``None``: any, as a factor is not finite."""
+        scaling = IntegerScaleBias(IntegerRange.of(self.own), self.operation, *self.given.bits, lenient=self._lenient)
+        return sorted(scaling.applied(whole)) if scaling.finite else None
+
+    def arrays(self, array: Array, kind: DataType, *, strict: bool) -> list[Array]:
+        """Every array of numbers that the paths of rule 4 give, in the type that computes."""
+        if strict:
+            return [vector_scale_bias.plainly_scaled(array.astype(kind.numpy), self._operands, kind)]
+        if kind is self.own:
+            return list(vector_scale_bias.scaled(array, self._operands, Rounding(self.own, self.latitudes)))
+        wide = vector_scale_bias.wide_of_float16(array, self._operands, Rounding(self.own, self.latitudes))
+        return [one for arrays in wide.values() for one in arrays]
+
+    def whole_arrays(self, array: Array) -> list[Interval]:
+        """Every array of integers that one may become; anything where a factor is not finite."""
+        if not vector_integer_scale_bias.is_finite(self.given):
+            return [Interval(*(array.astype(np.float64),) * 2, open=np.ones(array.shape, bool))]
+        found = vector_integer_scale_bias.scaled(array, self.operation, self.given, lenient=self._lenient)
+        return [Interval.at(one.astype(np.float64)) for one in found]
+
+    def plain(self, array: Array) -> Array:
+        """What a plain implementation gives: separate, in FLOAT32; of integers truncated, wrapped."""
+        if self.own.is_floating:
+            return vector_scale_bias.plainly_scaled(array, self._operands, self.own)
+        return vector_integer_scale_bias.plainly_scaled(array, self.operation, self.given, lenient=self._lenient)
+
+
+def as_datum(whole: int) -> Datum:
+    """An integer as an exact number."""
+    return Datum(whole < 0, Fraction(whole))

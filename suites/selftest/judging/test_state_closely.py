@@ -1,0 +1,190 @@
+"""State: kernels dispatched again, and among others; which clause a change of answers breaks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.backends import InvalidArgument
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.judging.findings import MEMORY_CLAUSES
+from dmlcts.suites.selftest.judging.scripted import (
+    FLOAT,
+    TABLES,
+    Device,
+    case,
+    clip,
+    details,
+    f32,
+    judged,
+    only,
+    rounding,
+    tensor,
+    threshold,
+)
+from dmlcts.suites.selftest.mutants.reference import Array, Kernel
+
+
+def test_a_kernel_is_asked_again_in_four_ways() -> None:
+    device = Device()
+    judgement = judged(device, case(expectation="again"))
+    first, *streams = device.inputs
+    values = [-100, -2, 0, 3, 100]
+    assert first == values
+    assert streams == [values, values[::-1], [100, *values[:-1]], values]
+    assert set(judgement.clauses) == {"tensor.position", "clip.formula", *MEMORY_CLAUSES}
+    assert (judgement.elements, len(judgement.executions)) == (20, 4)
+    default, moved, in_place, output_first = device.bindings[1:]
+    assert default == device.bindings[0]
+    assert moved["InputTensor"].offset == 1040
+    assert moved["OutputTensor"].offset == 1040 + 16 + 48
+    assert in_place["InputTensor"] == in_place["OutputTensor"]
+    assert output_first["OutputTensor"].offset < output_first["InputTensor"].offset
+    assert device.created == [clip(), clip()]
+    device = Device()
+    judged(device, case(clip(tensor((10,))), range(9), expectation="again"))
+    assert device.inputs[3] == [7, 8, 0, 0, 1, 2, 3, 4, 5, 6]
+    device = Device()
+    judged(device, case(clip(tensor((4,))), [2, 1], expectation="again"))
+    assert device.inputs[3] == [1, 2, 1, 2]
+    assert judged(Device(), replace(case(), values=Values.bulk(DataType.INT8, 5), expectation="again")).findings == ()
+
+
+@pytest.mark.parametrize("at", [2, 3, 4, 5])
+def test_state_between_dispatches_is_the_state_clauses(at: int) -> None:
+    one = case(expectation="again")
+    finding = only(judged(Device(spoils=(at,)), one))
+    assert (finding.clause, finding.outcome, finding.case, finding.suspects) == ("tensor.position", "fail", one, ())
+    finding = only(judged(Device(spoils=(at,)), replace(one, layout_clause=None)))
+    assert finding.clause == "clip.formula"
+    assert judged(Device(spoils=(6,)), one).findings == ()
+
+
+def test_only_the_first_finding_of_several_is_told() -> None:
+    finding = only(judged(Device(spoils=(3, 4, 5)), case(expectation="again")))
+    assert finding.title.startswith("input 100 gives 1")
+    alone = judged(Device({0: 1}), case(expectation="again"))
+    assert len(alone.executions) == 1
+    assert only(alone).case.expectation == "oracle"
+
+
+def test_a_kernel_that_is_refused_the_second_time_is_told() -> None:
+    class Once(Device):
+        def create(self, operator: OperatorDesc) -> Kernel:
+            if self.created:
+                raise InvalidArgument("one kernel was enough")
+            return super().create(operator)
+
+    finding = only(judged(Once(), case(expectation="again")))
+    assert (finding.outcome, details(finding)) == ("fail", {"said": "one kernel was enough"})
+
+
+def neighbours(operator: OperatorDesc) -> list[OperatorDesc]:
+    device = Device()
+    judged(device, case(operator, (-2, 0, 1, 3, 5), expectation="beside others"))
+    return [other for other in device.created if other != operator]
+
+
+def test_neighbours_are_all_that_the_tensors_allow() -> None:
+    double = ScaleBias(2, 1)
+    low, high = f32(3), f32(7)
+    assert neighbours(clip()) == [
+        clip(Min=low, Max=high), clip(Min=low, Max=high, ScaleBias=double),
+        threshold(Min=f32(2)), threshold(Min=f32(2), ScaleBias=double),
+    ]  # fmt: skip
+    low, high = f32(2), f32(6)
+    modes = TABLES.operator("ROUND").attribute("RoundingMode").enumerators  # type: ignore[union-attr]
+    clips = [clip(FLOAT, Min=low, Max=high), clip(FLOAT, Min=low, Max=high, ScaleBias=double)]
+    thresholds = [threshold(FLOAT, Min=low), threshold(FLOAT, Min=low, ScaleBias=double)]
+    rounds = [rounding(FLOAT, mode) for mode in (modes[-1], *modes[:-1])]
+    found = neighbours(clip(FLOAT))
+    assert len(found) == 7
+    assert sorted(map(repr, found)) == sorted(map(repr, [*clips, *thresholds, *rounds]))
+    assert sorted(map(repr, neighbours(rounding(FLOAT)))) == sorted(
+        map(repr, [*clips, *thresholds, *(one for one in rounds if one != rounding(FLOAT))])
+    )
+
+
+def test_a_kernel_is_asked_among_others_in_both_directions_and_alone_again() -> None:
+    device = Device()
+    one = case(expectation="beside others")
+    judgement = judged(device, one)
+    assert set(judgement.clauses) == {"tensor.position", *MEMORY_CLAUSES, "clip.formula"}
+    assert (judgement.elements, len(judgement.executions)) == (55, 11)
+    among = device.dispatched[-11:-1]
+    assert among[:5] == among[:4:-1]
+    assert among[2] == among[7] == device.dispatched[-1] == clip()
+    assert device.closed[-1] == clip()
+    assert clip() not in device.closed[-5:-1]
+
+
+@pytest.mark.parametrize("back", range(1, 12))
+def test_state_between_kernels_is_the_state_clauses(back: int) -> None:
+    device = Device()
+    one = case(values=(-2, 0, 1, 3, 5), expectation="beside others")
+    judged(device, one)
+    at = len(device.dispatched) - back + 1
+    finding = only(judged(Device(spoils=(at,)), one))
+    wrong = device.dispatched[at - 1]
+    assert (finding.clause, finding.suspects) == ("tensor.position", ())
+    assert replace(finding.case, operator=clip(), clause="clip.formula", beside=()) == one
+    assert finding.case.operator == wrong, "the data shown belong to the kernel that is wrong"
+    assert finding.case.beside == tuple(device.dispatched[-11:-6])
+
+
+def test_a_kernel_that_is_wrong_alone_is_not_asked_among_others() -> None:
+    device = Device({0: 1})
+    finding = only(judged(device, case(expectation="beside others")))
+    assert finding.case.expectation == "oracle"
+    assert len(device.dispatched) == 1
+
+
+def test_without_a_state_clause_the_values_clause_is_checked() -> None:
+    judgement = judged(Device(), case(layout_clause=None, expectation="beside others"))
+    assert set(judgement.clauses) == {"clip.formula", *MEMORY_CLAUSES}
+
+
+def test_a_neighbour_that_is_wrong_by_itself_is_another_clauses_business() -> None:
+    closed = []
+
+    class ThresholdsWrongly(Device):
+        def threshold(self, x: Array, low: Any) -> Array:
+            return np.zeros_like(x)
+
+        def close(self) -> None:
+            closed.append(self)
+
+    assert judged(ThresholdsWrongly(), case(expectation="beside others")).findings == ()
+    assert len(closed) == 4  # a fresh device for each of the two neighbours, each time it was wrong
+
+
+def test_a_neighbour_that_is_refused_beside_others_is_told() -> None:
+    class OneOfAKind(Device):
+        """Refuses a second description while a kernel lives."""
+
+        def create(self, operator: OperatorDesc) -> Kernel:
+            if len(self.created) > len(self.closed):
+                raise InvalidArgument("one kernel at a time")
+            return super().create(operator)
+
+    finding = only(judged(OneOfAKind(), case(expectation="beside others")))
+    assert finding.outcome == "fail"
+    assert details(finding) == {"said": "one kernel at a time"}
+
+
+def test_a_neighbour_that_is_refused_on_its_own_too_is_another_clauses_business() -> None:
+    class WithoutScaleBias(Device):
+        """Refuses ScaleBias, which a neighbour has, always."""
+
+        def create(self, operator: OperatorDesc) -> Kernel:
+            if operator.attributes.get("ScaleBias") is not None:
+                raise InvalidArgument("no ScaleBias")
+            return super().create(operator)
+
+    assert judged(WithoutScaleBias(), case(expectation="beside others")).findings == ()
+    without = judged(WithoutScaleBias(), case(expectation="beside others")).executions
+    assert len(without) < len(judged(Device(), case(expectation="beside others")).executions)

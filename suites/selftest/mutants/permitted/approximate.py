@@ -1,0 +1,160 @@
+"""What documents leave open of the approximate operators: as little accuracy as they ask for, halves, overflow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.suites.selftest.mutants.formulas import Array, Given, dequantised, kept_within, numbers
+from dmlcts.suites.selftest.mutants.permitted.minimum import MINIMUM, nearest, toward_zero
+from dmlcts.suites.selftest.mutants.permitted.steps import FLOATING, INTEGER, Permitted
+
+
+class _Approximate(Permitted):
+    level = "6.4"
+    alone = True
+
+
+class MinimumOfDirect3D(_Approximate):
+    """Every function is as exact as Direct3D obliges it to be, in FLOAT32, each step rounded to nearest."""
+
+    choice, touches, among = ("accuracy",), (FLOATING,), tuple(MINIMUM)
+
+    def rounded(self, values: Array, kind: DataType) -> Array:
+        """To nearest."""
+        return nearest(values, kind)
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """Of numbers; of negative bases and with ScaleBias as ever."""
+        right = super().compute_exact(operator, inputs)
+        name = operator.name.removeprefix("ELEMENT_WISE_")
+        if name not in MINIMUM or right.dtype.kind != "f" or operator.attributes.get("ScaleBias") is not None:
+            return right
+        operands = [x.astype(np.float64) for x in inputs]
+        operands += [np.asarray(one, np.float64) for one in numbers(operator, self.cast)]
+
+        def in_float32(values: Array) -> Array:
+            return self.rounded(np.asarray(values, float), DataType.FLOAT32).astype(float)
+
+        flat = [np.broadcast_to(one, right.shape).ravel() for one in operands]
+        found = self.rounded(MINIMUM[name](*flat, in_float32), operator.output.data_type).reshape(right.shape)
+        return np.where(operands[0] > 0, found, right) if name == "CONSTANT_POW" else found
+
+
+class MinimumOfDirect3DTowardZero(MinimumOfDirect3D):
+    """Every function is as exact as Direct3D obliges it to be, in FLOAT32, each step rounded toward zero."""
+
+    def rounded(self, values: Array, kind: DataType) -> Array:
+        """Toward zero."""
+        return toward_zero(values, kind)
+
+
+class _Changed(_Approximate):
+    """One of the operators computed in another way that is permitted."""
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """What comes out in place of ``right``; the inputs by the tensors' names."""
+        raise NotImplementedError
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """Without ScaleBias."""
+        right = super().compute_exact(operator, inputs)
+        name = operator.name.removeprefix("ELEMENT_WISE_")
+        if name not in self.among or operator.attributes.get("ScaleBias") is not None:
+            return right
+        return np.asarray(self.changed(dict(zip(operator.inputs, inputs, strict=True)), right))
+
+
+def half_away(quotients: Array) -> Array:
+    """Whole numbers, halves away from zero."""
+    whole = np.trunc(quotients)
+    return whole + np.where(np.abs(quotients - whole) >= np.float32(0.5), np.copysign(np.float32(1), quotients), 0)
+
+
+class QuantizeHalvesAway(_Changed):
+    """Quotients half way between whole numbers are rounded away from zero."""
+
+    choice, touches, among = ("halves of quotients",), (FLOATING, INTEGER), ("QUANTIZE_LINEAR", "QUANTIZED_LINEAR_ADD")
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """Away from zero."""
+        several = "ATensor" in given
+        values = dequantised(given, "A") + dequantised(given, "B") if several else given["InputTensor"]
+        name = "Output" if several else ""
+        quotients = values.astype(np.float32) / given[f"{name}ScaleTensor"].astype(np.float32)
+        zero_point = given.get(f"{name}ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
+        return kept_within(half_away(quotients) + zero_point, right.dtype)
+
+
+class QuantizeOfNanIsLowest(_Changed):
+    """A NaN becomes the lowest number of the type."""
+
+    choice, touches, among = ("quantised NaN",), (FLOATING,), ("QUANTIZE_LINEAR",)
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """Where it is one."""
+        return np.where(np.isnan(given["InputTensor"].astype(np.float64)), np.iinfo(right.dtype).min, right)
+
+
+class _Difference(_Changed):
+    choice, touches, among = ("difference",), (INTEGER,), ("DEQUANTIZE_LINEAR",)
+
+    def difference(self, x: Array, zero_point: Array) -> Array:
+        """In FLOAT32."""
+        raise NotImplementedError
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """Times the scale; of wide integers alone."""
+        x = given["InputTensor"]
+        zero_point = given.get("ZeroPointTensor", np.zeros(1, x.dtype))
+        if x.dtype.itemsize < np.dtype(np.int32).itemsize:
+            return right
+        return (self.difference(x, zero_point) * given["ScaleTensor"].astype(np.float32)).astype(right.dtype)
+
+
+class DequantizeWraps(_Difference):
+    """Differences of 32-bit integers wrap."""
+
+    def difference(self, x: Array, zero_point: Array) -> Array:
+        """Modulo 2^32."""
+        return (x - zero_point).astype(np.float32)
+
+
+class DequantizeConvertsFirst(_Difference):
+    """32-bit integers are converted to FLOAT32 before their difference is taken."""
+
+    def difference(self, x: Array, zero_point: Array) -> Array:
+        """Of FLOAT32."""
+        return x.astype(np.float32) - zero_point.astype(np.float32)
+
+
+class _Powers(_Changed):
+    choice, touches, among = ("powers outside",), (INTEGER,), ("POW",)
+
+
+class PowersSaturate(_Powers):
+    """Powers of integers outside the type become its nearest limit."""
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """The nearest limit."""
+        x, exponent = given["InputTensor"], given["ExponentTensor"]
+        if x.dtype.kind == "f" or exponent.dtype.kind == "f":
+            return right
+        size = np.power(x.astype(np.float64), exponent.astype(np.float64))
+        limits = np.iinfo(x.dtype)
+        return np.where(size > float(limits.max), limits.max, np.where(size < float(limits.min), limits.min, right))
+
+
+class PowersOfNegativesAreZero(_Powers):
+    """Integers raised to a negative exponent are 0."""
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """0."""
+        x, exponent = given["InputTensor"], given["ExponentTensor"]
+        return right if x.dtype.kind == "f" or exponent.dtype.kind == "f" else np.where(exponent < 0, 0, right)
+
+
+PERMITTED_APPROXIMATE: tuple[type[Permitted], ...] = (
+    MinimumOfDirect3D, MinimumOfDirect3DTowardZero, QuantizeHalvesAway, QuantizeOfNanIsLowest, DequantizeWraps,
+    DequantizeConvertsFirst, PowersSaturate, PowersOfNegativesAreZero,
+)  # fmt: skip
