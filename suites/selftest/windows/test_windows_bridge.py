@@ -22,6 +22,7 @@ from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.backends.directml.abi.com import HRESULT, U32, U64, Interface, IUnknown, Method
 from dmlcts.backends.directml.abi.com_object import ComObject, Faults
 from dmlcts.backends.directml.windows.bridge import Bridge, compiled
+from dmlcts.backends.directml.windows.compiling import run_compiler
 from dmlcts.backends.directml.windows.image import BadImage, parsed, read
 from dmlcts.backends.directml.windows.library import WindowsLibrary, load
 from dmlcts.suites.selftest.windows.pe_files import CHANGEABLE, Made, whole
@@ -117,7 +118,7 @@ def test_a_call_keeps_the_registers_that_are_the_callers(bridge: Bridge, call: C
     """What Windows' convention keeps and System V's does not is overwritten by the function that is called."""
     (tmp_path / "overwrite.c").write_text(OVERWRITES)
     made = tmp_path / "overwrite.so"
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", made, tmp_path / "overwrite.c"], check=True)
+    run_compiler(["-O1", "-shared", "-fPIC", "-o", str(made), str(tmp_path / "overwrite.c")])
     address = ctypes.cast(ctypes.CDLL(str(made)).overwrite, ctypes.c_void_p).value or 0
     assert call("keeps_registers", bridge.callable_there(address)) == 1
 
