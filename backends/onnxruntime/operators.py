@@ -81,4 +81,9 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
     "ACOSH": Counterpart("Acosh"),
     "ATANH": Counterpart("Atanh"),
     "ERF": Counterpart("Erf"),
+    "ADD1": Counterpart("Add"),
+    "CONSTANT_POW": none("Pow: its exponent is a tensor"),
+    "QUANTIZE_LINEAR": none("QuantizeLinear: a scale belongs to a tensor or an axis, not to an element"),
+    "DEQUANTIZE_LINEAR": none("DequantizeLinear: a scale belongs to a tensor or an axis, not to an element"),
+    "QUANTIZED_LINEAR_ADD": none("ONNX does not add quantised tensors"),
 }

@@ -79,6 +79,11 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
     "ACOSH": Counterpart("acosh"),
     "ATANH": Counterpart("atanh"),
     "ERF": Counterpart("erf"),
+    "ADD1": Counterpart("add"),
+    "CONSTANT_POW": none("pow: a number as its exponent is not bound"),
+    "QUANTIZE_LINEAR": none("quantize_per_tensor: a scale belongs to a tensor or an axis, not to an element"),
+    "DEQUANTIZE_LINEAR": none("dequantize: a scale belongs to a tensor or an axis, not to an element"),
+    "QUANTIZED_LINEAR_ADD": none("torch adds tensors of quantised types of its own alone"),
 }
 
 
