@@ -1,8 +1,7 @@
 """The vectorised oracle of formulas with several inputs and types: numpy over whole arrays.
 
 A value is a list of alternatives, arrays in which element i of each is one value that element i may have, or spans
-of two arrays where a result is approximate. It shares no code with the exact oracle; a real function is evaluated in
-FLOAT64, with the error that the table of functions states.
+of two arrays where a result is approximate. It shares no code with the exact oracle; real functions are in FLOAT64.
 """
 
 from __future__ import annotations

@@ -3,13 +3,12 @@
 The plan follows from the tables, the feature level and the seed alone: the boundary lattice of every operator
 and data type that the level obliges, under every interesting set of attributes, and a seeded sample of cases
 with layouts, ScaleBias and bulk values. `dmlcts certify` dispatches the plan and keeps what came back, and nothing
-else; `dmlcts verify` makes the same plan, regenerates every input and judges the bytes. A forged pass needs
-right outputs.
+else; `dmlcts verify` makes the same plan, regenerates every input and judges the bytes. Forging needs right outputs.
 
-A sample that follows from a seed can be prepared before there is a device. A verifier who minds hands out a
-*challenge* beforehand, and the sample is drawn from both.
+A seed's sample can be prepared before there is a device. A verifier who minds hands out a *challenge*, and the
+sample is drawn from both.
 
-Nothing here draws from a generator whose stream may change with a library: choices come from SHA-256.
+Choices come from SHA-256: a generator's stream may change with its library.
 """
 
 from __future__ import annotations
