@@ -76,8 +76,8 @@ class OneInput:
     """The oracle of a formula with one input of the output's type.
 
     It stands beside the others for what its formulas may have and theirs may not, ScaleBias and FLOAT attributes that
-    are cast, and for "one value", which asks for what those became. It is no faster: of a million elements of ABS,
-    FLOOR and NEGATE the two judge within a third of each other, of 64 in 0.03 ms where the other takes 0.1 ms.
+    are cast, and for "one value", which asks for what those became. Few elements it judges faster: 64 of ABS, FLOOR
+    and NEGATE in 0.03 ms where the other takes 0.1 ms; a million right ones it judges up to 1.7 times slower.
 
     Attributes:
         vector: the oracle that answers for that input's elements.
