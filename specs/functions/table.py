@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dmlcts.specs.arithmetic import real_number
+from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.functions import exactly, in_arrays
 from dmlcts.specs.functions.exactly import Exact
 from dmlcts.specs.functions.in_arrays import InArrays
@@ -54,6 +55,15 @@ class Function:
     def signature(self) -> str:
         """The signature as people write it: "T, T -> truth"."""
         return f"{', '.join(self.takes)} -> {self.gives}"
+
+    def means(self, data_type: DataType) -> bool:
+        """Whether its meaning alone says what it gives on a type, if no table states an accuracy.
+
+        A real function has none on integers, and on FLOAT64, which no page lists for one, no bound that anybody states.
+        """
+        if data_type.is_floating:
+            return self.exact.floating is not None and not self.arrays.error
+        return self.exact.integers is not None
 
 
 _ONE: tuple[Kind, ...] = ("T",)

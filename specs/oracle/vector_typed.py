@@ -209,8 +209,7 @@ class TypedVectorOracle:
                 return _Value(kind, [np.asarray(value.alternatives[0], _DOUBLE)])
             assert isinstance(kind, DataType)  # noqa: S101 - types are checked when the table is read
             return _Value(kind, self._closed(kind, [np.asarray(value.alternatives[0]).astype(kind.numpy)]))
-        assert isinstance(value.kind, DataType)  # noqa: S101 - types are checked when the table is read
-        assert kind == "real"  # noqa: S101
+        assert isinstance(value.kind, DataType) and kind == "real"  # noqa: PT018, S101 - lint has checked types
         widest = 8 * value.kind.itemsize
         if widest > _EXACT_BITS:
             raise UsageError(f"{value.kind.name} meets another type", "FLOAT64 does not hold its values exactly")
@@ -266,7 +265,7 @@ class TypedVectorOracle:
         return _Value(kind, self._closed(kind, found))
 
     def _of_arrays(self, function: Function, kind: Typed, operands: tuple[Array, ...]) -> list[Any]:
-        arrays = function.arrays
+        arrays: Any = function.arrays
         if kind == "real":
             return self._of_reals(function, operands)
         assert isinstance(kind, DataType)  # noqa: S101 - truth values have functions of their own
@@ -276,9 +275,11 @@ class TypedVectorOracle:
             tolerance = self.law.tolerance(function.name, kind, strict=self.strict)
             if tolerance is not None:
                 return self._approximate(function, kind, operands, tolerance)
-            assert arrays.floating is not None  # noqa: S101
-            return arrays.floating(Rounding(kind, self.latitudes), *operands)
-        assert arrays.integers is not None  # noqa: S101
+        if not function.means(kind):  # the type is unlisted: nothing says what is right
+            self._open = np.ones_like(self._open)
+            return [np.zeros_like(operands[0])]
+        if kind.is_floating:
+            return [*arrays.floating(Rounding(kind, self.latitudes), *operands)]
         result = arrays.integers(*operands)
         if isinstance(result, tuple):  # which never leaves the type where it is defined
             result, undefined = result
@@ -301,8 +302,7 @@ class TypedVectorOracle:
         return found
 
     def _compared(self, function: Function, kind: DataType, operands: tuple[Array, ...]) -> list[Any]:
-        compared = function.arrays.compared
-        assert compared is not None  # noqa: S101 - the table of functions says so
+        compared: Any = function.arrays.compared
         found = [np.asarray(compared(*operands))]
         if len(operands) > 1 and kind.is_floating and "nan-comparison" in self.latitudes:
             unordered = np.isnan(operands[0]) | np.isnan(operands[1])

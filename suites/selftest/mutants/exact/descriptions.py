@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import FeatureLevel, OperatorDesc
+from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable, SupportTable
 from dmlcts.specs.models.clauses import Clause
@@ -88,6 +89,13 @@ class _AcceptingBeside(_Accepting):
         return super().refuses(operator)
 
 
+def _means_nothing(table: OperatorTable) -> bool:
+    """Whether nothing says what is right on any type that no level lists."""
+    unlisted = [one for one in load_tables().known_types if one not in table.data_types]
+    functions = [FUNCTIONS[row.function] for row in table.accuracy]
+    return not any(all(function.means(data_type) for function in functions) for data_type in unlisted)
+
+
 def named(clause: Clause, suffix: str) -> str:
     """``AddConstraintSizesOverlooked``."""
     words = clause.id.replace(".", "-").split("-")
@@ -110,6 +118,8 @@ def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
             support = next(one for one in table.support if one.level == clause.level)
             said = f"{table.short_name} refuses what level {support.level} adds."
             yield _made(named(clause, "Refused"), _Refusing, said, support=support, table=table, **about)
+        elif clause.check == "support.unlisted" and _means_nothing(table):
+            continue
         elif clause.check in ("support.unlisted", "support.later-level"):
             first = table.introduced if len(table.support) > 1 else "1.0"  # a later one only from below
             level = first if clause.check == "support.later-level" else LEVEL

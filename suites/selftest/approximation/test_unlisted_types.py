@@ -1,0 +1,44 @@
+"""A real function on a type that no level lists: it may be accepted, and then nothing says what is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmlcts.specs import DataType
+from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.selftest.family.family_tables import family
+from dmlcts.suites.selftest.mutants.exact.descriptions import _Accepting, _means_nothing
+from dmlcts.suites.selftest.proof.probes import probes
+from dmlcts.suites.selftest.proof.prove import load_hypothesis_profile
+
+TABLES = family()
+REAL = [table for table in TABLES.operators.values() if table.accuracy and _means_nothing(table)]
+
+
+@pytest.mark.parametrize("table", REAL, ids=[table.short_name for table in REAL])
+def test_what_a_real_function_gives_there_is_no_departure(table: OperatorTable) -> None:
+    """The backend gives 1 throughout; a mutant that does so where there is a meaning is caught."""
+
+    class Accepting(_Accepting):
+        operator = table.operator
+        overlooked = tuple(clause.id for clause in table.checked_by("support.unlisted"))
+
+    load_hypothesis_profile()
+    bench = Bench("Accepting", Accepting(), {}, TABLES)
+    asked = [
+        probe for probe in probes(TABLES)
+        if probe.table is table and "test_unlisted_types_are_characterised" in probe.test
+    ]  # fmt: skip
+    tallies = [probe.run(bench, 0).ledger for probe in asked]
+    bench.close()
+    assert sum(tally.cases for ledger in tallies for tally in ledger.tallies.values()) > 0
+    assert [finding.title for ledger in tallies for finding in ledger.findings] == []
+
+
+def test_functions_of_whole_numbers_and_of_ieee_754_have_a_meaning_on_every_type() -> None:
+    types = (DataType.INT32, DataType.UINT64, DataType.FLOAT64)
+    assert {name: [FUNCTIONS[name].means(one) for one in types] for name in ("add", "pow", "sqrt", "asin")} == {
+        "add": [True, True, True], "pow": [True, True, False], "sqrt": [False, False, True], "asin": [False] * 3,
+    }  # fmt: skip
