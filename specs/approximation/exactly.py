@@ -111,12 +111,21 @@ class ApproximateOracle:
     def _of_reading(self, reading: Reading, elements: Mapping[str, int]) -> set[Any]:
         values = {name: self._input(name, member, elements, reading)
                   for name, member in self.table.formula_names.items()}  # fmt: skip
-        if reading.where is not None:
-            given = {name: None if one is None else one.low
-                     for name, member in self.table.formula_names.items()
-                     for one in self._input(name, member, elements, None).members}  # fmt: skip
-            if not holds(reading.where, {**given, **self._numbers}):
-                return set()
+        if reading.where is None:
+            return self._of_values(reading, values)
+        found: set[Any] = set()
+        for members in itertools.product(*(value.members for value in values.values())):
+            if OPEN in members:
+                continue
+            given = {name: None if one is None else one.low for name, one in zip(values, members, strict=True)}
+            if holds(reading.where, {**given, **self._numbers}):
+                alone = zip(values.items(), members, strict=True)
+                found |= self._of_values(
+                    reading, {name: value._replace(members=frozenset({one})) for (name, value), one in alone}
+                )
+        return found
+
+    def _of_values(self, reading: Reading, values: Mapping[str, _Value]) -> set[Any]:
         result = _Steps(self, reading).evaluate(reading.expression, values)
         if result.kind is self.output or not self.output.is_floating:
             return set(result.members)
@@ -138,7 +147,7 @@ class ApproximateOracle:
             data.add(self._numbers[name])
         return _Value(kind, frozenset(None if one is None else Span(one, one) for one in data))
 
-    def _input(self, name: str, member: str, elements: Mapping[str, int], reading: Reading | None) -> _Value:
+    def _input(self, name: str, member: str, elements: Mapping[str, int], reading: Reading) -> _Value:
         row = self.table.tensors[member]
         if member not in self.operator.tensors and row.absent is not None:
             return _Value("constant", frozenset({point(datum_of(row.absent))}))
@@ -146,21 +155,21 @@ class ApproximateOracle:
         if name not in elements or own is None:
             raise UsageError(f"no element of {member} is given", f"give one as {name!r}")
         scaling = None
-        if self.scale_bias is not None and member == self.table.inputs[0] and reading is not None:
+        if self.scale_bias is not None and member == self.table.inputs[0]:
             assert self.law.scale_bias is not None, "lint asks for a formula"  # noqa: S101
             scaling = Scaling(self.law.scale_bias, self.scale_bias, own, self.latitudes)
         if not own.is_floating:
             whole = IntegerRange.of(own).wrapped(elements[name])
             scaled = [whole] if scaling is None else scaling.integers(whole)
             return _Value(own, frozenset({OPEN} if scaled is None else {point(as_datum(one)) for one in scaled}))
-        kind = own if reading is None else reading.computing(own)
+        kind = reading.computing(own)
         given = [_FORMATS[own].decode(elements[name])]
         if scaling is not None:
             given = list(scaling.numbers(elements[name], kind))
         found: set[Any] = set()
         for datum in given:
             found.add(None if datum is None else point(datum))
-            if datum is not None and reading is not None and self.flushes(kind, datum, datum):
+            if datum is not None and self.flushes(kind, datum, datum):
                 found.add(point(Datum(datum.negative, Fraction(0))))
         return _Value(kind, frozenset(found))
 

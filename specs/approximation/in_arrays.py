@@ -135,16 +135,24 @@ class ApproximateVectorOracle:
         for name, member in self.table.formula_names.items():
             kind, alternatives = self._input(name, member, inputs, reading)
             values[name] = _Value(kind, alternatives)
-        result = _Steps(self, reading).evaluate(reading.expression, values)
-        found = [self._converted(one, result.kind) for one in result.alternatives]
         if reading.where is None:
-            return found
-        given = {name: np.ascontiguousarray(inputs[name]).astype(_DOUBLE) for name in inputs}
-        there = np.broadcast_to(rounding.evaluated(reading.where, given | self._plain_numbers), length)
-        if not there.any():
-            return []
-        return [Interval(np.where(there, one.low, np.nan), np.where(there, one.high, np.nan),
-                         one.nan & there, one.open & there) for one in found]  # fmt: skip
+            return self._of_values(reading, values)
+        found = []
+        for members in itertools.product(*(value.alternatives for value in values.values())):
+            given = {name: one.low for name, one in zip(values, members, strict=True)}
+            there = np.broadcast_to(rounding.evaluated(reading.where, given | self._plain_numbers), length)
+            if there.any():
+                alone = zip(values.items(), members, strict=True)
+                results = self._of_values(
+                    reading, {name: replace(value, alternatives=[one]) for (name, value), one in alone}
+                )
+                found += [Interval(np.where(there, one.low, np.nan), np.where(there, one.high, np.nan),
+                                   one.nan & there, one.open & there) for one in results]  # fmt: skip
+        return found
+
+    def _of_values(self, reading: Reading, values: Mapping[str, _Value]) -> list[Interval]:
+        result = _Steps(self, reading).evaluate(reading.expression, values)
+        return [self._converted(one, result.kind) for one in result.alternatives]
 
     def _converted(self, one: Interval, kind: Typed) -> Interval:
         """An interval of numbers of the type that computes, in the output's type."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcts.specs import OperatorDesc, ScaleBias
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias
 from dmlcts.specs.approximation.exactly import ApproximateOracle
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
 from dmlcts.specs.approximation.rules import is_approximate
@@ -44,6 +44,24 @@ def test_the_oracles_agree_after_a_scale_bias(table: OperatorTable, signature: S
     for pair in factors:
         scaled = OperatorDesc(operator.name, operator.tensors, {**operator.attributes, "ScaleBias": ScaleBias(*pair)})
         assert disagreements(TABLES, scaled, given, strict=strict) == []
+
+
+@pytest.mark.parametrize(
+    ("pair", "overflows"), [((2.0**-120, 2.0**76), True), ((2.0**-120, 8.0), False), (None, False)]
+)
+def test_where_a_formula_is_permitted_counts_after_the_scale_bias(
+    pair: tuple[float, float] | None, overflows: bool
+) -> None:
+    """ASINH's ln(x + sqrt(x * x + 1)) is permitted of x from 0 on, and overflows at 2^76, which -3 has become."""
+    table = TABLES.operator("ASINH")
+    signature = next(one for one in signatures(table) if one.data_type is DataType.FLOAT32)
+    operator, given = next(elements_of(table, signature, 1, seed=3))
+    attributes = {"ScaleBias": None if pair is None else ScaleBias(*pair)}
+    described = OperatorDesc(operator.name, operator.tensors, attributes)
+    inputs = {name: np.array([-3.0], np.float32) for name in given}
+    infinite = np.array([np.inf], np.float32)
+    assert ApproximateVectorOracle(TABLES.law(table), described).acceptance(inputs).admits(infinite).all() == overflows
+    assert disagreements(TABLES, described, inputs, strict=False) == []
 
 
 POW = TABLES.operator("POW")
