@@ -108,12 +108,13 @@ def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> A
     other: Array = (poison.view(bits) ^ bits.type(0x55)).view(poison.dtype).copy()
     values = marks(oracle.data_type)
     suspects = {name: array[suspected] for name, array in execution.inputs.items()}
+    held = poison[suspected].view(bits)  # which the other must not hold again: an element may have been written so
     with np.errstate(all="ignore"):
         if len(suspects) == 1 and oracle.operator.input.data_type is oracle.data_type:
             values = values[~oracle.admits(dict.fromkeys(suspects, values), values)]
     for value in values[:_MOST_TELLING][::-1]:
-        usable = ~oracle.admits(suspects, np.full(suspected.size, value, poison.dtype))
-        other[suspected[usable]] = value
+        filled = np.full(suspected.size, value, poison.dtype)
+        other[suspected[~oracle.admits(suspects, filled) & (filled.view(bits) != held)]] = value
     return other
 
 

@@ -292,6 +292,12 @@ def test_unwritten_elements_are_told_from_wrong_ones() -> None:
     assert (failing.clause, failing.wrong) == ("tensor.position", 3)
 
 
+def test_a_wrong_value_that_is_what_both_memories_would_hold_was_written_all_the_same() -> None:
+    """1, for -2: the complement of what is expected, and the first value that no input becomes."""
+    finding = only(judged(Device({-2: 1}), case()))
+    assert (finding.clause, finding.wrong) == ("tensor.position", 1)
+
+
 def test_in_place_a_value_left_as_it_was_is_a_wrong_value() -> None:
     finding = only(judged(Device({100: 100}), case(placement=Placement(in_place=True))))
     assert (finding.clause, finding.wrong) == ("tensor.position", 1)
