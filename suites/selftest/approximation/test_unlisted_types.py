@@ -9,12 +9,12 @@ from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.selftest.family.family_tables import family
-from dmlcts.suites.selftest.mutants.exact.descriptions import _Accepting, _means_nothing
+from dmlcts.suites.selftest.mutants.exact.descriptions import _Accepting, means_nothing
 from dmlcts.suites.selftest.proof.probes import probes
 from dmlcts.suites.selftest.proof.prove import load_hypothesis_profile
 
 TABLES = family()
-REAL = [table for table in TABLES.operators.values() if table.accuracy and _means_nothing(table)]
+REAL = [table for table in TABLES.operators.values() if table.accuracy and means_nothing(table)]
 
 
 @pytest.mark.parametrize("table", REAL, ids=[table.short_name for table in REAL])

@@ -89,8 +89,10 @@ class _AcceptingBeside(_Accepting):
         return super().refuses(operator)
 
 
-def _means_nothing(table: OperatorTable) -> bool:
+def means_nothing(table: OperatorTable) -> bool:
     """Whether nothing says what is right on any type that no level lists."""
+    if not table.accuracy:
+        return False
     unlisted = [one for one in load_tables().known_types if one not in table.data_types]
     functions = [FUNCTIONS[row.function] for row in table.accuracy]
     return not any(all(function.means(data_type) for function in functions) for data_type in unlisted)
@@ -118,7 +120,7 @@ def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
             support = next(one for one in table.support if one.level == clause.level)
             said = f"{table.short_name} refuses what level {support.level} adds."
             yield _made(named(clause, "Refused"), _Refusing, said, support=support, table=table, **about)
-        elif clause.check == "support.unlisted" and _means_nothing(table):
+        elif clause.check == "support.unlisted" and means_nothing(table):
             continue
         elif clause.check in ("support.unlisted", "support.later-level"):
             first = table.introduced if len(table.support) > 1 else "1.0"  # a later one only from below
