@@ -27,7 +27,9 @@ _TABLE = _by_exponent_field()
 
 def buckets_of(values: NDArray[Any]) -> NDArray[np.intp]:
     """The bucket of each number; infinities and NaN stand with the largest."""
-    return np.asarray(_TABLE[values.astype(np.float64).view(np.uint64) >> np.uint64(52)])
+    with np.errstate(invalid="ignore"):  # a signalling NaN becomes a quiet one
+        wide = values.astype(np.float64)
+    return np.asarray(_TABLE[wide.view(np.uint64) >> np.uint64(52)])
 
 
 def described(bucket: int) -> tuple[int, int | None]:

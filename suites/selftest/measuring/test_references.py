@@ -180,3 +180,8 @@ def test_buckets_stand_in_the_order_of_the_numbers() -> None:
         after = following(exponent)
         inside = [least, *([] if after is None else [np.nextafter(2.0**after, 0)])]
         assert {int(buckets_of(np.array([np.copysign(one, sign)]))[0]) for one in inside} == {number}
+
+
+def test_a_signalling_nan_has_the_place_of_a_nan() -> None:
+    nans = np.array([0x7FA0_0000, 0x7FC0_0000], np.uint32).view(np.float32)
+    assert len(set(buckets_of(nans).tolist())) == 1
