@@ -78,7 +78,9 @@ def test_many_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> 
     everyone = [subject.case(subject.values_clause(one), inputs, one, layout_clause=clause) for one in sets]
     if len(everyone) < _MANY:  # an operator without numbers: others keep it company
         everyone += [other for table in judge.bench.tables.operators.values() for other in _others(subject, table)]
-    company = tuple(dict.fromkeys(case.operator for case in everyone if judge.bench.obliged(case.operator)))
+    tensors = everyone[0].operator.tensors  # all of them work on the same memory
+    alike = [case.operator for case in everyone if case.operator.tensors == tensors]
+    company = tuple(dict.fromkeys(operator for operator in alike if judge.bench.obliged(operator)))
     for case in (everyone[0], everyone[len(sets) // 2], everyone[len(sets) - 1])[: 3 if subject.thorough else 1]:
         among = company if case.operator in company else (case.operator, *company)  # of a level that obliges less
         judge(replace(case, expectation="beside others", beside=among))
