@@ -320,7 +320,7 @@ class TorchDevice:
         except NotImplementedError as error:
             raise NotSupported(f"torch: {said(error)}") from error
         except Exception as error:  # RuntimeError for nearly everything, told apart by its text
-            if "not implemented for" in str(error):
+            if "not implemented for" in str(error) or str(error).startswith("Promotion for "):
                 raise NotSupported(f"torch: {said(error)}") from error
             raise InvalidArgument(f"torch: {said(error)}") from error
         finally:

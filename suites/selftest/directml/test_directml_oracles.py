@@ -32,7 +32,10 @@ UNDEFINED = ("IS_NAN-FLOAT32-UINT32", "IS_NAN-FLOAT16-UINT32")
 # The pages do not restrict ScaleBias by type; the library refuses one that changes anything on these.
 _UNSCALED = ("FLOAT64", "INT64", "UINT64")
 
+_EXPONENTS = "ScaleBias is applied to the exponents too"
+
 TASKS = dict(tasks())
+DEPARTURES |= {name: _EXPONENTS for name in TASKS if name.startswith("POW-")}
 
 
 def _taken(name: str, given: list[Task]) -> list[Task]:
