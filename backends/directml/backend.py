@@ -27,13 +27,13 @@ from dmlcts.backends.directml.abi.hresults import DEVICE_LOST, E_INVALIDARG, E_O
 from dmlcts.backends.directml.descriptions import Description
 from dmlcts.backends.directml.hosting import choosing
 from dmlcts.backends.directml.loading import fetching
-from dmlcts.backends.directml.loading.cache import cache_folder
 from dmlcts.backends.directml.loading.library import LINUX, Found, Library, bridge_for, find
 from dmlcts.backends.directml.loading.options import Options, flag_names
 from dmlcts.backends.directml.loading.signals import HeldSignals
 from dmlcts.backends.directml.session import Bindings, Session, properties
 from dmlcts.backends.directml.windows.bridge import Bridge
 from dmlcts.specs import OperatorDesc, Region
+from dmlcts.specs.cache import cache_folder
 
 # The calls that judge a description; E_INVALIDARG from any other is a mistake of this backend or of its host.
 _JUDGING = tuple(f"{IDMLDevice1.name}::{method}" for method in ("CreateOperator", "CompileOperator", "CompileGraph"))

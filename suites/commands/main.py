@@ -164,7 +164,7 @@ def fetch(windows: str | None, accept_terms: bool) -> None:
     dmlcts directml fetch --windows 1.13.1 --accept-terms
     """
     from dmlcts.backends.directml.loading import fetching, windows_releases
-    from dmlcts.backends.directml.loading.cache import cache_folder
+    from dmlcts.specs.cache import cache_folder
 
     if windows is None:
         fetching.fetch(cache_folder(), say)
@@ -176,7 +176,7 @@ def fetch(windows: str | None, accept_terms: bool) -> None:
 def list_libraries() -> None:
     """List the DirectML libraries that can be fetched, and where those are that were."""
     from dmlcts.backends.directml.loading import fetching, windows_releases
-    from dmlcts.backends.directml.loading.cache import cache_folder
+    from dmlcts.specs.cache import cache_folder
 
     cache = cache_folder()
     rows = [("linux", f"{fetching.DISTRIBUTION} {fetching.VERSION}", fetching.fetched_library(cache))]

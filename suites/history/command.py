@@ -27,7 +27,7 @@ def _judging(
     package: str, accepted: bool, keep: bool, operators: tuple[str, ...], data_types: tuple[str, ...],
     clauses: tuple[str, ...],
 ) -> Judging:  # fmt: skip
-    from dmlcts.backends.directml.loading.cache import cache_folder
+    from dmlcts.specs.cache import cache_folder
     from dmlcts.suites.history import packages
     from dmlcts.suites.history.judging import Judging
     from dmlcts.suites.running.options import Settings

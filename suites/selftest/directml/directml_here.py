@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from dmlcts.backends.contract import BackendUnavailable
-from dmlcts.backends.directml.loading.cache import cache_folder
 from dmlcts.backends.directml.loading.library import Found, find
+from dmlcts.specs.cache import cache_folder
 
 
 def why_not() -> str:

@@ -17,9 +17,9 @@ from dmlcts.backends.directml.abi.d3d12 import LUID
 from dmlcts.backends.directml.abi.host import AdapterInfo
 from dmlcts.backends.directml.abi.hresults import DXGI_ERROR_NOT_FOUND, E_NOINTERFACE
 from dmlcts.backends.directml.hosting import adapters
-from dmlcts.backends.directml.loading.cache import cache_folder
 from dmlcts.backends.directml.loading.options import Options
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc, UsageError
+from dmlcts.specs.cache import cache_folder
 from dmlcts.suites.selftest.directml.directml_here import library, needs_directml
 
 OPTIONS = {"library": "", "fetch": "no", "path": "operator", "flags": "", "adapter": ""}

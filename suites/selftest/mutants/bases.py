@@ -221,3 +221,15 @@ class Displaced(Reference):
     def _flat(self, memory: Array, region: Region, tensor: TensorDesc) -> Array:
         end = region.offset + tensor.minimum_size_in_bytes
         return memory[region.offset : end].view(tensor.data_type.numpy)
+
+
+def read_by(strides: Strides, memory: Array, region: Region, tensor: TensorDesc) -> Array:
+    """The elements of a tensor at the places that other strides name; 0 beyond its end."""
+    flat = memory[region.offset : region.offset + tensor.minimum_size_in_bytes].view(tensor.data_type.numpy)
+    places = np.zeros(tensor.sizes, np.int64)
+    for axis, (size, stride) in enumerate(zip(tensor.sizes, strides, strict=True)):
+        shape = [1] * tensor.rank
+        shape[axis] = size
+        places += (np.arange(size) * stride).reshape(shape)
+    inside = places < flat.size
+    return np.where(inside, flat[np.where(inside, places, 0)], flat.dtype.type(0))

@@ -13,8 +13,8 @@ import pytest
 from dmlcts.backends.contract import InvalidArgument
 from dmlcts.backends.directml.backend import DirectMLBackend, DirectMLDevice
 from dmlcts.backends.directml.loading import windows_releases
-from dmlcts.backends.directml.loading.cache import cache_folder
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
+from dmlcts.specs.cache import cache_folder
 from dmlcts.suites.selftest.directml.directml_here import why_not
 
 FETCHED = windows_releases.fetched(cache_folder())

@@ -12,8 +12,8 @@ from dmlcts.backends import ExecutionFailed
 from dmlcts.specs import OperatorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.models.clauses import Clause
 from dmlcts.specs.statements.silent_points import silent_points
+from dmlcts.suites.selftest.mutants.exact.descriptions import named
 from dmlcts.suites.selftest.mutants.formulas import Array
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -58,20 +58,16 @@ _ALWAYS = ("add1.rounding",)
 """Points that hold of all numbers: an implementation that fails there computes nothing."""
 
 
-def _named(clause: Clause, suffix: str) -> str:
-    return "".join(word.capitalize() for word in clause.id.replace(".", "-").split("-")) + suffix
-
-
 def _of_table(table: OperatorTable) -> Iterator[Any]:
     for clause in table.clauses:
         about = {"__module__": __name__, "operator": table.operator, "clause": clause.id}
         if clause.check in ("scale-bias", "scale-bias.integer"):
             said = f"{table.short_name} ignores ScaleBias: {clause.text}"
             kinds = "f" if clause.check == "scale-bias" else "iu"
-            yield type(_named(clause, "Ignored"), (_WithoutScaleBias,), {"__doc__": said, "kinds": kinds, **about})
+            yield type(named(clause, "Ignored"), (_WithoutScaleBias,), {"__doc__": said, "kinds": kinds, **about})
         elif clause.check == "silent" and clause.id not in _ALWAYS:
             said = f"{table.short_name} fails where the page is silent: {clause.text}"
-            yield type(_named(clause, "Fails"), (_FailsAtPoint,), {"__doc__": said, **about})
+            yield type(named(clause, "Fails"), (_FailsAtPoint,), {"__doc__": said, **about})
 
 
 APPROXIMATE = (

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dmlcts.specs import OperatorDesc, Region, TensorDesc
+from dmlcts.specs import OperatorDesc, Region
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.combinations.sizes import layout_of
-from dmlcts.suites.selftest.mutants.bases import packed
+from dmlcts.suites.selftest.mutants.bases import packed, read_by
 from dmlcts.suites.selftest.mutants.formulas import Array
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -43,7 +43,7 @@ class _Misread(Reference):
             return
         inputs = {name: self.read(memory, bindings[name], tensor) for name, tensor in operator.inputs.items()}
         used = self.strides(operator, bindings)
-        inputs[self.member] = _gathered(memory, bindings[self.member], operator.inputs[self.member], used)
+        inputs[self.member] = read_by(used, memory, bindings[self.member], operator.inputs[self.member])
         with np.errstate(all="ignore"):
             y = self.compute_exact(operator, list(inputs.values()))
         target = operator.tensors[table.output]
@@ -52,18 +52,6 @@ class _Misread(Reference):
     def own(self, operator: OperatorDesc) -> Strides:
         """The right strides."""
         return operator.inputs[self.member].element_strides
-
-
-def _gathered(memory: Array, region: Region, tensor: TensorDesc, strides: Strides) -> Array:
-    """The elements at the places that strides name."""
-    flat = memory[region.offset : region.offset + tensor.minimum_size_in_bytes].view(tensor.data_type.numpy)
-    places = np.zeros(tensor.sizes, np.int64)
-    for axis, (size, stride) in enumerate(zip(tensor.sizes, strides, strict=True)):
-        shape = [1] * tensor.rank
-        shape[axis] = size
-        places += (np.arange(size) * stride).reshape(shape)
-    inside = places < flat.size
-    return np.where(inside, flat[np.where(inside, places, 0)], flat.dtype.type(0))
 
 
 def _levels(operator: OperatorDesc) -> dict[str, str]:

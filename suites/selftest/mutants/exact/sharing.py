@@ -10,7 +10,7 @@ import numpy as np
 from dmlcts.specs import OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
-from dmlcts.suites.selftest.mutants.bases import packed
+from dmlcts.suites.selftest.mutants.bases import packed, read_by
 from dmlcts.suites.selftest.mutants.formulas import Array
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -36,22 +36,11 @@ class _SecondOperand(Reference):
             return
         tensors = [operator.tensors[name] for name in given]
         inputs = [self.read(memory, bindings[name], operator.tensors[name]) for name in given]
-        inputs[-1] = self.gathered(memory, bindings[given[-1]], tensors[-1], self.strides(tensors[0], tensors[-1]))
+        inputs[-1] = read_by(self.strides(tensors[0], tensors[-1]), memory, bindings[given[-1]], tensors[-1])
         with np.errstate(all="ignore"):
             y = self.compute_exact(operator, inputs)
         target = operator.tensors[table.output]
         self.write(memory, bindings[table.output], target, y.astype(target.data_type.numpy))
-
-    def gathered(self, memory: Array, region: Region, tensor: TensorDesc, strides: tuple[int, ...]) -> Array:
-        """The elements at the wrong places."""
-        flat = memory[region.offset : region.offset + tensor.minimum_size_in_bytes].view(tensor.data_type.numpy)
-        places = np.zeros(tensor.sizes, np.int64)
-        for axis, (size, stride) in enumerate(zip(tensor.sizes, strides, strict=True)):
-            shape = [1] * tensor.rank
-            shape[axis] = size
-            places += (np.arange(size) * stride).reshape(shape)
-        inside = places < flat.size
-        return np.where(inside, flat[np.where(inside, places, 0)], flat.dtype.type(0))
 
 
 class SecondReadWithFirstStrides(_SecondOperand):
