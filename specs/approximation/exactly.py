@@ -228,10 +228,10 @@ class _Steps:
 
         found = set()
         for one in value.members:
-            if one is None or one is OPEN:
+            if one is OPEN or (one is None and "integer-cast-range" in self.oracle.latitudes):
                 found.add(OPEN)
                 continue
-            (low, below), (high, above) = whole(one.low), whole(one.high)
+            (low, below), (high, above) = map(whole, one or point(datum_of(0)))
             opened = (below or above) and "integer-cast-range" in self.oracle.latitudes
             found.add(OPEN if opened else Span(*(Datum(end < 0, Fraction(end)) for end in (low, high))))
         return _Value(target, frozenset(found))

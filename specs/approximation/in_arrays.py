@@ -245,14 +245,18 @@ class _Steps:
         if target.is_floating:
             return _Value(target, [part for one in value.alternatives for part in self._narrowed(one, target)])
         limits = np.iinfo(target.numpy)
+        lenient = "integer-cast-range" in self.latitudes
         found = []
         for one in value.alternatives:
             low, high = np.trunc(one.low), np.trunc(one.high)
-            opened = one.open | one.nan
-            if "integer-cast-range" in self.latitudes:
-                opened = opened | ~((low >= limits.min) & (high <= limits.max))
             least, most = (np.clip(np.nan_to_num(end), float(limits.min), float(limits.max)) for end in (low, high))
-            found.append(Interval(least, most, open=opened))
+            if lenient:
+                opened = one.open | one.nan | ~((low >= limits.min) & (high <= limits.max))
+                found.append(Interval(least, most, open=opened))
+                continue
+            found.append(Interval(least, most, open=one.open))
+            if (one.nan & ~np.isnan(low)).any():  # a number or a NaN, which becomes 0
+                found.append(Interval(*(np.where(one.nan, 0, end) for end in (least, most)), open=one.open))
         return _Value(target, found)
 
     def _narrowed(self, one: Interval, target: DataType) -> list[Interval]:
