@@ -12,7 +12,6 @@ import pytest
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc, UsageError
 from dmlcts.specs.approximation.exactly import ApproximateOracle
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
-from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.loading import load_tables, tables_of_files
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.exact_typed import TypedOracle
@@ -20,7 +19,7 @@ from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.reading.table_files import TableFile, builtin_files
 from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature, signatures
+from dmlcts.specs.tables.signatures import Signature, is_approximate, signatures
 
 F16, F32, INT8, INT32, UINT8 = (DataType[name] for name in ("FLOAT16", "FLOAT32", "INT8", "INT32", "UINT8"))
 NAN, INF = float("nan"), float("inf")
@@ -345,6 +344,14 @@ def test_an_element_that_is_not_given_is_missed() -> None:
         TypedOracle(add, operator).acceptable({"a": 0})
     with pytest.raises(UsageError, match="no elements of BTensor are given"):
         TypedVectorOracle(add, operator).acceptance({"a": np.zeros(1, np.float32)})
+
+
+def test_approximate_results_have_oracles_of_their_own() -> None:
+    one = law("DIVIDE")
+    for oracle in (TypedOracle, TypedVectorOracle):
+        with pytest.raises(UsageError, match="OWN_DIVIDE is approximate on FLOAT32"):
+            oracle(one, described(one, T=F32))
+        oracle(one, described(one, T=INT8))
 
 
 def test_what_float64_cannot_stand_for_is_refused() -> None:
