@@ -28,6 +28,10 @@ NOT_PACKAGED = {
 }
 # Lowest floor first: a room imports from those before it, and from none after it.
 FLOORS = {
+    "specs": (
+        "", "arithmetic", "functions", "formula", "models", "tables", "statements", "rules", "reading", "checking",
+        "loading", "pages", "oracle", "approximation", "accuracy",
+    ),
     "suites": (
         "isolation", "cases", "generation", "combinations", "measuring", "judging", "attribution", "console", "running",
         "trial", "conformance", "sweeping.blocks", "sweeping.crews", "sweeping", "certification", "offline",
