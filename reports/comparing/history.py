@@ -1,13 +1,14 @@
 """Releases of one package side by side in time: for each departure the first and the last release that has it.
 
-The document (``dmlcts-history/1``) is built from finished runs alone. A release that could not be judged is told with
-its reason, and says nothing about any departure.
+The document (``dmlcts-history/1``, ``schemas/history-1.json``) is built from finished runs alone. A release that could
+not be judged is told with its reason, and says nothing about any departure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -16,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.validation import DocumentError, load_document
 from dmlcts.reports.summaries.characters import escaped, one_line, visible
 from dmlcts.specs import DataType
 
@@ -63,7 +65,7 @@ def history_of(package: str, releases: Sequence[Release]) -> dict[str, Any]:
     departures = [
         {
             "operator": operator, "clause": clause, "data_types": sorted(types, key=_TYPES.index),
-            "states": list(states), **_span(releases, states),
+            "states": list(states), **_span([one.version for one in releases], states),
         }
         for (operator, clause, states), types in sorted(grouped.items())
     ]  # fmt: skip
@@ -89,16 +91,46 @@ def _before(releases: Sequence[Release]) -> list[str]:
     return [UNJUDGED if one.results is None else OPEN for one in releases]
 
 
-def _span(releases: Sequence[Release], states: Sequence[str]) -> dict[str, str]:
+def _span(versions: Sequence[str], states: Sequence[str]) -> dict[str, str]:
     """The first and last release that departs, and what is known of the releases around them."""
     there = [place for place, state in enumerate(states) if state == DEPARTS]
     judged = [place for place, state in enumerate(states) if state in (DEPARTS, HOLDS)]
     first, last = there[0], there[-1]
     right_before = [place for place in judged if place < first]
     right_after = [place for place in judged if place > last]
-    begins = f"after {releases[right_before[-1]].version}" if right_before else "the oldest that was judged on it"
-    ends = f"gone by {releases[right_after[0]].version}" if right_after else "the newest that was judged on it"
-    return {"first": releases[first].version, "last": releases[last].version, "begins": begins, "ends": ends}
+    begins = f"after {versions[right_before[-1]]}" if right_before else "the oldest that was judged on it"
+    ends = f"gone by {versions[right_after[0]]}" if right_after else "the newest that was judged on it"
+    return {"first": versions[first], "last": versions[last], "begins": begins, "ends": ends}
+
+
+def load_history(path: str | Path) -> dict[str, Any]:
+    """Read a history that was written before, and check that it says what its own states amount to.
+
+    Raises:
+        DocumentError: it cannot be read, is no history, or was altered; with its JSON pointer, cause and mend.
+    """
+    hint = "give a file that `dmlcts history --json` wrote"
+    document = load_document(path, "history-1", hint)
+    versions = [one["version"] for one in document["releases"]]
+
+    def refuse(pointer: str, cause: str) -> DocumentError:
+        return DocumentError(str(path), pointer, cause, "it was altered since it was written; write it again")
+
+    for place, version in enumerate(versions):
+        if version in versions[:place]:
+            raise refuse(f"/releases/{place}/version", f"version {version} stands twice")
+    for number, row in enumerate(document["departures"]):
+        pointer, states = f"/departures/{number}", row["states"]
+        if len(states) != len(versions):
+            raise refuse(f"{pointer}/states", f"has {len(states)} states of {len(versions)} releases")
+        for place, (one, state) in enumerate(zip(document["releases"], states, strict=True)):
+            if (state == UNJUDGED) != (one["verdict"] == ""):
+                judged = "was judged" if one["verdict"] else "was not judged"
+                raise refuse(f"{pointer}/states/{place}", f'is "{state}" where {one["version"]} {judged}')
+        for member, due in _span(versions, states).items():
+            if row[member] != due:
+                raise refuse(f"{pointer}/{member}", f'is "{row[member]}" where the states amount to "{due}"')
+    return document
 
 
 def short(operator: str) -> str:

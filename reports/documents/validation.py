@@ -47,7 +47,7 @@ class DocumentError(DmlctsError):
 
 @functools.cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema called ``name``: "results-1", "failure-1", "selftest-1", "fingerprint-1" or "comparison-1"."""
+    """The JSON Schema called ``name``: that of ``schemas/NAME.json``, as "results-1" or "failure-1"."""
     text = importlib.resources.files("dmlcts.reports").joinpath("schemas", f"{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
@@ -307,6 +307,9 @@ def load_document(path: str | Path, name: str, hint: str) -> dict[str, Any]:
         DocumentError: it cannot be read, is no JSON, or does not fit the schema; ``hint`` is part of the mend.
     """
     document = parse_json(_bytes(Path(path), hint), str(path), hint)
+    written, read = isinstance(document, dict) and document.get("schema"), schema(name)["properties"]["schema"]["const"]
+    if written not in (False, None, read):
+        raise DocumentError(str(path), "/schema", f"is {_shown(written)} where {_shown(read)} is read", hint)
     _check(document, name, str(path))
     loaded: dict[str, Any] = document
     return loaded
