@@ -36,12 +36,13 @@ def test_sines_of_float16_are_held_to_the_hardware_lab_kit_s_bound(
 
 LEAST = float(np.finfo(np.float32).smallest_normal)
 NEXT = float(np.nextafter(np.float32(LEAST), np.float32(1)))
+TWICE = 2 * NEXT + 2.0**-140
 
 
 @pytest.mark.parametrize("a, b, result, right", [
-    (1.0, -NEXT, -NEXT, True),  # the remainder is subnormal: flushed before the divisor is added
-    (1.0, NEXT, NEXT, False),  # nothing is added to a remainder with the divisor's sign
-    (-1.0, NEXT, NEXT, True),
+    (TWICE, -NEXT, -NEXT, True),  # the remainder is subnormal: flushed before the divisor is added
+    (TWICE, NEXT, NEXT, False),  # nothing is added to a remainder with the divisor's sign
+    (-TWICE, NEXT, NEXT, True),
     (7.0, -3.0, -2.0, True),
     (7.0, -3.0, -3.0, False),  # a remainder of 1 is not flushed
 ])  # fmt: skip
