@@ -138,6 +138,15 @@ def short(operator: str) -> str:
     return operator.removeprefix("ELEMENT_WISE_")
 
 
+def _without_departures(document: Mapping[str, Any]) -> str:
+    """What is said where no departure is known; "" where one is."""
+    if document["departures"]:
+        return ""
+    if any(one["verdict"] for one in document["releases"]):
+        return "No release departs from the pages in what was judged."
+    return "No release could be judged: nothing is known of departures."
+
+
 def _cells(row: Mapping[str, Any]) -> list[str]:
     types = ", ".join(row["data_types"])
     since, until = f"{row['first']} ({row['begins']})", f"{row['last']} ({row['ends']})"
@@ -157,8 +166,10 @@ def print_history(document: Mapping[str, Any], console: Console) -> None:
         table.add_column(Text(heading), overflow="fold")
     for row in document["departures"]:
         table.add_row(*map(Text, _cells(row)))
-    console.print(table if table.row_count else Text("no release departs from the pages"))
-    console.print(Text(_LEGEND))
+    nothing = _without_departures(document)
+    console.print(Text(nothing) if nothing else table)
+    if not nothing:
+        console.print(Text(_LEGEND))
 
 
 def _row(*cells: str) -> str:
@@ -171,8 +182,11 @@ def markdown(document: Mapping[str, Any]) -> str:
     for one in document["releases"]:
         told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
         lines.append(_row(one["version"], one["feature_level"], told))
-    lines += ["", _LEGEND, "", _row(*_HEAD), "|---" * len(_HEAD) + "|"]
-    lines += [_row(*_cells(row)) for row in document["departures"]]
+    nothing = _without_departures(document)
+    lines += ["", nothing or _LEGEND]
+    if not nothing:
+        lines += ["", _row(*_HEAD), "|---" * len(_HEAD) + "|"]
+        lines += [_row(*_cells(row)) for row in document["departures"]]
     return "\n".join(lines) + "\n"
 
 
@@ -190,14 +204,14 @@ th, td { border: 1px solid var(--rule); padding: .2rem .5rem; text-align: left; 
 td.departs { background: var(--fail); font-weight: 600; } td.holds { background: var(--pass); }
 </style></head><body>
 <h1>{{ package }}, release by release</h1>
-<p>{{ legend }}</p>
+{% if nothing %}<p>{{ nothing }}</p>{% else %}<p>{{ legend }}</p>
 <div><table><thead><tr><th>operator</th><th>clause</th><th>types</th><th>first</th><th>last</th>
 {% for one in releases %}<th>{{ one.version }}</th>{% endfor %}</tr></thead><tbody>
 {% for row in departures %}<tr><td>{{ short(row.operator) }}</td><td><code>{{ row.clause }}</code></td>
 <td>{{ row.data_types | join(", ") }}</td><td>{{ row.first }} ({{ row.begins }})</td>
 <td>{{ row.last }} ({{ row.ends }})</td>
 {% for state in row.states %}<td class="{{ state }}">{{ marks[state] }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>
+{% endfor %}</tbody></table></div>{% endif %}
 <h2>Releases</h2>
 <div><table><tbody>{% for one in releases %}<tr><td>{{ one.version }}</td><td>{{ one.feature_level }}</td>
 <td>{{ one.verdict | replace("_", " ") if one.verdict else "not judged: " + one.reason }}</td></tr>{% endfor %}
@@ -209,4 +223,6 @@ td.departs { background: var(--fail); font-weight: 600; } td.holds { background:
 def html(document: Mapping[str, Any]) -> str:
     """The history as one self-contained page, its signs readable without colour."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=visible)
-    return environment.from_string(_PAGE).render(**document, short=short, marks=_MARKS, legend=_LEGEND)
+    return environment.from_string(_PAGE).render(
+        **document, short=short, marks=_MARKS, legend=_LEGEND, nothing=_without_departures(document)
+    )

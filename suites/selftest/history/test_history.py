@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.reports.comparing.history import (
@@ -24,6 +26,7 @@ from dmlcts.reports.comparing.history import (
     html,
     load_history,
     markdown,
+    print_history,
 )
 from dmlcts.reports.documents.validation import DocumentError, load_results, schema
 from dmlcts.specs import UsageError
@@ -82,6 +85,21 @@ def test_where_nothing_departs_nothing_is_told() -> None:
     document = history_of("thing", [Release("1", results(row("pass")))])
     assert document["departures"] == []
     assert json.loads(json.dumps(document)) == document
+
+
+def test_what_was_not_judged_is_not_said_to_be_right() -> None:
+    right = history_of("thing", [Release("1", results(row("pass"))), Release("2", None, "does not load")])
+    unknown = history_of("thing", [Release("1", None, "does not load")])
+    for tell in (printed, markdown, html):
+        assert "No release departs from the pages in what was judged" in tell(right)
+        assert "No release could be judged: nothing is known of departures" in tell(unknown)
+        assert "No release" not in tell(told())
+
+
+def printed(document: dict[str, Any]) -> str:
+    console = Console(record=True, width=200, file=io.StringIO())
+    print_history(document, console)
+    return console.export_text()
 
 
 # What was written before.

@@ -18,7 +18,7 @@
 
 #define MOST_IMAGES 64
 #define BLOCK_WORDS 0x300
-#define STACK_FOR_FAULTS (BLOCK_WORDS - 1) /* the last word of a thread's block is the bridge's own */
+#define STACK_FOR_FAULTS BLOCK_WORDS /* the word after a thread's block, which is the bridge's own */
 
 static image images[MOST_IMAGES];
 static uint32_t image_count;
@@ -73,7 +73,7 @@ FROM_ASSEMBLER void enter_thread(void)
 {
     if (bridge_thread_is_ready) return;
     pthread_once(&once, prepare);
-    uint64_t *block = calloc(BLOCK_WORDS, 8);
+    uint64_t *block = calloc(BLOCK_WORDS + 1, 8);
     if (!block) give_up("no memory for a thread's block");
     block[1] = 0x00007ffffffff000; /* where the stack begins, above any */
     block[2] = 0x1000;             /* where it ends, below any: pages are never probed one by one */
