@@ -23,7 +23,7 @@ from dmlcts.specs.approximation.exact_spans import (
     point,
     up,
 )
-from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, leaves_nan_open, readings
+from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, leaves_nan_open, readings
 from dmlcts.specs.approximation.scaling import Scaling, as_datum
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
@@ -38,7 +38,7 @@ from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.tables.formula_types import Typed, met
 from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, is_approximate
 
 _FORMATS: Mapping[DataType, Format] = {
     DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
@@ -228,10 +228,10 @@ class _Steps:
 
         found = set()
         for one in value.members:
-            if one is None or one is OPEN:
+            if one is OPEN or (one is None and "integer-cast-range" in self.oracle.latitudes):
                 found.add(OPEN)
                 continue
-            (low, below), (high, above) = whole(one.low), whole(one.high)
+            (low, below), (high, above) = map(whole, one or point(datum_of(0)))
             opened = (below or above) and "integer-cast-range" in self.oracle.latitudes
             found.add(OPEN if opened else Span(*(Datum(end < 0, Fraction(end)) for end in (low, high))))
         return _Value(target, frozenset(found))
@@ -397,4 +397,3 @@ def _limit(kind: DataType, *, lowest: bool) -> _Value:
     integers = IntegerRange.of(kind)
     whole = integers.lowest if lowest else integers.highest
     return _Value(kind, frozenset({point(Datum(whole < 0, Fraction(whole)))}))
-

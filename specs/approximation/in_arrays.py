@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dmlcts.specs.approximation import rounding
 from dmlcts.specs.approximation.array_bounds import Around
 from dmlcts.specs.approximation.intervals import Interval, apart, ends, finite_and_infinite
-from dmlcts.specs.approximation.rules import Reading, is_approximate, leaves_nan_open, readings
+from dmlcts.specs.approximation.rules import Reading, leaves_nan_open, readings
 from dmlcts.specs.approximation.scaling import Scaling
 from dmlcts.specs.arithmetic.vector_arithmetic import Array
 from dmlcts.specs.datatypes import DataType
@@ -30,7 +30,7 @@ from dmlcts.specs.oracle.outcome import Acceptance
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.tables.formula_types import Typed, met
 from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, is_approximate
 
 _DOUBLE = rounding.DOUBLE
 _SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
@@ -246,14 +246,18 @@ class _Steps:
         if target.is_floating:
             return _Value(target, [part for one in value.alternatives for part in self._narrowed(one, target)])
         limits = np.iinfo(target.numpy)
+        lenient = "integer-cast-range" in self.latitudes
         found = []
         for one in value.alternatives:
             low, high = np.trunc(one.low), np.trunc(one.high)
-            opened = one.open | one.nan
-            if "integer-cast-range" in self.latitudes:
-                opened = opened | ~((low >= limits.min) & (high <= limits.max))
             least, most = (np.clip(np.nan_to_num(end), float(limits.min), float(limits.max)) for end in (low, high))
-            found.append(Interval(least, most, open=opened))
+            if lenient:
+                opened = one.open | one.nan | ~((low >= limits.min) & (high <= limits.max))
+                found.append(Interval(least, most, open=opened))
+                continue
+            found.append(Interval(least, most, open=one.open))
+            if (one.nan & ~np.isnan(low)).any():  # a number or a NaN, which becomes 0
+                found.append(Interval(np.where(one.nan, 0, least), np.where(one.nan, 0, most), open=one.open))
         return _Value(target, found)
 
     def _narrowed(self, one: Interval, target: DataType) -> list[Interval]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.formula import Expression, parse
-from dmlcts.specs.models import OperatorTable, Tolerance
+from dmlcts.specs.models import Tolerance
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature
 
@@ -40,12 +40,6 @@ def bounds_of(tolerance: Tolerance) -> Iterator[tuple[str, float | Expression]]:
 def leaves_nan_open(tolerance: Tolerance | None) -> bool:
     """Whether a rule says itself that it is about no NaN (``not is_nan(x)``), and so leaves open what one gives."""
     return tolerance is not None and tolerance.within is not None and "is_nan(" in tolerance.within
-
-
-def is_approximate(table: OperatorTable, signature: Signature) -> bool:
-    """Whether accuracy rules are about a signature: about one of its floating-point types."""
-    kinds = {data_type.name for _, data_type in signature.types if data_type.is_floating}
-    return any(kinds & set(rule.data_types) for rule in table.accuracy)
 
 
 @dataclass(frozen=True)
