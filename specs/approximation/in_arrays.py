@@ -32,6 +32,7 @@ from dmlcts.specs.tables.formula_types import Typed, met
 _DOUBLE = rounding.DOUBLE
 _SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 _EXACT_BITS = 32
+"""Integers of more bits are not judged here: FLOAT64 holds neither them nor their sums exactly."""
 Mask = NDArray[np.bool_]
 
 
@@ -161,9 +162,9 @@ class ApproximateVectorOracle(DescribedResults):
         own = self.types.get(row.type)
         if name not in inputs or own is None:
             raise UsageError(f"no elements of {member} are given", f"give them as {name!r}")
-        if not own.is_floating and 8 * own.itemsize > _EXACT_BITS:
-            raise UsageError(f"{own.name} is approximate", "FLOAT64 does not hold its values exactly")
         array = np.ascontiguousarray(inputs[name]).view(own.numpy)
+        if not own.is_floating and 8 * own.itemsize > _EXACT_BITS:  # no table lists one; an implementation may take it
+            return own, [replace(Interval.at(array.astype(_DOUBLE)), open=np.ones(array.shape, np.bool_))]
         kind = reading.computing(own) if own.is_floating else own
         scaling = self._scaling(member, own)
         if scaling is not None and not own.is_floating:

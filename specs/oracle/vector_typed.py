@@ -188,10 +188,15 @@ class TypedVectorOracle:
             assert isinstance(kind, DataType)  # noqa: S101 - types are checked when the table is read
             return _Value(kind, self._closed(kind, [np.asarray(value.alternatives[0]).astype(kind.numpy)]))
         assert isinstance(value.kind, DataType) and kind == "real"  # noqa: PT018, S101 - lint has checked types
-        widest = 8 * value.kind.itemsize
-        if widest > _EXACT_BITS:
-            raise UsageError(f"{value.kind.name} meets another type", "FLOAT64 does not hold its values exactly")
+        if 8 * value.kind.itemsize > _EXACT_BITS:
+            self._leave_open(value.kind)
         return _Value(kind, [one.astype(_DOUBLE) for one in value.alternatives])
+
+    def _leave_open(self, kind: DataType) -> None:
+        """Any value: FLOAT64 does not hold the type's values exactly, and no level lists them here."""
+        if self.table.supports({name: (tensor.data_type, 4) for name, tensor in self.operator.tensors.items()}):
+            raise UsageError(f"{kind.name} meets another type", "FLOAT64 does not hold its values exactly")
+        self._open = np.ones_like(self._open)
 
     def _cast(self, value: _Value, target: DataType) -> _Value:
         if value.kind == target:
