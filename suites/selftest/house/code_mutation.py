@@ -108,7 +108,8 @@ def chosen_modules(paths: Sequence[Path], only: str, shard: tuple[int, int]) -> 
     """The modules, with those of their changes that are asked for."""
     found, place = [], 0
     for path in paths:
-        tree, changes = mutants(path)
+        tests = tests_for(path.relative_to(ROOT).as_posix())
+        tree, changes = mutants(path) if tests else (ast.Module([], []), [])
         asked = []
         for mutant in changes:
             if only in str(mutant):
@@ -116,7 +117,7 @@ def chosen_modules(paths: Sequence[Path], only: str, shard: tuple[int, int]) -> 
                 if place % shard[1] == shard[0] % shard[1]:
                     asked.append(mutant)
         if asked:
-            found.append(Module(path, tree, tuple(asked), tests_for(path.relative_to(ROOT).as_posix())))
+            found.append(Module(path, tree, tuple(asked), tests))
     return found
 
 
