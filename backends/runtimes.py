@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmlcts.backends.contract import BackendUnavailable, InvalidArgument, NotSupported
+from dmlcts.backends.contract import BackendUnavailable, InvalidArgument, NotSupported, words_of
 from dmlcts.backends.descriptions import checked_table
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScalarUnion, TensorDesc, UsageError
 from dmlcts.specs.models import AttributeTable, OperatorTable
@@ -114,8 +114,18 @@ def load(module: str, install: str) -> Any:
         return importlib.import_module(module)
     except Exception as error:  # a broken installation may raise anything; it cannot be used either way
         raise BackendUnavailable(
-            f"the package {module} cannot be loaded: {error}", f"reinstall it: {install}"
+            f"the package {module} cannot be loaded: {_said(error)}", f"reinstall it: {install}"
         ) from error
+
+
+def _said(error: BaseException) -> str:
+    """The first words of an error and of those that led to it; the name of its class where none has any."""
+    one: BaseException | None = error
+    for _ in range(8):  # a chain may be a circle
+        if one is not None and not words_of(one).strip():
+            one = one.__cause__ or one.__context__
+    said = "" if one is None else words_of(one).strip()
+    return said or f"{type(error).__name__}, without a word"
 
 
 def choice(option: str, value: str, known: Iterable[str]) -> str:

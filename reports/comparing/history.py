@@ -1,13 +1,14 @@
 """Releases of one package side by side in time: for each departure the first and the last release that has it.
 
-The document (``dmlcts-history/1``) is built from finished runs alone. A release that could not be judged is told with
-its reason, and says nothing about any departure.
+The document (``dmlcts-history/1``, ``schemas/history-1.json``) is built from finished runs alone. A release that could
+not be judged is told with its reason, and says nothing about any departure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -16,12 +17,15 @@ from rich.table import Table
 from rich.text import Text
 
 from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.validation import DocumentError, load_document
 from dmlcts.reports.summaries.characters import escaped, one_line, visible
+from dmlcts.reports.summaries.overview import selection_told
 from dmlcts.specs import DataType
 
 SCHEMA = "dmlcts-history/1"
 DEPARTS, HOLDS, OPEN, UNJUDGED = "departs", "holds", "open", "unjudged"
 _MARKS = {DEPARTS: "✗", HOLDS: "✓", OPEN: "·", UNJUDGED: " "}
+_HOW = ("selection", "profile", "seed", "strict")
 _CLEAN = {Outcome.PASS.value, Outcome.CHARACTERISED.value}
 _OPEN = {Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value}
 _TYPES = [data_type.name for data_type in DataType]
@@ -63,13 +67,14 @@ def history_of(package: str, releases: Sequence[Release]) -> dict[str, Any]:
     departures = [
         {
             "operator": operator, "clause": clause, "data_types": sorted(types, key=_TYPES.index),
-            "states": list(states), **_span(releases, states),
+            "states": list(states), **_span([one.version for one in releases], states),
         }
         for (operator, clause, states), types in sorted(grouped.items())
     ]  # fmt: skip
     return {
         "schema": SCHEMA,
         "package": package,
+        "judged": next(({name: one.results[name] for name in _HOW} for one in releases if one.results), None),
         "releases": [
             {
                 "version": one.version,
@@ -89,21 +94,70 @@ def _before(releases: Sequence[Release]) -> list[str]:
     return [UNJUDGED if one.results is None else OPEN for one in releases]
 
 
-def _span(releases: Sequence[Release], states: Sequence[str]) -> dict[str, str]:
+def _span(versions: Sequence[str], states: Sequence[str]) -> dict[str, str]:
     """The first and last release that departs, and what is known of the releases around them."""
     there = [place for place, state in enumerate(states) if state == DEPARTS]
     judged = [place for place, state in enumerate(states) if state in (DEPARTS, HOLDS)]
     first, last = there[0], there[-1]
     right_before = [place for place in judged if place < first]
     right_after = [place for place in judged if place > last]
-    begins = f"after {releases[right_before[-1]].version}" if right_before else "the oldest that was judged on it"
-    ends = f"gone by {releases[right_after[0]].version}" if right_after else "the newest that was judged on it"
-    return {"first": releases[first].version, "last": releases[last].version, "begins": begins, "ends": ends}
+    begins = f"after {versions[right_before[-1]]}" if right_before else "the oldest that was judged on it"
+    ends = f"gone by {versions[right_after[0]]}" if right_after else "the newest that was judged on it"
+    return {"first": versions[first], "last": versions[last], "begins": begins, "ends": ends}
+
+
+def load_history(path: str | Path) -> dict[str, Any]:
+    """Read a history that was written before, and check that it says what its own states amount to.
+
+    Raises:
+        DocumentError: it cannot be read, is no history, or was altered; with its JSON pointer, cause and mend.
+    """
+    hint = "give a file that `dmlcts history --json` wrote"
+    document = load_document(path, "history-1", hint)
+    versions = [one["version"] for one in document["releases"]]
+
+    def refuse(pointer: str, cause: str) -> DocumentError:
+        return DocumentError(str(path), pointer, cause, "it was altered since it was written; write it again")
+
+    for place, version in enumerate(versions):
+        if version in versions[:place]:
+            raise refuse(f"/releases/{place}/version", f"version {version} stands twice")
+    for number, row in enumerate(document["departures"]):
+        pointer, states = f"/departures/{number}", row["states"]
+        if len(states) != len(versions):
+            raise refuse(f"{pointer}/states", f"has {len(states)} states of {len(versions)} releases")
+        for place, (one, state) in enumerate(zip(document["releases"], states, strict=True)):
+            if (state == UNJUDGED) != (one["verdict"] == ""):
+                judged = "was judged" if one["verdict"] else "was not judged"
+                raise refuse(f"{pointer}/states/{place}", f'is "{state}" where {one["version"]} {judged}')
+        for member, due in _span(versions, states).items():
+            if row[member] != due:
+                raise refuse(f"{pointer}/{member}", f'is "{row[member]}" where the states amount to "{due}"')
+    return document
 
 
 def short(operator: str) -> str:
     """An operator's name without the family's."""
     return operator.removeprefix("ELEMENT_WISE_")
+
+
+def _how(document: Mapping[str, Any]) -> str:
+    """What was judged of every release, and how; "" where that is not known."""
+    how = document.get("judged")
+    if not how:
+        return ""
+    strict = ", strict" if how["strict"] else ""
+    chosen = selection_told(how["selection"]) or "everything"
+    return f"Judged: {chosen}; profile {how['profile']}, seed {how['seed']}{strict}."
+
+
+def _without_departures(document: Mapping[str, Any]) -> str:
+    """What is said where no departure is known; "" where one is."""
+    if document["departures"]:
+        return ""
+    if any(one["verdict"] for one in document["releases"]):
+        return "No release departs from the pages in what was judged."
+    return "No release could be judged: nothing is known of departures."
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
@@ -117,6 +171,8 @@ _HEAD = ("operator", "clause", "types", "first", "last", "release by release")
 
 def print_history(document: Mapping[str, Any], console: Console) -> None:
     """Print the releases and, for each departure, since and until when it exists."""
+    if _how(document):
+        console.print(Text(one_line(_how(document))))
     for one in document["releases"]:
         told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
         console.print(Text(one_line(f"{document['package']} {one['version']}: {told}")))
@@ -125,8 +181,10 @@ def print_history(document: Mapping[str, Any], console: Console) -> None:
         table.add_column(Text(heading), overflow="fold")
     for row in document["departures"]:
         table.add_row(*map(Text, _cells(row)))
-    console.print(table if table.row_count else Text("no release departs from the pages"))
-    console.print(Text(_LEGEND))
+    nothing = _without_departures(document)
+    console.print(Text(nothing) if nothing else table)
+    if not nothing:
+        console.print(Text(_LEGEND))
 
 
 def _row(*cells: str) -> str:
@@ -135,12 +193,17 @@ def _row(*cells: str) -> str:
 
 def markdown(document: Mapping[str, Any]) -> str:
     """The history as Markdown."""
-    lines = [f"## {escaped(document['package'])}", "", _row("release", "level", "verdict"), "|---|---|---|"]
+    lines = [f"## {escaped(document['package'])}", ""]
+    lines += [escaped(_how(document)), ""] if _how(document) else []
+    lines += [_row("release", "level", "verdict"), "|---|---|---|"]
     for one in document["releases"]:
         told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
         lines.append(_row(one["version"], one["feature_level"], told))
-    lines += ["", _LEGEND, "", _row(*_HEAD), "|---" * len(_HEAD) + "|"]
-    lines += [_row(*_cells(row)) for row in document["departures"]]
+    nothing = _without_departures(document)
+    lines += ["", nothing or _LEGEND]
+    if not nothing:
+        lines += ["", _row(*_HEAD), "|---" * len(_HEAD) + "|"]
+        lines += [_row(*_cells(row)) for row in document["departures"]]
     return "\n".join(lines) + "\n"
 
 
@@ -158,14 +221,15 @@ th, td { border: 1px solid var(--rule); padding: .2rem .5rem; text-align: left; 
 td.departs { background: var(--fail); font-weight: 600; } td.holds { background: var(--pass); }
 </style></head><body>
 <h1>{{ package }}, release by release</h1>
-<p>{{ legend }}</p>
+{% if how %}<p>{{ how }}</p>{% endif %}
+{% if nothing %}<p>{{ nothing }}</p>{% else %}<p>{{ legend }}</p>
 <div><table><thead><tr><th>operator</th><th>clause</th><th>types</th><th>first</th><th>last</th>
 {% for one in releases %}<th>{{ one.version }}</th>{% endfor %}</tr></thead><tbody>
 {% for row in departures %}<tr><td>{{ short(row.operator) }}</td><td><code>{{ row.clause }}</code></td>
 <td>{{ row.data_types | join(", ") }}</td><td>{{ row.first }} ({{ row.begins }})</td>
 <td>{{ row.last }} ({{ row.ends }})</td>
 {% for state in row.states %}<td class="{{ state }}">{{ marks[state] }}</td>{% endfor %}</tr>
-{% endfor %}</tbody></table></div>
+{% endfor %}</tbody></table></div>{% endif %}
 <h2>Releases</h2>
 <div><table><tbody>{% for one in releases %}<tr><td>{{ one.version }}</td><td>{{ one.feature_level }}</td>
 <td>{{ one.verdict | replace("_", " ") if one.verdict else "not judged: " + one.reason }}</td></tr>{% endfor %}
@@ -177,4 +241,11 @@ td.departs { background: var(--fail); font-weight: 600; } td.holds { background:
 def html(document: Mapping[str, Any]) -> str:
     """The history as one self-contained page, its signs readable without colour."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=visible)
-    return environment.from_string(_PAGE).render(**document, short=short, marks=_MARKS, legend=_LEGEND)
+    return environment.from_string(_PAGE).render(
+        **document,
+        short=short,
+        marks=_MARKS,
+        legend=_LEGEND,
+        how=_how(document),
+        nothing=_without_departures(document),
+    )

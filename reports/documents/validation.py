@@ -47,7 +47,7 @@ class DocumentError(DmlctsError):
 
 @functools.cache
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema called ``name``: "results-1", "failure-1", "selftest-1", "fingerprint-1" or "comparison-1"."""
+    """The JSON Schema called ``name``: that of ``schemas/NAME.json``, as "results-1" or "failure-1"."""
     text = importlib.resources.files("dmlcts.reports").joinpath("schemas", f"{name}.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
@@ -307,6 +307,12 @@ def load_document(path: str | Path, name: str, hint: str) -> dict[str, Any]:
         DocumentError: it cannot be read, is no JSON, or does not fit the schema; ``hint`` is part of the mend.
     """
     document = parse_json(_bytes(Path(path), hint), str(path), hint)
+    rule = schema(name)["properties"].get("schema", {})
+    read = rule.get("enum") or ([rule["const"]] if "const" in rule else [])
+    written = document.get("schema") if isinstance(document, dict) else None
+    if read and written is not None and written not in read:
+        cause = f"is {_shown(written)} where {' or '.join(map(_shown, read))} is read"
+        raise DocumentError(str(path), "/schema", cause, hint)
     _check(document, name, str(path))
     loaded: dict[str, Any] = document
     return loaded

@@ -135,7 +135,8 @@ class Relation:
 
         Args:
             inputs: 1-D arrays of one length by the names that the formula has for the inputs.
-            dispatch: has the implementation compute one operator; it is called once for each of :attr:`dispatched`.
+            dispatch: has the implementation compute one operator; it is called once for each of :attr:`dispatched`,
+                on elements of which the condition holds alone, and not at all where it holds of none.
         """
         (length,) = {array.size for array in inputs.values()}
         types = self.stated.types
@@ -148,6 +149,9 @@ class Relation:
         there = np.ones(length, bool)
         if self.condition is not None:
             there = in_arrays.held(in_arrays.evaluate(self.condition, values, types), length)
+        if not there.any():
+            return np.asarray(there, np.bool_)
+        known = int(np.argmax(there))  # an element that stands for those of which nothing is said: 1 / 0 is not asked
         results: dict[Dispatch, in_arrays.Values] = {}
         for one in self.dispatched:
             given = {}
@@ -156,7 +160,8 @@ class Relation:
                 given[member], _ = in_arrays.stored(
                     in_arrays.evaluate(argument, values, types, results), kind, length
                 )  # fmt: skip
-                given[member] = given[member].view(one.types[member].numpy)
+                stored = given[member].view(one.types[member].numpy)
+                given[member] = np.where(there, stored, stored[known])
             output = dispatch(one, given)
             results[one.node] = in_arrays.of_elements(output, self._types[one.node])
         return there & ~in_arrays.held(in_arrays.evaluate(self.statement, values, types, results), length)

@@ -20,7 +20,7 @@ from dmlcts.backends import BackendUnavailable, DeviceInfo
 from dmlcts.backends.contract import ContractError, describe, error_kind, words_of
 from dmlcts.backends.frames import with_frames
 from dmlcts.backends.registry import open_device
-from dmlcts.specs import DmlctsError, FeatureLevel, OperatorDesc
+from dmlcts.specs import DataType, DmlctsError, FeatureLevel, OperatorDesc
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
@@ -143,6 +143,7 @@ class Bench:
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.
         unexplained: cases that lost the process there and did not do so again; the next test reports them.
+        stopping_anyway: operators, types and outcomes of which a process is lost without silent points as well.
     """
 
     def __init__(
@@ -166,6 +167,7 @@ class Bench:
         self.hazards: Any = None
         self.faults: Any = None
         self.unexplained: list[tuple[Case, Mishap]] = []
+        self.stopping_anyway: set[tuple[str, DataType, str]] = set()
         self.watch: Callable[[Case, str], None] | None = None
         self.history: deque[Case] = deque(maxlen=_MOST_HISTORY)
         self._histories = Histories()

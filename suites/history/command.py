@@ -20,7 +20,7 @@ _TERMS = click.option("--accept-terms", is_flag=True, help="Of directml: accept 
 _KEEP = click.option("--keep", is_flag=True, help="Keep what was installed for a release after it was judged.")
 _OPERATOR = click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these; repeatable.")
 _TYPE = click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these; repeatable.")
-_PACKAGE = click.argument("package", metavar="directml|onnxruntime|torch")
+_NAMES = "directml|onnxruntime|torch"
 
 
 def _judging(
@@ -39,13 +39,15 @@ def _judging(
 
 
 @click.command()
-@_PACKAGE
+@click.argument("package", required=False, default="", metavar=f"[{_NAMES}]")
 @_VERSIONS
 @_OPERATOR
 @_TYPE
 @click.option("--clause", "clauses", multiple=True, metavar="GLOB", help="Only these; repeatable.")
 @_TERMS
 @_KEEP
+@click.option("--from", "written", type=click.Path(), metavar="FILE", help="Judge nothing: tell what --json wrote into "
+              "this file.")  # fmt: skip
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the history as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
 @click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
@@ -57,6 +59,7 @@ def history(
     clauses: tuple[str, ...],
     accept_terms: bool,
     keep: bool,
+    written: str | None,
     json_path: str | None,
     html_path: str | None,
     markdown_path: str | None,
@@ -70,31 +73,46 @@ def history(
 
     \b
     dmlcts history directml --accept-terms --operator CLIP,ROUND,THRESHOLD
-    dmlcts history onnxruntime --versions 1.19.2..1.24.4 --operator CLIP --markdown history.md
+    dmlcts history onnxruntime --versions 1.19.2..1.24.4 --operator CLIP --json history.json
+    dmlcts history --from history.json --markdown history.md --html history.html
     """
     from dmlcts.reports.comparing import history as histories
     from dmlcts.reports.documents.writing import write_json, write_text
+    from dmlcts.specs import UsageError
     from dmlcts.suites.console.plain import PlainConsole
     from dmlcts.suites.history import packages
 
-    judging = _judging(package, accept_terms, keep, operators, data_types, clauses)
-    releases = [judging.judge(one) for one in packages.chosen(judging.package.versions(), versions)]
-    document: dict[str, Any] = histories.history_of(package, releases)
+    document: dict[str, Any]
+    if written is not None:
+        if package:
+            raise UsageError("a history that is read again is of its own package", f"leave out {package}")
+        for option, value in (
+            ("--versions", versions), ("--operator", operators), ("--data-type", data_types), ("--clause", clauses),
+        ):  # fmt: skip
+            if value:
+                raise UsageError("what is read from a file is not judged again", f"leave out {option}")
+        document = histories.load_history(written)
+    elif not package:
+        raise UsageError("there is no package to judge", f"write {_NAMES.replace('|', ', ', 1).replace('|', ' or ')}")
+    else:
+        judging = _judging(package, accept_terms, keep, operators, data_types, clauses)
+        releases = [judging.judge(one) for one in packages.chosen(judging.package.versions(), versions)]
+        document = histories.history_of(package, releases)
     histories.print_history(document, PlainConsole())
     for path, text in ((html_path, histories.html), (markdown_path, histories.markdown)):
         if path is not None:
             write_text(Path(path), text(document))
     if json_path is not None:
         write_json(Path(json_path), document)
-    for written in (json_path, html_path, markdown_path):
-        if written is not None:
-            say(f"written: {written}")
-    if not any(one.results is not None for one in releases):
+    for path in (json_path, html_path, markdown_path):
+        if path is not None:
+            say(f"written: {path}")
+    if not any(one["verdict"] for one in document["releases"]):
         sys.exit(UNAVAILABLE)
 
 
 @click.command()
-@_PACKAGE
+@click.argument("package", metavar=_NAMES)
 @click.option("--clause", "clauses", multiple=True, required=True, metavar="GLOB", help="The clause that is departed "
               "from; repeatable.")  # fmt: skip
 @_OPERATOR

@@ -65,10 +65,10 @@ class Judging:
             UsageError: the arguments mean nothing, or the terms of a library are not accepted.
         """
         folder = self.cache / "history" / self.package.name / version / self._key
-        results = _finished(folder)
-        if results is not None:
+        before = self._before(version, folder)
+        if before is not None:
             self.say(f"{self.package.name} {version}: judged before")
-            return Release(version, results)
+            return Release(version, before)
         place = self.cache if self.package.name == "directml" else self.cache / "history" / "releases"
         try:
             prepared = self.package.prepare(version, place, self.say)
@@ -80,18 +80,36 @@ class Judging:
             if not self.keep:
                 prepared.throw_away()
 
+    def _before(self, version: str, folder: Path) -> Mapping[str, Any] | None:
+        """The results of a run that came to its end before; None where there are none that can be used."""
+        if not (folder / "results.json").is_file():
+            return None
+        try:
+            results = load_results(folder)
+        except DocumentError as error:
+            self.say(f"{error}: judged again")
+            return None
+        if not _is_of(version, results):
+            self.say(f"{folder / 'results.json'} are of {results['device']['version']}: judged again")
+            return None
+        return None if results["interrupted"] else results
+
     def _judged(self, version: str, prepared: Prepared, folder: Path) -> Release:
         self.say(f"{self.package.name} {version}: judging")
         command = [sys.executable, "-m", "dmlcts.suites.commands.main", "run", *prepared.arguments]
         done = self.run([*command, "--results", str(folder), *self.arguments], prepared.environment)
         if done.returncode == 2:
             raise UsageError(f"{self.package.name} {version} cannot be judged: {_why(done)}", "mend the options")
-        results = _finished(folder) if done.returncode in _HAVE_RESULTS else None
-        if results is None:
+        if done.returncode not in _HAVE_RESULTS:
             return self._without(version, _why(done))
-        judged = results["device"]["version"]
-        if not f"{judged}.".startswith(f"{version}.") and not judged.startswith(f"{version}+"):
-            return self._without(version, f"what was loaded says that it is {judged}")
+        try:
+            results = load_results(folder)
+        except DocumentError as error:
+            return self._without(version, str(error))
+        if results["interrupted"]:
+            return self._without(version, f"the run was stopped before its end ({_why(done)})")
+        if not _is_of(version, results):
+            return self._without(version, f"what was loaded says that it is {results['device']['version']}")
         self.say(f"  {results['verdict'].replace('_', ' ')}")
         return Release(version, results)
 
@@ -105,15 +123,10 @@ def _why(done: subprocess.CompletedProcess[str]) -> str:
     return lines[-1].removeprefix("dmlcts: ") if lines else f"exit code {done.returncode}"
 
 
-def _finished(folder: Path) -> Mapping[str, Any] | None:
-    """The results of a run that came to its end; None where there is none."""
-    if not (folder / "results.json").is_file():
-        return None
-    try:
-        results = load_results(folder)
-    except DocumentError:
-        return None
-    return None if results["interrupted"] else results
+def _is_of(version: str, results: Mapping[str, Any]) -> bool:
+    """Whether what was judged says that it is that version, or a build of it."""
+    judged = str(results["device"]["version"])
+    return f"{judged}.".startswith(f"{version}.") or judged.startswith(f"{version}+")
 
 
 def departs(release: Release) -> bool | None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from dmlcts.suites.cases.bench import Bench
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs.statements.silent_points import silent_points
+from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.judging.findings import Expectation, Judgement
+from dmlcts.suites.cases.values import Streams
+from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Array, Expectation, Judgement, is_mishap, streams_of
 from dmlcts.suites.judging.one_value import judge_one_value, judge_plain_layout
 from dmlcts.suites.judging.outputs import judge_harmless, judge_oracle
 from dmlcts.suites.judging.refusals import judge_accepted, judge_either, judge_refused
@@ -49,8 +55,86 @@ EXPECTATIONS: Mapping[str, Expectation] = {
 
 
 def judge_case(bench: Bench, case: Case) -> Judgement:
-    """Judge ``case`` by the expectation it names, after what it says has to run before."""
+    """Judge ``case`` by the expectation it names, after what it says has to run before.
+
+    A dispatch that does not come back, and does without the elements at silent points, breaks the clause on those: the
+    other elements are judged without them.
+    """
     for earlier in case.earlier:
         judge_case(bench, earlier)
     bench.remember(case)
-    return EXPECTATIONS[case.expectation](bench, case)
+    expectation = EXPECTATIONS[case.expectation]
+    judgement = expectation(bench, case)
+    stopped = next((one for one in judgement.findings if is_mishap(one)), None)
+    if stopped is None or stopped.case.operator != case.operator or case.expectation in WITHOUT_DISPATCH:
+        return judgement
+    subject = (case.operator.name, case.data_type, stopped.outcome)
+    if subject in bench.stopping_anyway:
+        return judgement
+    silent = _silent_elements(bench, stopped.case)
+    for values in _without(stopped.case, silent):
+        without = expectation(bench, replace(case, values=values, earlier=()))
+        if not any(is_mishap(one) for one in without.findings):
+            clause = _to_blame(bench, stopped.case, silent)
+            expected = "oracle" if case.expectation == "stated relation" else case.expectation  # which states nothing
+            shown = replace(stopped.case, clause=clause, layout_clause=None, expectation=expected)
+            return replace(without, findings=(*without.findings, replace(stopped, clause=clause, case=shown)))
+        if stopped.outcome != "fail":  # each try costs a process
+            bench.stopping_anyway.add(subject)
+            break
+    return judgement
+
+
+@dataclass(frozen=True)
+class _Silent:
+    """A case's elements at silent points.
+
+    Attributes:
+        inputs: the elements of each input, by its tensor's name.
+        masks: which of them each point holds of, by the point's clause; points that hold of none are left out.
+    """
+
+    inputs: Mapping[str, Array]
+    masks: Mapping[str, NDArray[np.bool_]]
+
+
+def _silent_elements(bench: Bench, case: Case) -> _Silent:
+    table = bench.tables.operator(case.operator.name)
+    points = silent_points(table, case.operator)
+    inputs = bench.prepare(case).inputs if points else {}
+    named = {name: inputs[member] for name, member in table.formula_names.items() if member in inputs}
+    with np.errstate(all="ignore"):
+        masks = {point.clause.id: point.where(named) for point in points}
+    return _Silent(inputs, {clause: mask for clause, mask in masks.items() if mask.any()})
+
+
+def _without(case: Case, silent: _Silent, *clauses: str) -> Iterator[Streams]:
+    """Values without the elements at the points of some clauses, by default of all: the nearest ones first.
+
+    Ordinary elements take the place of those at silent points; where tensors are broadcast, so that elements share
+    what is stored, one ordinary element takes the place of all.
+    """
+    if not silent.masks:
+        return
+    anywhere = np.logical_or.reduce([*silent.masks.values()])
+    gone = np.logical_or.reduce([silent.masks[one] for one in clauses or silent.masks])
+    arrays = silent.inputs.values()
+    if anywhere.all():
+        yield streams_of(case, (np.ones(1, array.dtype) for array in arrays))
+        return
+    index = int(np.argmin(anywhere))
+    if all(tensor.element_count == gone.size and 0 not in tensor.element_strides
+           for tensor in case.operator.inputs.values()):  # fmt: skip
+        yield streams_of(case, (np.where(gone, array[index], array) for array in arrays))
+    if not clauses:
+        yield streams_of(case, (array[index : index + 1] for array in arrays))
+
+
+def _to_blame(bench: Bench, case: Case, silent: _Silent) -> str:
+    """The clause whose point's elements alone stop the dispatch; the first of several where none does alone."""
+    clauses = list(silent.masks)
+    for clause in clauses if len(clauses) > 1 else ():
+        for values in _without(case, silent, clause):
+            if isinstance(bench.run(replace(case, values=values, earlier=())), Execution):
+                return clause
+    return clauses[0]

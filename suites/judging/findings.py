@@ -25,6 +25,7 @@ MOST_SUSPECTS = 6
 Suspect = tuple[Any, ...]
 """An element of each input, in the order of the operator's tensors: numpy scalars."""
 
+DISPATCH_FAILED = "the dispatch failed"
 WITHOUT_DISPATCH = ("refused", "accepted", "either")
 
 
@@ -58,6 +59,11 @@ class Finding:
     needs: tuple[str, ...] = ()
     index: int = -1
     repeat: int = 0
+
+
+def is_mishap(finding: Finding) -> bool:
+    """Whether a dispatch did not come back: it failed, or took the process or the device with it."""
+    return finding.outcome != "fail" or finding.title == DISPATCH_FAILED
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,15 @@ from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal, Unsuppo
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.generation.attributes import number
-from dmlcts.suites.judging.findings import MEMORY_CLAUSES, WITHOUT_DISPATCH, Finding, Judgement, plain, value_clauses
+from dmlcts.suites.judging.findings import (
+    DISPATCH_FAILED,
+    MEMORY_CLAUSES,
+    WITHOUT_DISPATCH,
+    Finding,
+    Judgement,
+    plain,
+    value_clauses,
+)
 
 _MOST_PACKED = 1 << 16
 
@@ -35,7 +43,7 @@ def stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
         title = (
             outcome.title
             or {
-                "fail": "the dispatch failed",
+                "fail": DISPATCH_FAILED,
                 "crash": "the implementation raised an exception",
                 "device_lost": "the device was lost",
                 "resource_error": "the implementation ran out of resources",

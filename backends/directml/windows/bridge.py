@@ -25,7 +25,7 @@ _SIGNATURES = {
     "reserve": (_U64, _U64),
     "release": (None, _U64, _U64),
     "protect": (ctypes.c_int, _U64, _U64, ctypes.c_int, ctypes.c_int, ctypes.c_int),
-    "adopt": (ctypes.c_int, _U64, _U64, _U64, _U32, _U64, _U32),
+    "adopt": (ctypes.c_int, ctypes.c_char_p, _U64, _U64, _U64, _U32, _U64, _U32),
 }
 
 
@@ -96,13 +96,15 @@ class Bridge:
         if error:
             raise OSError(error, os.strerror(error))
 
-    def adopt(self, address: int, size: int, functions: tuple[int, int], resources: tuple[int, int]) -> None:
+    def adopt(self, name: str, address: int, size: int, functions: tuple[int, int], resources: tuple[int, int]) -> None:
         """Take a library in that lies at ``address``: its exceptions and resources are found from now on.
+
+        A fault of its code is said with ``name`` and its place before the process ends.
 
         Raises:
             OSError: there are too many.
         """
-        if not self._native.bridge_adopt(address, size, *functions, *resources):
+        if not self._native.bridge_adopt(os.fsencode(name), address, size, *functions, *resources):
             raise OSError("this process has loaded as many Windows libraries as it can")
 
     @staticmethod

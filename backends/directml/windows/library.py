@@ -19,6 +19,7 @@ class WindowsLibrary:
     Args:
         bridge: what connects it.
         image: the library.
+        name: what it is called in messages.
 
     Raises:
         BadImage: its entry point refuses.
@@ -26,7 +27,7 @@ class WindowsLibrary:
         MemoryError: there is no memory.
     """
 
-    def __init__(self, bridge: Bridge, image: Image) -> None:
+    def __init__(self, bridge: Bridge, image: Image, name: str = "a library") -> None:
         self._bridge = bridge
         self._image = image
         size = len(image.content)
@@ -34,7 +35,7 @@ class WindowsLibrary:
         try:
             self._fill()
             self._protect()
-            bridge.adopt(self.base, size, image.functions, image.resources)
+            bridge.adopt(name, self.base, size, image.functions, image.resources)
         except BaseException:
             bridge.release(self.base, size)
             raise
@@ -82,4 +83,4 @@ def load(bridge: Bridge, path: Path) -> WindowsLibrary:
 
 @cache
 def _loaded(bridge: Bridge, path: Path, changed: int, size: int) -> WindowsLibrary:
-    return WindowsLibrary(bridge, read(path))
+    return WindowsLibrary(bridge, read(path), path.name)

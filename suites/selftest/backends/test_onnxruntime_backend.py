@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -194,6 +195,26 @@ def test_a_missing_package_is_told_with_the_command_that_installs_it() -> None:
     with pytest.raises(BackendUnavailable, match="pip install this") as caught:
         load("no_such_package_anywhere", "pip install this")
     assert caught.value.mend == "pip install this"
+
+
+@pytest.mark.parametrize(
+    "body, said",
+    [
+        ("raise ImportError('no such symbol')", "no such symbol"),
+        ("raise ImportError", "ImportError, without a word"),
+        (
+            "try:\n    raise ValueError('built for numpy 1')\nexcept ValueError:\n    raise ImportError",
+            "built for numpy 1",
+        ),
+    ],
+)
+def test_a_package_that_does_not_load_says_why_even_where_its_error_says_nothing(
+    body: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_package_of_ours.py").write_text(body)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BackendUnavailable, match=f"cannot be loaded: {said}; reinstall it: pip install this"):
+        load("broken_package_of_ours", "pip install this")
 
 
 @pytest.mark.parametrize("data_type, value, cast", [

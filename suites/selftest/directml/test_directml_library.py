@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import inspect
 import platform
@@ -327,6 +328,34 @@ def test_the_small_libraries_are_compiled_once(tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == [folder]
     monkeypatch.setattr(shim, "_compile", None)
     assert shim.compiled(tmp_path) == folder
+
+
+@on_linux
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_either_compiler_makes_small_libraries_that_hand_every_argument_on(
+    compiler: str, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not compiling.shutil.which(compiler):
+        pytest.skip(f"needs {compiler}")
+    monkeypatch.setenv("CC", compiler)
+    folder = shim.compiled(tmp_path, level, "-Wall", "-Wextra", "-Werror")
+    seen: list[tuple[int | None, ...]] = []
+
+    def target(*arguments: int | None) -> int:
+        seen.append(arguments)
+        return -1234567
+
+    for name, function in {
+        "libd3d12.so": "D3D12SerializeVersionedRootSignature", "libdxcore.so": "DXCoreCreateAdapterFactory",
+    }.items():  # fmt: skip
+        made = ctypes.CDLL(str(folder / name))
+        call = shim.Forward((function, made))
+        assert call(1, 2, 3) & 0xFFFFFFFF == 0x8000FFFF, "E_UNEXPECTED before there is a target"
+        forward = shim.Forward(target)
+        made.dmlcts_set_target(forward)
+        assert call(1 << 40, None, (1 << 64) - 1) == -1234567
+    assert seen == [(1 << 40, None, (1 << 64) - 1)] * 2
 
 
 @on_linux

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from dmlcts.backends.contract import BackendUnavailable
-from dmlcts.reports.comparing.history import DEPARTS, HOLDS, OPEN, UNJUDGED, Release, history_of, html, markdown
-from dmlcts.reports.documents.validation import load_results
+from dmlcts.reports.comparing.history import (
+    DEPARTS,
+    HOLDS,
+    OPEN,
+    UNJUDGED,
+    Release,
+    history_of,
+    html,
+    load_history,
+    markdown,
+    print_history,
+)
+from dmlcts.reports.documents.validation import DocumentError, load_results, schema
 from dmlcts.specs import UsageError
 from dmlcts.suites.commands.main import main
 from dmlcts.suites.history.judging import Found, Judging, bisect, departs, run_command
@@ -29,7 +44,9 @@ def row(outcome: str, data_type: str = "INT64", clause: str = "clip.monotone") -
 
 def results(*rows: dict[str, Any]) -> dict[str, Any]:
     wrong = any(one["outcome"] == "fail" for one in rows)
-    return {"clauses": list(rows), "verdict": "NOT_CONFORMANT" if wrong else "CONFORMANT", "feature_level": "6.4"}
+    how = {"selection": {"operators": ["ELEMENT_WISE_CLIP"]}, "profile": "quick", "seed": 7, "strict": False}
+    verdict = "NOT_CONFORMANT" if wrong else "CONFORMANT"
+    return {"clauses": list(rows), "verdict": verdict, "feature_level": "6.4", **how}
 
 
 # What is told.
@@ -70,6 +87,127 @@ def test_where_nothing_departs_nothing_is_told() -> None:
     document = history_of("thing", [Release("1", results(row("pass")))])
     assert document["departures"] == []
     assert json.loads(json.dumps(document)) == document
+
+
+def test_what_was_selected_is_told_with_it(tmp_path: Path) -> None:
+    said = "Judged: operators ELEMENT_WISE_CLIP; profile quick, seed 7."
+    for tell in (printed, markdown, html):
+        assert said in tell(told()).replace("\\_", "_")
+        assert "Judged:" not in tell(history_of("thing", [Release("1", None, "does not load")]))
+        earlier = {name: value for name, value in told().items() if name != "judged"}
+        assert "Judged:" not in tell(load_history(written(tmp_path, earlier)))
+        everything = told()
+        everything["judged"] |= {"selection": {}, "strict": True}
+        assert "Judged: everything; profile quick, seed 7, strict." in tell(everything)
+
+
+def test_what_was_not_judged_is_not_said_to_be_right() -> None:
+    right = history_of("thing", [Release("1", results(row("pass"))), Release("2", None, "does not load")])
+    unknown = history_of("thing", [Release("1", None, "does not load")])
+    for tell in (printed, markdown, html):
+        assert "No release departs from the pages in what was judged" in tell(right)
+        assert "No release could be judged: nothing is known of departures" in tell(unknown)
+        assert "No release" not in tell(told())
+
+
+def printed(document: dict[str, Any]) -> str:
+    console = Console(record=True, width=200, file=io.StringIO())
+    print_history(document, console)
+    return console.export_text()
+
+
+# What was written before.
+
+
+def told() -> dict[str, Any]:
+    """The document of four made-up releases, of which one was not judged."""
+    gone = [Release("1", results(row("fail"))), Release("2", None, "does not load")]
+    return history_of("thing", [*gone, Release("3", results(row("fail"), row("skipped", "INT8"))),
+                                Release("4", results(row("pass")))])  # fmt: skip
+
+
+def written(folder: Path, document: object) -> Path:
+    path = folder / "history.json"
+    path.write_text(document if isinstance(document, str) else json.dumps(document), "utf-8")
+    return path
+
+
+def test_a_history_is_what_its_schema_says_and_is_read_back(tmp_path: Path) -> None:
+    nothing = [history_of("thing", [Release("1", results(row("pass")))])]
+    nothing.append(history_of("thing", [Release("1", None, "does not load")]))
+    for document in (told(), *nothing):
+        jsonschema.validate(document, schema("history-1"))  # a second opinion beside the one that reads
+        assert load_history(written(tmp_path, document)) == document
+
+
+def release(place: int, **members: object) -> Callable[[dict[str, Any]], object]:
+    return lambda document: document["releases"][place].update(members)
+
+
+def departure(**members: object) -> Callable[[dict[str, Any]], object]:
+    return lambda document: document["departures"][0].update(members)
+
+
+ALTERED: list[tuple[str, str, Callable[[dict[str, Any]], object]]] = [
+    ("/schema", 'is "dmlcts-results/3" where "dmlcts-history/1" is read',
+     lambda document: document.update(schema="dmlcts-results/3")),
+    ("/schema", 'is "dmlcts-history/2"', lambda document: document.update(schema="dmlcts-history/2")),
+    ("", "lacks schema", lambda document: document.pop("schema")),
+    ("", "lacks departures", lambda document: document.pop("departures")),
+    ("/releases", "malformed", lambda document: document.update(releases=[])),
+    ("/releases/0/verdict", "is not known here", release(0, verdict="FINE")),
+    ("/releases/0/reason", 'write ""', release(0, reason="does not load")),
+    ("/releases/1/reason", "is empty", release(1, reason="")),
+    ("/releases/1/rows", "write 0", release(1, rows=3)),
+    ("/releases/3/version", "version 1 stands twice", release(3, version="1")),
+    ("/departures/0/states", "malformed", departure(states=["holds"] * 4)),
+    ("/departures/0/states", "3 states of 4 releases", departure(states=["departs", "unjudged", "departs"])),
+    ("/departures/0/states/1", "2 was not judged", departure(states=["departs", "holds", "departs", "holds"])),
+    ("/departures/0/states/3", "4 was judged", departure(states=["departs", "unjudged", "departs", "unjudged"])),
+    ("/departures/0/first", 'is "3" where the states amount to "1"', departure(first="3")),
+    ("/departures/0/ends", 'the states amount to "gone by 4"', departure(ends="the newest that was judged on it")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pointer, cause, alter", ALTERED)
+def test_a_history_that_is_damaged_or_no_history_says_where_and_what_to_do(
+    pointer: str, cause: str, alter: Callable[[dict[str, Any]], object], tmp_path: Path
+) -> None:
+    document = told()
+    alter(document)
+    with pytest.raises(DocumentError) as caught:
+        load_history(written(tmp_path, document))
+    assert caught.value.pointer == pointer
+    assert cause in str(caught.value)
+    assert caught.value.mend
+
+
+def test_a_history_is_told_again_without_judging(tmp_path: Path) -> None:
+    path = written(tmp_path, told())
+    page, text = tmp_path / "page.html", tmp_path / "history.md"
+    done = CliRunner().invoke(main, ["history", "--from", str(path), "--html", str(page), "--markdown", str(text)])
+    assert done.exit_code == 0, done.output
+    assert "thing 2: not judged: does not load" in done.output
+    assert text.read_text("utf-8") == markdown(told())
+    assert page.read_text("utf-8") == html(told())
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--from", "ABSENT"], "does not exist; give a file that `dmlcts history --json` wrote"),
+    (["--from", "HALF"], "is no JSON: .*; give a file that `dmlcts history --json` wrote"),
+    (["--from", "RESULTS"], 'RESULTS /schema: is "dmlcts-results/3" where "dmlcts-history/1" is read; give a file'),
+    (["torch", "--from", "WHOLE"], "a history that is read again is of its own package; leave out torch"),
+    (["--from", "WHOLE", "--clause", "clip.nan"], "is not judged again; leave out --clause"),
+    ([], "no package to judge; write directml, onnxruntime or torch"),
+])  # fmt: skip
+def test_what_cannot_be_told_again_is_refused_with_the_mend(words: list[str], said: str, tmp_path: Path) -> None:
+    for name, content in {
+        "HALF": json.dumps(told())[:200], "WHOLE": json.dumps(told()), "RESULTS": '{"schema": "dmlcts-results/3"}',
+    }.items():  # fmt: skip
+        (tmp_path / name).write_text(content, "utf-8")
+    done = CliRunner().invoke(main, ["history", *(str(tmp_path / one) if one.isupper() else one for one in words)])
+    assert done.exit_code == 2
+    assert re.search(said, done.output), done.output
 
 
 # Which releases.
@@ -187,14 +325,16 @@ class Suite:
             made["clauses"][0] |= {"outcome": "fail", "failures": 1}
             made["verdict"] = "NOT_CONFORMANT"
         folder = Path(command[command.index("--results") + 1])
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "results.json").write_text(json.dumps(made))
         return subprocess.CompletedProcess(command, 0, "", "")
 
 
-def judging(folder: Path, run: Any, made: Made | None = None, arguments: Sequence[str] = ()) -> Judging:
+def judging(
+    folder: Path, run: Any, made: Made | None = None, arguments: Sequence[str] = (), say: Say = lambda line: None
+) -> Judging:
     tables = Settings.read().tables
-    return Judging(made or Made(), folder, arguments, tables, False, lambda line: None, run)  # type: ignore[arg-type]
+    return Judging(made or Made(), folder, arguments, tables, False, say, run)  # type: ignore[arg-type]
 
 
 def test_one_release_that_fails_does_not_stop_the_rest_and_nothing_is_judged_twice(
@@ -206,12 +346,37 @@ def test_one_release_that_fails_does_not_stop_the_rest_and_nothing_is_judged_twi
     assert "does not load" in first[3].reason
     (departure,) = history_of("thing", first)["departures"]
     assert (departure["first"], departure["begins"]) == ("1.4.0", "after 1.3.0")
+    assert load_history(written(tmp_path, history_of("thing", first))) == history_of("thing", first)
     assert len(suite.versions) == 7
     again = [judging(tmp_path, suite).judge(version) for version in VERSIONS]
     assert history_of("thing", again) == history_of("thing", first)
     assert len(suite.versions) == 7
     judging(tmp_path, suite, arguments=["--operator=CLIP"]).judge("1.0.0")  # another selection is another question
     assert len(suite.versions) == 8
+
+
+@pytest.mark.parametrize("damage, told", [
+    (lambda path: path.write_text("{"), "is no JSON"),
+    (lambda path: path.write_text('{"schema": "dmlcts-history/1"}'), "where this version of dmlcts reads"),
+    (lambda path: path.write_text(path.read_text().replace('"version": "1.0.0"', '"version": "1.1.0"')),
+     "are of 1.1.0"),
+])  # fmt: skip
+def test_results_that_were_damaged_since_are_told_and_judged_again(
+    damage: Callable[[Path], object], told: str, judged: dict[str, Any], tmp_path: Path
+) -> None:
+    suite, said = Suite(judged), list[str]()
+    one = judging(tmp_path, suite, say=said.append)
+    first = one.judge("1.0.0")
+    (path,) = tmp_path.rglob("results.json")
+    whole = path.read_bytes()
+    damage(path)
+    assert path.read_bytes() != whole
+    assert one.judge("1.0.0") == first
+    assert len(suite.versions) == 2
+    assert any(told in line and "judged again" in line for line in said), said
+    said.clear()
+    one.judge("1.0.0")
+    assert said == ["thing 1.0.0: judged before"]
 
 
 def test_a_release_that_turns_out_to_be_another_is_not_believed(judged: dict[str, Any], tmp_path: Path) -> None:
@@ -222,11 +387,20 @@ def test_a_release_that_turns_out_to_be_another_is_not_believed(judged: dict[str
     assert judging(tmp_path / "2", Suite(judged, says="1.0.01")).judge("1.0.0").results is None
 
 
-def test_a_run_without_results_is_a_reason_and_a_wrong_option_an_error(tmp_path: Path) -> None:
+def test_a_run_without_results_is_a_reason_and_a_wrong_option_an_error(judged: dict[str, Any], tmp_path: Path) -> None:
     def crashes(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 3, "", "dmlcts: libcudart.so.12: no such file\n")
 
     assert judging(tmp_path, crashes).judge("1.0.0").reason == "libcudart.so.12: no such file"
+
+    def stopped(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        made = judged | {"interrupted": True, "verdict": "INCOMPLETE"}
+        folder = Path(command[command.index("--results") + 1])
+        folder.mkdir(parents=True)
+        (folder / "results.json").write_text(json.dumps(made))
+        return subprocess.CompletedProcess(command, 4, "", "interrupted\n")
+
+    assert judging(tmp_path / "stopped", stopped).judge("1.0.0").reason.startswith("the run was stopped before its end")
 
     def refuses(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 2, "", "dmlcts: no clause 'x'\n")

@@ -47,8 +47,7 @@ def library_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-BUILDS = [("cc", "-O2"), ("cc", "-O0")]
-BUILDS += [("clang", "-O2")] if shutil.which("clang") else []
+BUILDS = [(name, level) for name in ("cc", "clang") if shutil.which(name) for level in ("-O2", "-O0")]
 
 
 @pytest.fixture(scope="session", params=BUILDS, ids=" ".join)

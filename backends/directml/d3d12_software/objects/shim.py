@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from dmlcts.backends.contract import BackendUnavailable
@@ -40,13 +41,17 @@ _FLAGS = ("-shared", "-fPIC", "-O1", "-fvisibility=hidden", "-nostartfiles")
 Forward = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
-def compiled(cache: Path) -> Path:
+def compiled(cache: Path, *options: str) -> Path:
     """The folder with the two libraries, compiled now if they are not there yet.
+
+    Args:
+        cache: where it is kept.
+        options: for the compiler, after those that it is always given.
 
     Raises:
         BackendUnavailable: there is no C compiler, or it failed.
     """
-    text = "\0".join((_SOURCE, _VERSIONS, *_FLAGS, *_LIBRARIES))
+    text = "\0".join((_SOURCE, _VERSIONS, *_FLAGS, *options, *_LIBRARIES))
     folder = cache / f"shim-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if folder.is_dir():
         return folder
@@ -58,7 +63,7 @@ def compiled(cache: Path) -> Path:
         (Path(work) / "shim.c").write_text(_SOURCE)
         (Path(work) / "versions").write_text(_VERSIONS)
         for name, function in _LIBRARIES.items():
-            _compile(Path(work), place / name, function)
+            _compile(Path(work), place / name, function, options)
         try:
             place.rename(folder)
         except OSError:
@@ -68,9 +73,10 @@ def compiled(cache: Path) -> Path:
     return folder
 
 
-def _compile(work: Path, target: Path, function: str) -> None:
+def _compile(work: Path, target: Path, function: str, options: Sequence[str]) -> None:
     run_compiler([
         *_FLAGS,
+        *options,
         f"-DFUNCTION={function}",
         f"-Wl,-soname,{target.name}",
         f"-Wl,--version-script={work / 'versions'}",

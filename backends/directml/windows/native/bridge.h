@@ -22,6 +22,7 @@ typedef struct {
     uint32_t function_count;
     const uint8_t *resources;
     uint32_t resource_bytes;
+    char name[64]; /* of its file, for messages */
 } image;
 
 /* The image in which an address lies; NULL for none. */
@@ -29,6 +30,11 @@ const image *image_at(uint64_t address);
 
 /* Ends the process with a message: for what the contract of a function gives no other answer to. */
 void give_up(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* Says of faults inside a library where they are, from now on. */
+void watch_for_faults(void);
+void *stack_for_faults(void);
+void end_stack_for_faults(void *made);
 
 /* Makes this thread ready for code of Windows; cheap when it is. */
 void enter_thread(void);

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define MOST_IMAGES 64
+#define BLOCK_WORDS 0x300
+#define STACK_FOR_FAULTS BLOCK_WORDS /* the word after a thread's block, which is the bridge's own */
 
 static image images[MOST_IMAGES];
 static uint32_t image_count;
@@ -56,6 +58,7 @@ static void thread_ends(void *block)
     end_of_thread();
     bridge_thread_is_ready = 0;
     syscall(SYS_arch_prctl, ARCH_SET_GS, 0);
+    end_stack_for_faults(((void **)block)[STACK_FOR_FAULTS]);
     free(block);
 }
 
@@ -70,7 +73,7 @@ FROM_ASSEMBLER void enter_thread(void)
 {
     if (bridge_thread_is_ready) return;
     pthread_once(&once, prepare);
-    uint64_t *block = calloc(0x300, 8);
+    uint64_t *block = calloc(BLOCK_WORDS + 1, 8);
     if (!block) give_up("no memory for a thread's block");
     block[1] = 0x00007ffffffff000; /* where the stack begins, above any */
     block[2] = 0x1000;             /* where it ends, below any: pages are never probed one by one */
@@ -78,6 +81,7 @@ FROM_ASSEMBLER void enter_thread(void)
     block[12] = (uint64_t)process_block;
     if (pthread_setspecific(ending, block)) give_up("no memory for a thread's block");
     if (syscall(SYS_arch_prctl, ARCH_SET_GS, block)) give_up("arch_prctl: %s", strerror(errno));
+    ((void **)block)[STACK_FOR_FAULTS] = stack_for_faults();
     bridge_thread_is_ready = 1;
 }
 
@@ -102,9 +106,10 @@ PUBLIC int bridge_protect(uint64_t base, uint64_t bytes, int readable, int writa
 }
 
 /* Takes an image in: from now on exceptions find their way through it. 0 where there are too many. */
-PUBLIC int bridge_adopt(uint64_t base, uint64_t bytes, uint64_t functions, uint32_t function_count, uint64_t resources,
+PUBLIC int bridge_adopt(const char *name, uint64_t base, uint64_t bytes, uint64_t functions, uint32_t function_count, uint64_t resources,
                         uint32_t resource_bytes)
 {
+    watch_for_faults();
     pthread_mutex_lock(&lock);
     int free_place = image_count < MOST_IMAGES;
     if (free_place) {
@@ -116,6 +121,7 @@ PUBLIC int bridge_adopt(uint64_t base, uint64_t bytes, uint64_t functions, uint3
             .resources = resource_bytes ? (const uint8_t *)(base + resources) : NULL,
             .resource_bytes = resource_bytes,
         };
+        strncpy(images[image_count].name, name, sizeof images->name - 1); /* the last byte stays 0 */
         __atomic_store_n(&image_count, image_count + 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);

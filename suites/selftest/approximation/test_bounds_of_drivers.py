@@ -1,0 +1,63 @@
+"""Results that drivers were seen to give, or that a source lets them give: what is inside a bound, and what is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
+from dmlcts.suites.selftest.family.family_tables import family
+
+TABLES = family()
+
+
+def admitted(name: str, kind: DataType, given: dict[str, float], result: float) -> bool:
+    """Whether the judged rules of an operator admit a result of one element of each input."""
+    table = TABLES.operator(name)
+    tensors = {member: TensorDesc(kind, (1,)) for member in [*table.formula_names.values(), "OutputTensor"]}
+    operator = OperatorDesc(f"ELEMENT_WISE_{name}", tensors, {"ScaleBias": None} if table.has_scale_bias else {})
+    inputs = {one: np.array([number], kind.numpy) for one, number in given.items()}
+    acceptance = ApproximateVectorOracle(TABLES.law(table), operator).acceptance(inputs)
+    return bool(acceptance.admits(np.array([result], kind.numpy)).all())
+
+
+@pytest.mark.parametrize("name, real", [("SIN", np.sin), ("COS", np.cos)])
+@pytest.mark.parametrize("x, off, right", [
+    (8.5, 0.0028, True), (8.5, -0.0028, True), (8.5, 0.004, False), (300.0, 0.0028, True), (300.0, -0.004, False),
+    (2.5, 0.0075, True), (2.5, 0.009, False),
+])  # fmt: skip
+def test_sines_of_float16_are_held_to_the_hardware_lab_kit_s_bound(
+    name: str, real: np.ufunc, x: float, off: float, right: bool
+) -> None:
+    """0.003 up to 100 pi; up to pi WGSL's 2^-7. The rest is what rounding to FLOAT16 adds."""
+    assert admitted(name, DataType.FLOAT16, {"x": x}, float(real(x)) + off) == right
+
+
+LEAST = float(np.finfo(np.float32).smallest_normal)
+NEXT = float(np.nextafter(np.float32(LEAST), np.float32(1)))
+TWICE = 2 * NEXT + 2.0**-140
+
+
+@pytest.mark.parametrize("a, b, result, right", [
+    (TWICE, -NEXT, -NEXT, True),  # the remainder is subnormal: flushed before the divisor is added
+    (TWICE, NEXT, NEXT, False),  # nothing is added to a remainder with the divisor's sign
+    (-TWICE, NEXT, NEXT, True),
+    (7.0, -3.0, -2.0, True),
+    (7.0, -3.0, -3.0, False),  # a remainder of 1 is not flushed
+])  # fmt: skip
+def test_a_subnormal_remainder_may_be_flushed_before_the_divisor_is_added(
+    a: float, b: float, result: float, right: bool
+) -> None:
+    assert admitted("MODULUS_FLOOR", DataType.FLOAT32, {"a": a, "b": b}, result) == right
+
+
+@pytest.mark.parametrize("name", ["MODULUS_TRUNCATE", "MODULUS_FLOOR"])
+@pytest.mark.parametrize("a, b, is_open", [
+    (1.7014118e38, 1.0842022e-19, True),  # the quotient is beyond FLOAT32
+    (1.7014118e38, 0.51, False),  # it is the last one below
+    (1e10, 3.0, False),
+])  # fmt: skip
+def test_of_a_quotient_beyond_float32_any_remainder_may_come(name: str, a: float, b: float, is_open: bool) -> None:
+    """PyTorch's vectorised fmod gives NaN there; its scalar one is exact."""
+    assert admitted(name, DataType.FLOAT32, {"a": a, "b": b}, float("nan")) == is_open

@@ -1,0 +1,102 @@
+"""A dispatch that fails on elements at a silent point breaks the clause on those; the other elements are judged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dmlcts.backends import ExecutionFailed
+from dmlcts.specs import OperatorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import LEVEL
+from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.selftest.proof.probes import probes
+
+TABLES = load_tables()
+TESTS = (
+    "ordinary_bounds", "broadcast", "a_kernel_is_dispatched_again", "drawn_in_place", "relations_hold", "silent_points",
+)  # fmt: skip
+PROBES = [
+    one for one in probes(TABLES)
+    if any(part in one.test for part in TESTS) and one.data_type.name in ("INT32", "UINT32")
+    and one.table.short_name in ("DIVIDE", "BIT_SHIFT_RIGHT", "MODULUS_FLOOR")
+]  # fmt: skip
+
+
+class Right(Reference):
+    """Integer divisions by 0 give what numpy makes of them."""
+
+    level = LEVEL
+
+
+class RefusesZeros(Right):
+    """A dispatch with a divisor of 0 fails as a whole, as ONNX Runtime's do."""
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """The results, where no divisor is 0."""
+        divides = operator.name.endswith(("DIVIDE", "MODULUS_FLOOR"))
+        if divides and not operator.output.data_type.is_floating and not np.all(inputs[1]):
+            raise ExecutionFailed("integer division by zero")
+        return self.spoiled(operator, super().compute_exact(operator, inputs))
+
+    def spoiled(self, operator: OperatorDesc, y: Array) -> Array:
+        """Nothing wrong."""
+        return y
+
+
+class RefusesZerosAndDividesWrong(RefusesZeros):
+    """Quotients of 3 are 4 besides."""
+
+    def spoiled(self, operator: OperatorDesc, y: Array) -> Array:
+        """3 becomes 4."""
+        return np.where(y == 3, y.dtype.type(4), y) if operator.name.endswith("DIVIDE") else y
+
+
+class RefusesAlways(Right):
+    """Every dispatch fails, whatever the divisors."""
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """Nothing."""
+        raise ExecutionFailed("not today")
+
+
+def broken(made: type[Reference]) -> tuple[set[str], set[str]]:
+    """The clauses of the findings after shrinking, and those of which a case failed."""
+    bench = Bench("x", made(), {}, TABLES)
+    clauses, failed = set(), set()
+    for probe in PROBES:
+        judge = probe.run(bench, 0)
+        clauses |= {smallest(bench, finding).clause for finding in judge.ledger.findings[:2]}
+        failed |= {clause for (clause, _, _), tally in judge.ledger.tallies.items() if tally.failures}
+    return clauses, failed
+
+
+def test_the_probes_divide_and_shift() -> None:
+    assert {one.table.short_name for one in PROBES} == {"DIVIDE", "BIT_SHIFT_RIGHT", "MODULUS_FLOOR"}
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (Right, set()),
+        (RefusesZeros, {"divide.zero", "modulus-floor.zero"}),
+    ],
+)
+def test_a_dispatch_that_fails_on_zeros_breaks_the_clause_on_zeros(made: type[Reference], told: set[str]) -> None:
+    assert broken(made) == (told, told)
+
+
+def test_what_stands_beside_the_zeros_is_judged_all_the_same() -> None:
+    clauses, failed = broken(RefusesZerosAndDividesWrong)
+    assert {"divide.zero", "modulus-floor.zero", "divide.formula"} <= clauses
+    assert "divide.formula" in failed
+    assert "modulus-floor.formula" not in failed
+
+
+def test_a_dispatch_that_fails_anyway_breaks_the_clause_of_its_case() -> None:
+    clauses, failed = broken(RefusesAlways)
+    assert {"divide.formula", "modulus-floor.formula"} <= clauses
+    assert {"divide.formula", "modulus-floor.formula"} <= failed
