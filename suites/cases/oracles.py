@@ -6,7 +6,7 @@ casts of attributes; every other by :class:`TypedVectorOracle`. A test judges th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Protocol
 
@@ -28,6 +28,21 @@ Inputs = Mapping[str, Array]
 """The logical elements of every input tensor by its name, 1-D and of one length."""
 
 _PIECE = 1 << 15  # elements judged at once: what they may become takes many arrays
+_EXPECTED = 1 << 18  # elements whose outputs are found at once: the formula's steps take arrays of their own
+
+
+def _in_pieces(expected: Callable[[Inputs], Array], inputs: Inputs, data_type: DataType) -> Array:
+    """What ``expected`` gives for the inputs, asked for some elements after others where there are many."""
+    count = max(array.size for array in inputs.values())
+    if count <= _EXPECTED:
+        return expected(inputs)
+    found = np.empty(count, data_type.numpy)
+    for start in range(0, count, _EXPECTED):
+        place = slice(start, start + _EXPECTED)
+        found[place] = expected({
+            name: array[place] if array.size == count else array for name, array in inputs.items()
+        })  # fmt: skip
+    return found
 
 
 class Oracle(Protocol):
@@ -90,7 +105,7 @@ class OneInput:
 
     def expected(self, inputs: Inputs) -> Array:
         """As :meth:`Oracle.expected`."""
-        return self.vector.expected(inputs[self._name])
+        return _in_pieces(lambda some: self.vector.expected(some[self._name]), inputs, self.data_type)
 
     def acceptance(self, inputs: Inputs) -> Acceptance:
         """As :meth:`Oracle.acceptance`."""
@@ -125,6 +140,9 @@ class _NamedInputs:
 
     def expected(self, inputs: Inputs) -> Array:
         """As :meth:`Oracle.expected`."""
+        return _in_pieces(self._expected, inputs, self.data_type)
+
+    def _expected(self, inputs: Inputs) -> Array:
         raise NotImplementedError
 
     def acceptance(self, inputs: Inputs) -> Acceptance:
@@ -169,8 +187,8 @@ class ApproximateResults(_NamedInputs):
         """The formula's real results in FLOAT64, with the errors that the table of functions states."""
         return self._vector.real(self._named(inputs))
 
-    def expected(self, inputs: Inputs) -> Array:
-        """As :meth:`Oracle.expected`: the real results, rounded once."""
+    def _expected(self, inputs: Inputs) -> Array:
+        """The real results, rounded once."""
         return self._vector.expected(self._named(inputs))
 
     def acceptance(self, inputs: Inputs) -> Acceptance:
@@ -204,8 +222,7 @@ class SeveralInputs(_NamedInputs):
         plain.latitudes = NONE
         return plain
 
-    def expected(self, inputs: Inputs) -> Array:
-        """As :meth:`Oracle.expected`."""
+    def _expected(self, inputs: Inputs) -> Array:
         if not self.operator.output.element_count:
             return np.zeros(0, self.data_type.numpy)
         return np.ascontiguousarray(self._plain.acceptance(self._named(inputs)).alternatives[0]).view(
