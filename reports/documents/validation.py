@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import importlib.resources
+import io
 import json
 import math
+import zlib
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -178,9 +181,20 @@ def _bytes(path: Path, hint: str) -> bytes:
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise DocumentError(str(path), "", f"cannot be read ({reason})", hint) from None
+    if path.suffix == ".gz":
+        data = _unzipped(data, str(path), hint)
     if len(data) > MOST_BYTES:
         raise DocumentError(str(path), "", f"is larger than {MOST_BYTES >> 20} MiB", hint)
     return data
+
+
+def _unzipped(data: bytes, where: str, hint: str) -> bytes:
+    """What a file of gzip holds, one byte more than is read at most: a small file may unfold without end."""
+    try:
+        with gzip.open(io.BytesIO(data)) as stream:
+            return stream.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DocumentError(where, "", f"is no whole file of gzip ({error})", hint) from None
 
 
 def _decoded(data: bytes, where: str, hint: str) -> str:

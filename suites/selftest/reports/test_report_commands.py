@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import jsonschema
@@ -128,3 +129,29 @@ def test_a_run_on_github_tells_its_page(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.delenv("GITHUB_STEP_SUMMARY")
     tell_github(Path("absent"), load_tables())  # nothing is asked of the folder where nobody reads the summary
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def zipped(path: Path, data: bytes) -> str:
+    path.write_bytes(data)
+    return str(path)
+
+
+def test_results_that_gzip_made_small_are_read_as_they_are(runs: Path) -> None:
+    data = (runs / "bad/results.json").read_bytes()
+    small = zipped(runs / "bad.json.gz", gzip.compress(data))
+    assert dmlcts("diff", "bad", small).output == dmlcts("diff", "bad", "bad").output
+    assert dmlcts("report", small, "--markdown", "-").output == dmlcts("report", "bad", "--markdown", "-").output
+
+
+@pytest.mark.parametrize("make, said", [
+    (lambda data: gzip.compress(data)[:-20], "is no whole file of gzip"),
+    (lambda data: data, "is no whole file of gzip"),
+    (lambda data: gzip.compress(data)[:30] + b"garbage" + gzip.compress(data)[37:], "is no whole file of gzip"),
+    (lambda data: gzip.compress(bytes(1 << 26)), "is larger than 32 MiB"),
+])  # fmt: skip
+def test_what_gzip_did_not_make_is_one_line(runs: Path, make: Callable[[bytes], bytes], said: str) -> None:
+    path = zipped(runs / "bad.json.gz", make((runs / "bad/results.json").read_bytes()))
+    done = dmlcts("diff", "bad", path)
+    assert done.exit_code == 2
+    assert said in done.output
+    assert len(done.output.splitlines()) == 1
