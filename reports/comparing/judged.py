@@ -61,8 +61,8 @@ def _departures(results: Mapping[str, Any]) -> str:
 def table(documents: Iterable[Mapping[str, Any]]) -> str:
     """A Markdown table with one line for each results document, sorted by backend and device."""
     lines = [
-        "| backend | device | driver, library | level | profile | verdict | rows that hold | departures |",
-        "|---|---|---|---|---|---|---|---|",
+        "| backend | device | driver, library | level | profile | operators | verdict | rows that hold | departures |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     rows = []
     for results in documents:
@@ -70,21 +70,24 @@ def table(documents: Iterable[Mapping[str, Any]]) -> str:
         named = device["adapter"] or device["name"]
         software = " · ".join(part for part in (device["driver"], device["library"], device["version"]) if part)
         held = sum(row["outcome"] in ("pass", "characterised") for row in results["clauses"])
+        operators = {row["operator"] for row in results["clauses"]}
         cells = (
             f"`{results['backend']}`", named, software, results["feature_level"], results["profile"],
-            results["verdict"].replace("_", " "), f"{held} of {len(results['clauses'])}", _departures(results),
+            str(len(operators)), results["verdict"].replace("_", " "), f"{held} of {len(results['clauses'])}",
+            _departures(results),
         )  # fmt: skip
         rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     return "\n".join([*lines, *sorted(rows)])
 
 
 def examples(folder: Path = EXAMPLES) -> list[dict[str, Any]]:
-    """The results files checked in under ``folder``, in the order of their names.
+    """The results files checked in under ``folder``, in the order of their names, those of all operators last.
 
     Raises:
         DocumentError: one of them is no valid results document.
     """
-    return [load_results(path) for path in sorted(folder.glob("*.results.json"))]
+    paths = [*sorted(folder.glob("*.results.json")), *sorted(folder.glob("all_operators/*.results.json.gz"))]
+    return [load_results(path) for path in paths]
 
 
 def main(arguments: list[str] | None = None) -> int:

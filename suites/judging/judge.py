@@ -88,6 +88,11 @@ class Ledger:
             return
         broken = {finding.clause: finding.case for finding in judgement.findings[::-1]}
         for clause in dict.fromkeys((*judgement.clauses, *broken)):
+            other = broken[clause].operator.name if clause in broken else row[0]
+            if other != row[0] and clause not in judgement.clauses:  # another operator's, of a relation with this one
+                tally = self.tallies.setdefault((clause, other, broken[clause].data_type.name), Tally())
+                tally.cases, tally.failures = tally.cases + 1, tally.failures + 1
+                continue
             tally = self.tallies.setdefault((clause, *row), Tally())
             tally.cases += 1
             tally.elements += judgement.elements

@@ -15,6 +15,7 @@ from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, text, text_with_bits
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import (
     MOST_SUSPECTS,
     Array,
@@ -180,6 +181,7 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
         return first
     stated = Relation(bench.tables.operators, table, bench.tables.clause(case.clause), case.operator)
     executions, seen = [first], []
+    others: list[tuple[Case, Execution]] = []
 
     def dispatch(one: Dispatched, inputs: Mapping[str, Array]) -> Array:
         operator = one.describe(case.operator.output.sizes)
@@ -189,12 +191,35 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
             raise _Judged(run)
         executions.append(run)
         seen.append((one.node.operator, run))
+        if operator.name != case.operator.name:
+            others.append((asked, run))
         return run.output
 
     try:
         wrong = np.flatnonzero(stated.broken(by_formula_names(table, first.inputs), dispatch))
     except _Judged as ended:
         return ended.judgement
-    return relation(case, tuple(executions), wrong, lambda i: "; ".join(
-        f"{operator} gives {text(run.output[i])} of {inputs_text(run.inputs, i)}" for operator, run in seen
-    ))  # fmt: skip
+
+    def told(index: int) -> str:
+        parts = ((one, run.output[index], inputs_text(run.inputs, index)) for one, run in seen)
+        return "; ".join(f"{one} gives {text(output)} of {inputs}" for one, output, inputs in parts)
+
+    for asked, run in others:
+        judgement = _by_another(bench, asked, run, wrong, told)
+        if judgement is not None:
+            return replace(judgement, clauses=value_clauses(case), executions=tuple(executions))
+    return relation(case, tuple(executions), wrong, told)
+
+
+def _by_another(
+    bench: Bench, asked: Case, run: Execution, wrong: Array, told: Callable[[int], str]
+) -> Judgement | None:
+    """The judgement where another operator of a relation gave what it may not, and so broke the relation."""
+    oracle = bench.oracle(asked.operator)
+    few = {name: array[wrong] for name, array in run.inputs.items()}
+    if not wrong.size or oracle.admits(few, run.output[wrong]).all():
+        return None
+    table = bench.tables.operator(asked.operator.name)
+    clause = Subject.of(table, asked.operator, bench.level).values_clause(asked.operator.attributes)
+    own = replace(asked, clause=clause, layout_clause=None, expectation="oracle")
+    return relation(own, (run,), wrong[~oracle.admits(few, run.output[wrong])], told)

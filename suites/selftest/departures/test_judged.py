@@ -25,8 +25,8 @@ README = Path(__file__).resolve().parents[3] / "README.md"
 def test_each_document_is_one_line_in_the_order_of_backends() -> None:
     lines = judged.table([results(FORMULA, HELD, backend="z"), results(HELD, backend="a")]).splitlines()
     assert lines[2:] == [
-        "| `a` | a | l · 1 | 5.0 | quick | CONFORMANT | 1 of 1 | none |",
-        "| `z` | a | l · 1 | 5.0 | quick | NOT CONFORMANT | 1 of 2 | CLIP: 1 clause |",
+        "| `a` | a | l · 1 | 5.0 | quick | 1 | CONFORMANT | 1 of 1 | none |",
+        "| `z` | a | l · 1 | 5.0 | quick | 1 | NOT CONFORMANT | 1 of 2 | CLIP: 1 clause |",
     ]
 
 

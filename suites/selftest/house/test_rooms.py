@@ -23,6 +23,7 @@ DECLARATIONS = {  # tables of names, structures and numbers, one a line
 NOT_PACKAGED = {
     "backends/baselines",  # of the runs in CI
     "backends/directml/windows/native",  # data of the package above it
+    "reports/examples/all_operators",  # results to look at; those that runs compare behaviours with stand above
     "backends/runners/javascript",  # a sample to copy
     "reports/examples/upstream",  # letters about findings
 }
