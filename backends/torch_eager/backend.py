@@ -98,6 +98,10 @@ def _device(torch: Any, name: str) -> Any:
     return torch.device(name)
 
 
+_LACKING = ("not implemented for", "Promotion for ", "can't be cast to the desired output type")
+"""What PyTorch says where it has no function on types, of a combination of types, or with an output of another kind."""
+
+
 class TorchDevice:
     """One of PyTorch's devices; a context manager.
 
@@ -320,7 +324,7 @@ class TorchDevice:
         except NotImplementedError as error:
             raise NotSupported(f"torch: {said(error)}") from error
         except Exception as error:  # RuntimeError for nearly everything, told apart by its text
-            if "not implemented for" in str(error) or str(error).startswith("Promotion for "):
+            if any(one in str(error) for one in _LACKING):
                 raise NotSupported(f"torch: {said(error)}") from error
             raise InvalidArgument(f"torch: {said(error)}") from error
         finally:

@@ -19,11 +19,13 @@ from rich.text import Text
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import DocumentError, load_document
 from dmlcts.reports.summaries.characters import escaped, one_line, visible
+from dmlcts.reports.summaries.overview import selection_told
 from dmlcts.specs import DataType
 
 SCHEMA = "dmlcts-history/1"
 DEPARTS, HOLDS, OPEN, UNJUDGED = "departs", "holds", "open", "unjudged"
 _MARKS = {DEPARTS: "✗", HOLDS: "✓", OPEN: "·", UNJUDGED: " "}
+_HOW = ("selection", "profile", "seed", "strict")
 _CLEAN = {Outcome.PASS.value, Outcome.CHARACTERISED.value}
 _OPEN = {Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value}
 _TYPES = [data_type.name for data_type in DataType]
@@ -72,6 +74,7 @@ def history_of(package: str, releases: Sequence[Release]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "package": package,
+        "judged": next(({name: one.results[name] for name in _HOW} for one in releases if one.results), None),
         "releases": [
             {
                 "version": one.version,
@@ -138,6 +141,16 @@ def short(operator: str) -> str:
     return operator.removeprefix("ELEMENT_WISE_")
 
 
+def _how(document: Mapping[str, Any]) -> str:
+    """What was judged of every release, and how; "" where that is not known."""
+    how = document.get("judged")
+    if not how:
+        return ""
+    strict = ", strict" if how["strict"] else ""
+    chosen = selection_told(how["selection"]) or "everything"
+    return f"Judged: {chosen}; profile {how['profile']}, seed {how['seed']}{strict}."
+
+
 def _without_departures(document: Mapping[str, Any]) -> str:
     """What is said where no departure is known; "" where one is."""
     if document["departures"]:
@@ -158,6 +171,8 @@ _HEAD = ("operator", "clause", "types", "first", "last", "release by release")
 
 def print_history(document: Mapping[str, Any], console: Console) -> None:
     """Print the releases and, for each departure, since and until when it exists."""
+    if _how(document):
+        console.print(Text(one_line(_how(document))))
     for one in document["releases"]:
         told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
         console.print(Text(one_line(f"{document['package']} {one['version']}: {told}")))
@@ -178,7 +193,9 @@ def _row(*cells: str) -> str:
 
 def markdown(document: Mapping[str, Any]) -> str:
     """The history as Markdown."""
-    lines = [f"## {escaped(document['package'])}", "", _row("release", "level", "verdict"), "|---|---|---|"]
+    lines = [f"## {escaped(document['package'])}", ""]
+    lines += [escaped(_how(document)), ""] if _how(document) else []
+    lines += [_row("release", "level", "verdict"), "|---|---|---|"]
     for one in document["releases"]:
         told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
         lines.append(_row(one["version"], one["feature_level"], told))
@@ -204,6 +221,7 @@ th, td { border: 1px solid var(--rule); padding: .2rem .5rem; text-align: left; 
 td.departs { background: var(--fail); font-weight: 600; } td.holds { background: var(--pass); }
 </style></head><body>
 <h1>{{ package }}, release by release</h1>
+{% if how %}<p>{{ how }}</p>{% endif %}
 {% if nothing %}<p>{{ nothing }}</p>{% else %}<p>{{ legend }}</p>
 <div><table><thead><tr><th>operator</th><th>clause</th><th>types</th><th>first</th><th>last</th>
 {% for one in releases %}<th>{{ one.version }}</th>{% endfor %}</tr></thead><tbody>
@@ -224,5 +242,10 @@ def html(document: Mapping[str, Any]) -> str:
     """The history as one self-contained page, its signs readable without colour."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, finalize=visible)
     return environment.from_string(_PAGE).render(
-        **document, short=short, marks=_MARKS, legend=_LEGEND, nothing=_without_departures(document)
+        **document,
+        short=short,
+        marks=_MARKS,
+        legend=_LEGEND,
+        how=_how(document),
+        nothing=_without_departures(document),
     )

@@ -307,9 +307,12 @@ def load_document(path: str | Path, name: str, hint: str) -> dict[str, Any]:
         DocumentError: it cannot be read, is no JSON, or does not fit the schema; ``hint`` is part of the mend.
     """
     document = parse_json(_bytes(Path(path), hint), str(path), hint)
-    written, read = isinstance(document, dict) and document.get("schema"), schema(name)["properties"]["schema"]["const"]
-    if written not in (False, None, read):
-        raise DocumentError(str(path), "/schema", f"is {_shown(written)} where {_shown(read)} is read", hint)
+    rule = schema(name)["properties"].get("schema", {})
+    read = rule.get("enum") or ([rule["const"]] if "const" in rule else [])
+    written = document.get("schema") if isinstance(document, dict) else None
+    if read and written is not None and written not in read:
+        cause = f"is {_shown(written)} where {' or '.join(map(_shown, read))} is read"
+        raise DocumentError(str(path), "/schema", cause, hint)
     _check(document, name, str(path))
     loaded: dict[str, Any] = document
     return loaded

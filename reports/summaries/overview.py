@@ -204,8 +204,9 @@ def rule_of(identifier: str, tables: Tables) -> Rule:
     )
 
 
-def _selection(results: Mapping[str, Any]) -> str:
-    chosen = {name: value for name, value in results["selection"].items() if value}
+def selection_told(selection: Mapping[str, Any]) -> str:
+    """What was selected, in words; "" for everything."""
+    chosen = {name: value for name, value in selection.items() if value}
     return "; ".join(
         f"{name.replace('_', ' ')} {', '.join(map(str, value)) if isinstance(value, list) else value}"
         for name, value in chosen.items()
@@ -347,7 +348,7 @@ def overview(results: Mapping[str, Any], tables: Tables) -> Overview:
         _matrices(rows, rules, tables),
         entries,
         _failures(rows, results["failures"], rules),
-        _selection(results),
+        selection_told(results["selection"]),
         dict(results["specs"]) == dict(tables.digests),
         rules,
     )

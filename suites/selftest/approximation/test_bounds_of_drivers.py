@@ -36,12 +36,13 @@ def test_sines_of_float16_are_held_to_the_hardware_lab_kit_s_bound(
 
 LEAST = float(np.finfo(np.float32).smallest_normal)
 NEXT = float(np.nextafter(np.float32(LEAST), np.float32(1)))
+TWICE = 2 * NEXT + 2.0**-140
 
 
 @pytest.mark.parametrize("a, b, result, right", [
-    (128.0, -NEXT, -NEXT, True),  # the remainder is subnormal: flushed before the divisor is added
-    (128.0, NEXT, NEXT, False),  # nothing is added to a remainder with the divisor's sign
-    (-128.0, NEXT, NEXT, True),
+    (TWICE, -NEXT, -NEXT, True),  # the remainder is subnormal: flushed before the divisor is added
+    (TWICE, NEXT, NEXT, False),  # nothing is added to a remainder with the divisor's sign
+    (-TWICE, NEXT, NEXT, True),
     (7.0, -3.0, -2.0, True),
     (7.0, -3.0, -3.0, False),  # a remainder of 1 is not flushed
 ])  # fmt: skip
@@ -49,3 +50,14 @@ def test_a_subnormal_remainder_may_be_flushed_before_the_divisor_is_added(
     a: float, b: float, result: float, right: bool
 ) -> None:
     assert admitted("MODULUS_FLOOR", DataType.FLOAT32, {"a": a, "b": b}, result) == right
+
+
+@pytest.mark.parametrize("name", ["MODULUS_TRUNCATE", "MODULUS_FLOOR"])
+@pytest.mark.parametrize("a, b, is_open", [
+    (1.7014118e38, 1.0842022e-19, True),  # the quotient is beyond FLOAT32
+    (1.7014118e38, 0.51, False),  # it is the last one below
+    (1e10, 3.0, False),
+])  # fmt: skip
+def test_of_a_quotient_beyond_float32_any_remainder_may_come(name: str, a: float, b: float, is_open: bool) -> None:
+    """PyTorch's vectorised fmod gives NaN there; its scalar one is exact."""
+    assert admitted(name, DataType.FLOAT32, {"a": a, "b": b}, float("nan")) == is_open

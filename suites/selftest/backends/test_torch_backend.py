@@ -166,3 +166,23 @@ def test_nothing_heavy_is_imported_before_a_device_is_opened() -> None:
     code = f"import sys, {modules}; print(*({{'torch', 'onnx'}} & {{*sys.modules}}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.split() == []
+
+
+@needs_torch
+@pytest.mark.parametrize("base, exponent, there", [
+    (DataType.INT16, DataType.FLOAT32, False), (DataType.FLOAT32, DataType.INT16, True),
+    (DataType.INT32, DataType.INT32, True),
+])  # fmt: skip
+def test_powers_that_torch_stores_in_no_tensor_of_the_base_s_type_are_not_supported(
+    base: DataType, exponent: DataType, there: bool
+) -> None:
+    """It gives an integer to a float's power as a float: that is no refusal of a type that the level lists."""
+    kinds = {"InputTensor": base, "ExponentTensor": exponent, "OutputTensor": base}
+    described = {name: TensorDesc(kind, (1,)) for name, kind in kinds.items()}
+    operator = OperatorDesc("ELEMENT_WISE_POW", described, {"ScaleBias": None})
+    with opened() as device:
+        if there:
+            device.create(operator).close()
+        else:
+            with pytest.raises(NotSupported, match="can't be cast"):
+                device.create(operator)

@@ -166,8 +166,9 @@ def test_nothing_but_the_exact_value_where_all_fits(data: st.DataObject) -> None
     x = data.draw(st.integers(low, high))
     fitting = st.integers(-(2**24), 2**24) if x == 0 else st.integers(-(high // abs(x)), high // abs(x))
     scale = data.draw(fitting if integers.signed else fitting.map(abs))
-    result = data.draw(st.integers(low, high))
-    bias = result - x * scale
+    product = x * scale
+    result = data.draw(st.integers(max(low, product - 2**24), min(high, product + 2**24)))
+    bias = result - product  # at most 2^24, so that FLOAT32 holds it
     assert scaled(data_type, x, float(scale), float(bias)) == values(data_type, result)
 
 

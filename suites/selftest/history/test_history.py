@@ -44,7 +44,9 @@ def row(outcome: str, data_type: str = "INT64", clause: str = "clip.monotone") -
 
 def results(*rows: dict[str, Any]) -> dict[str, Any]:
     wrong = any(one["outcome"] == "fail" for one in rows)
-    return {"clauses": list(rows), "verdict": "NOT_CONFORMANT" if wrong else "CONFORMANT", "feature_level": "6.4"}
+    how = {"selection": {"operators": ["ELEMENT_WISE_CLIP"]}, "profile": "quick", "seed": 7, "strict": False}
+    verdict = "NOT_CONFORMANT" if wrong else "CONFORMANT"
+    return {"clauses": list(rows), "verdict": verdict, "feature_level": "6.4", **how}
 
 
 # What is told.
@@ -85,6 +87,18 @@ def test_where_nothing_departs_nothing_is_told() -> None:
     document = history_of("thing", [Release("1", results(row("pass")))])
     assert document["departures"] == []
     assert json.loads(json.dumps(document)) == document
+
+
+def test_what_was_selected_is_told_with_it(tmp_path: Path) -> None:
+    said = "Judged: operators ELEMENT_WISE_CLIP; profile quick, seed 7."
+    for tell in (printed, markdown, html):
+        assert said in tell(told()).replace("\\_", "_")
+        assert "Judged:" not in tell(history_of("thing", [Release("1", None, "does not load")]))
+        earlier = {name: value for name, value in told().items() if name != "judged"}
+        assert "Judged:" not in tell(load_history(written(tmp_path, earlier)))
+        everything = told()
+        everything["judged"] |= {"selection": {}, "strict": True}
+        assert "Judged: everything; profile quick, seed 7, strict." in tell(everything)
 
 
 def test_what_was_not_judged_is_not_said_to_be_right() -> None:

@@ -1,0 +1,180 @@
+"""Selftests run against a module made of other code, each time in a process forked with the libraries loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import IO, Any
+
+import pytest
+
+from dmlcts.suites.selftest.house.code_changes import ROOT
+
+_PRELOADED = ("hypothesis.strategies", "numpy", "numpy.testing", "jsonschema", "pydantic", "rich.table", "click",
+              "mpmath", "dmlcts.specs.loading", "dmlcts.specs.rules", "dmlcts.backends.registry")  # fmt: skip
+_MOST_MEMORY = 8 << 30
+_SURVIVED, _KILLED, _NOT_LOADED, _NO_TESTS = 0, 1, 71, 72
+_MARKERS = "markers=checks: what a conformance test checks"  # the plugin declares it where it is loaded
+
+
+def prepare() -> None:
+    """Load what every process needs, and keep the tests from writing anything but below a temporary folder."""
+    os.chdir(ROOT)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(tempfile.gettempdir(), "dmlcts-code-mutation")
+    sys.dont_write_bytecode = True
+    for name in _PRELOADED:
+        importlib.import_module(name)
+    importlib.import_module("dmlcts.specs.loading").load_tables()
+
+
+class _Substitute(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds one module, and loads it from the given code."""
+
+    def __init__(self, name: str, path: Path, code: CodeType) -> None:
+        self.name = name
+        self.path = path
+        self.code = code
+        self.loaded = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name != self.name:
+            return None
+        package = self.path.name == "__init__.py"
+        spec = importlib.machinery.ModuleSpec(name, self, origin=str(self.path), is_package=package)
+        spec.has_location = True
+        if package:
+            spec.submodule_search_locations = [str(self.path.parent)]
+        return spec
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.loaded = True
+        exec(self.code, module.__dict__)  # noqa: S102  # the module itself, changed
+
+
+def module_name(path: Path) -> str:
+    """The name under which the suite imports a file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("dmlcts", *parts)).removesuffix(".__init__")
+
+
+@dataclass
+class Trial:
+    """One run of tests against a module made of other code, and what came of it.
+
+    Attributes:
+        path: the module's file.
+        compiled: gives the code that takes its place; called in the forked process.
+        tests: arguments for pytest.
+        limit: seconds until it is ended.
+        end: ``survived`` (the tests passed), ``killed``, ``timeout``, or why nothing was tried.
+        said: what the tests printed.
+        seconds: processor time.
+    """
+
+    path: Path
+    compiled: Callable[[], CodeType]
+    tests: Sequence[str]
+    limit: float
+    end: str = ""
+    said: str = ""
+    seconds: float = 0.0
+    child: int = field(default=0, repr=False)
+    log: IO[bytes] | None = field(default=None, repr=False)
+    until: float = field(default=0.0, repr=False)
+
+    def start(self) -> None:
+        """Fork the process that runs it."""
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process has ended
+        self.until = time.monotonic() + self.limit
+        self.child = os.fork()
+        if self.child == 0:
+            status = _KILLED  # whatever escapes from the changed module
+            try:
+                status = self._in_child(self.log.fileno())
+            finally:
+                os._exit(status)
+
+    def _in_child(self, log: int) -> int:
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+        name = module_name(self.path)
+        if name in sys.modules:
+            for loaded in [loaded for loaded in sys.modules if loaded.split(".")[0] == "dmlcts"]:
+                del sys.modules[loaded]
+        substitute = _Substitute(name, self.path, self.compiled())
+        sys.meta_path.insert(0, substitute)
+        code = pytest.main(
+            ["-x", "-q", "--noconftest", "-p", "no:cacheprovider", "-o", _MARKERS, "--tb=line", *self.tests]
+        )
+        if code == pytest.ExitCode.NO_TESTS_COLLECTED:
+            return _NO_TESTS
+        if not substitute.loaded:
+            return _NOT_LOADED
+        return _SURVIVED if code == pytest.ExitCode.OK else _KILLED
+
+    def has_ended(self) -> bool:
+        """Whether it is over, by itself or because its time was."""
+        done, status, used = os.wait4(self.child, os.WNOHANG)
+        if done:
+            self.end = {_SURVIVED: "survived", _NOT_LOADED: "its tests do not import it",
+                        _NO_TESTS: "no test was found"}.get(os.waitstatus_to_exitcode(status), "killed")  # fmt: skip
+        elif time.monotonic() < self.until:
+            return False
+        else:
+            os.kill(self.child, signal.SIGKILL)
+            _, _, used = os.wait4(self.child, 0)
+            self.end = "timeout"
+        self.child = 0
+        self.seconds = used.ru_utime + used.ru_stime
+        assert self.log is not None
+        self.log.seek(0)
+        self.said = self.log.read().decode(errors="replace")
+        self.log.close()
+        return True
+
+    def abandon(self) -> None:
+        """End it, whatever came of it."""
+        if self.child:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.child, signal.SIGKILL)
+            os.waitpid(self.child, 0)
+            self.child = 0
+        if self.log is not None:
+            self.log.close()
+
+
+def in_processes(trials: Iterable[Trial], workers: int) -> Iterator[Trial]:
+    """Run trials, so many at a time; each is given when it has ended."""
+    waiting = iter(trials)
+    running: list[Trial] = []
+    pause = 0.002
+    try:
+        while True:
+            while len(running) < workers and (trial := next(waiting, None)) is not None:
+                trial.start()
+                running.append(trial)
+            if not running:
+                return
+            ended = [trial for trial in running if trial.has_ended()]
+            running = [trial for trial in running if trial.child]
+            yield from ended
+            pause = 0.002 if ended else min(pause * 1.3, 0.05)
+            if not ended:
+                time.sleep(pause)
+    finally:
+        for trial in running:
+            trial.abandon()

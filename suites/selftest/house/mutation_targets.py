@@ -1,0 +1,90 @@
+"""Which selftests must notice that a module is changed: the narrowest that do, for they run once for each change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from dmlcts.suites.selftest.house.code_changes import ROOT
+
+_SELFTEST = "suites/selftest"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Modules, and what must notice that one of them is changed.
+
+    Attributes:
+        modules: a glob of paths from the repository's root, which also finds the parts of a module made a package.
+        tests: arguments for pytest. They run without conftest.py, so that tests that need its fixtures (whole runs,
+            as users start them) are left out by ``-k``.
+    """
+
+    modules: str
+    tests: tuple[str, ...]
+
+
+def _within(room: str, *tests: str, but: str = "") -> tuple[str, ...]:
+    """The arguments for some modules of tests in a room, without the tests whose names hold a word."""
+    return (*(f"{_SELFTEST}/{room}/test_{name}.py" for name in tests), *(("-k", f"not ({but})") if but else ()))
+
+
+_JUDGING = _within(
+    "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely", but="strangers"
+)
+_VECTORISED = _within("oracles", "vectorised_oracle", "oracle_quickly")
+_TYPED = _within("oracles", "typed_oracles")
+_THOROUGH = "test_every_float16 or all_neighbouring_float16 or strict_is_always_narrower"
+_EXACT = _within(
+    "exact_oracle", "binary_format", "exact_casts", "exact_functions", "exact_integer_scale_bias", "exact_oracle",
+    "exact_scale_bias", but=_THOROUGH,
+)  # fmt: skip
+_APPROXIMATE = _within("approximation", "approximation_quickly")
+_REFERENCES = _within("measuring", "references", "measurement", but="a_run_states or a_right_run")
+_WIDE = "INT64 or INT32 or INT16"  # and the unsigned ones, whose names hold these
+TARGETS = (  # the first that fits counts
+    Target("specs/oracle/*_typed*", _TYPED),
+    Target("specs/oracle/vector*", _VECTORISED),
+    Target("specs/oracle/blocks*", _within("oracles", "block_judging", but=f"comparison_agrees or FLOAT64 or {_WIDE}")),
+    Target("specs/oracle/compiled*", _within("oracles", "block_judging", but="CLIP or THRESHOLD or as_the_oracle")),
+    Target("specs/oracle/exact*", _EXACT),
+    Target("specs/oracle/outcome*", (*_APPROXIMATE, *_within("exact_oracle", "exact_oracle", but=_THOROUGH))),
+    Target("specs/arithmetic/vector*", _VECTORISED),
+    Target("specs/arithmetic/*", _EXACT),
+    Target("specs/functions/*", _within("formula", "functions")),
+    Target("specs/approximation/*", _APPROXIMATE),
+    Target("specs/accuracy/*", _REFERENCES),
+    Target("specs/statements/kinds*", _within("family", "statements", but=_WIDE)),
+    Target("specs/statements/statement.py", _within("family", "statements", but=_WIDE)),
+    Target("specs/statements/*", _within("family", "statements", but=f"broken or {_WIDE}")),
+    Target("specs/tables/law*", _within("tables", "law")),
+    Target("suites/attribution/company*", _within("attribution", "company")),
+    Target("suites/attribution/faults*", _within("attribution", "faults", "once", but="test_a_run")),
+    Target("suites/attribution/needs*", _within("attribution", "needs", "tracing", but="test_a_run")),
+    Target("suites/attribution/steadiness*", _within("attribution", "steadiness", but="test_a_run or other_kernels")),
+    Target(
+        "suites/attribution/*", _within("attribution", "attribution", "tracing", "needs", "faults", but="test_a_run")
+    ),
+    Target("suites/cases/memory*", _JUDGING),
+    Target("suites/judging/integer_arithmetic*", _within("judging", "integer_arithmetic")),
+    Target("suites/judging/*", _JUDGING),
+)
+
+
+def tests_for(path: str) -> tuple[str, ...]:
+    """The pytest arguments for a module, given by its path from the root."""
+    for target in TARGETS:
+        if fnmatch(path, target.modules):
+            return target.tests
+    raise SystemExit(f"{path}: no tests are named for it; add it to TARGETS in {Path(__file__).name}")
+
+
+def modules(patterns: Sequence[str]) -> list[Path]:
+    """The files that the patterns (globs, files, folders) name."""
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        for path in sorted(ROOT.glob(pattern)):
+            found |= dict.fromkeys(sorted(path.rglob("*.py")) if path.is_dir() else [path])
+    return [path for path in found if path.suffix == ".py" and path.read_text(encoding="utf-8").strip()]
