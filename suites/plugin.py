@@ -174,12 +174,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if checked is None:
         raise pytest.UsageError(f"{metafunc.definition.nodeid} has a subject and no `checks` marker")
     settings = metafunc.config.stash[_SETTINGS]
-    chosen = [
-        (table, signature)
-        for table, signature in checked.subjects(settings.tables, settings.covering)
-        if settings.selects_operator(table) and settings.selects_data_type(signature.data_type)
-        and any(settings.selects_clause(clause) for clause in checked.clauses(table, settings.tables))
-    ]  # fmt: skip
+    about = [table for table in settings.tables.operators.values() if settings.selects_operator(table)
+             and any(map(settings.selects_clause, checked.clauses(table, settings.tables)))]  # fmt: skip
+    chosen = [(table, signature) for table, signature in checked.subjects(settings.tables, settings.covering, about)
+              if settings.selects_data_type(signature.data_type)]  # fmt: skip
     ids = [f"{table.short_name}-{named(signature)}" for table, signature in chosen]
     metafunc.parametrize("subject", chosen, ids=ids, indirect=True)
 

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from dmlcts.specs.accuracy.array_reference import ArrayReference, units_in
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
-from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.oracle.outcome import Acceptance
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, is_approximate
 
 _NEIGHBOURS = np.arange(-8, 9)
 

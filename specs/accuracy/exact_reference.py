@@ -11,13 +11,13 @@ import numpy as np
 
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
+from dmlcts.specs.arithmetic.last_place import unit_in_the_last_place
 from dmlcts.specs.arithmetic.real_number import Datum, Enclosure, infinity
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
-from dmlcts.specs.oracle.tolerance import unit_in_the_last_place
 from dmlcts.specs.tables.law import Law
 
 FORMATS: Mapping[DataType, Format] = {

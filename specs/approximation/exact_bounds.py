@@ -10,10 +10,10 @@ from typing import Any
 
 from dmlcts.specs.approximation.rules import bounds_of
 from dmlcts.specs.arithmetic.binary_format import Format
+from dmlcts.specs.arithmetic.last_place import unit_in_the_last_place
 from dmlcts.specs.arithmetic.real_number import Datum
 from dmlcts.specs.formula import Call, Expression, Name, Number
 from dmlcts.specs.models import Tolerance
-from dmlcts.specs.oracle.tolerance import unit_in_the_last_place
 
 
 def margin(form: Format, tolerance: Tolerance, result: Datum, arguments: Mapping[str, Datum]) -> Fraction:

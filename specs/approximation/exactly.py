@@ -23,13 +23,12 @@ from dmlcts.specs.approximation.exact_spans import (
     point,
     up,
 )
-from dmlcts.specs.approximation.rules import ARGUMENTS, Reading, bound, is_approximate, leaves_nan_open, readings
+from dmlcts.specs.approximation.rules import ARGUMENTS, DescribedResults, Reading, bound, leaves_nan_open
 from dmlcts.specs.approximation.scaling import Scaling, as_datum
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
@@ -37,8 +36,6 @@ from dmlcts.specs.models import Tolerance
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.tables.formula_types import Typed, met
-from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature
 
 _FORMATS: Mapping[DataType, Format] = {
     DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
@@ -59,28 +56,8 @@ class _Value(NamedTuple):
     members: frozenset[Any]
 
 
-class ApproximateOracle:
-    """What is acceptable for one element of an operator that has accuracy rules.
-
-    Args:
-        law: what the tables say of the operator.
-        operator: the description; its tensors say which types the type variables stand for.
-        strict: whether the strict tolerances count, and only the latitudes that ``--strict`` keeps.
-
-    Raises:
-        UsageError: no accuracy rule is about the description's types.
-    """
-
-    def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
-        self.law, self.table, self.operator, self.strict = law, law.table, operator, strict
-        self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
-        self.signature = Signature.of(operator, law.table)
-        if not is_approximate(law.table, self.signature):
-            raise UsageError(f"{operator.name} is exact on {self.signature}", "ask the oracle of exact results")
-        self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
-        self.types = dict(self.signature.types)
-        self.output = self.types[self.table.tensors[self.table.output].type]
-        self.readings = readings(law, law.expression_for(operator), self.signature, strict=strict)
+class ApproximateOracle(DescribedResults):
+    """What is acceptable for one element of an operator that has accuracy rules."""
 
     def acceptable(self, elements: Mapping[str, int]) -> Acceptable:
         """The acceptable outcomes for one element of each input.
@@ -228,10 +205,10 @@ class _Steps:
 
         found = set()
         for one in value.members:
-            if one is None or one is OPEN:
+            if one is OPEN or (one is None and "integer-cast-range" in self.oracle.latitudes):
                 found.add(OPEN)
                 continue
-            (low, below), (high, above) = whole(one.low), whole(one.high)
+            (low, below), (high, above) = map(whole, one or point(datum_of(0)))
             opened = (below or above) and "integer-cast-range" in self.oracle.latitudes
             found.add(OPEN if opened else Span(*(Datum(end < 0, Fraction(end)) for end in (low, high))))
         return _Value(target, frozenset(found))
@@ -397,4 +374,3 @@ def _limit(kind: DataType, *, lowest: bool) -> _Value:
     integers = IntegerRange.of(kind)
     whole = integers.lowest if lowest else integers.highest
     return _Value(kind, frozenset({point(Datum(whole < 0, Fraction(whole)))}))
-

@@ -18,19 +18,16 @@ from numpy.typing import NDArray
 from dmlcts.specs.approximation import rounding
 from dmlcts.specs.approximation.array_bounds import Around
 from dmlcts.specs.approximation.intervals import Interval, apart, ends, finite_and_infinite
-from dmlcts.specs.approximation.rules import Reading, is_approximate, leaves_nan_open, readings
+from dmlcts.specs.approximation.rules import DescribedResults, Reading, leaves_nan_open
 from dmlcts.specs.approximation.scaling import Scaling
 from dmlcts.specs.arithmetic.vector_arithmetic import Array
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.oracle.outcome import Acceptance
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.tables.formula_types import Typed, met
-from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature
 
 _DOUBLE = rounding.DOUBLE
 _SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
@@ -45,28 +42,8 @@ class _Value:
     alternatives: list[Interval]
 
 
-class ApproximateVectorOracle:
-    """What is acceptable for arrays of elements of an operator that has accuracy rules.
-
-    Args:
-        law: what the tables say of the operator.
-        operator: the description; its tensors say which types the type variables stand for.
-        strict: whether the strict tolerances count, and only the latitudes that ``--strict`` keeps.
-
-    Raises:
-        UsageError: no accuracy rule is about the description's types.
-    """
-
-    def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
-        self.law, self.table, self.operator, self.strict = law, law.table, operator, strict
-        self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
-        self.signature = Signature.of(operator, law.table)
-        if not is_approximate(law.table, self.signature):
-            raise UsageError(f"{operator.name} is exact on {self.signature}", "ask the oracle of exact results")
-        self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
-        self.types = dict(self.signature.types)
-        self.output = self.types[self.table.tensors[self.table.output].type]
-        self.readings = readings(law, law.expression_for(operator), self.signature, strict=strict)
+class ApproximateVectorOracle(DescribedResults):
+    """What is acceptable for arrays of elements of an operator that has accuracy rules."""
 
     def acceptance(self, inputs: Mapping[str, Array]) -> Acceptance:
         """All that is acceptable for each element.
@@ -246,14 +223,18 @@ class _Steps:
         if target.is_floating:
             return _Value(target, [part for one in value.alternatives for part in self._narrowed(one, target)])
         limits = np.iinfo(target.numpy)
+        lenient = "integer-cast-range" in self.latitudes
         found = []
         for one in value.alternatives:
             low, high = np.trunc(one.low), np.trunc(one.high)
-            opened = one.open | one.nan
-            if "integer-cast-range" in self.latitudes:
-                opened = opened | ~((low >= limits.min) & (high <= limits.max))
             least, most = (np.clip(np.nan_to_num(end), float(limits.min), float(limits.max)) for end in (low, high))
-            found.append(Interval(least, most, open=opened))
+            if lenient:
+                opened = one.open | one.nan | ~((low >= limits.min) & (high <= limits.max))
+                found.append(Interval(least, most, open=opened))
+                continue
+            found.append(Interval(least, most, open=one.open))
+            if (one.nan & ~np.isnan(low)).any():  # a number or a NaN, which becomes 0
+                found.append(Interval(np.where(one.nan, 0, least), np.where(one.nan, 0, most), open=one.open))
         return _Value(target, found)
 
     def _narrowed(self, one: Interval, target: DataType) -> list[Interval]:

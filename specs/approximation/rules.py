@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
+from dmlcts.specs.errors import UsageError
 from dmlcts.specs.formula import Expression, parse
-from dmlcts.specs.models import OperatorTable, Tolerance
+from dmlcts.specs.models import Tolerance
 from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, is_approximate
 
 ARGUMENTS = ("x", "y")
 """What a bound calls the arguments of the function that it is about."""
@@ -40,12 +42,6 @@ def bounds_of(tolerance: Tolerance) -> Iterator[tuple[str, float | Expression]]:
 def leaves_nan_open(tolerance: Tolerance | None) -> bool:
     """Whether a rule says itself that it is about no NaN (``not is_nan(x)``), and so leaves open what one gives."""
     return tolerance is not None and tolerance.within is not None and "is_nan(" in tolerance.within
-
-
-def is_approximate(table: OperatorTable, signature: Signature) -> bool:
-    """Whether accuracy rules are about a signature: about one of its floating-point types."""
-    kinds = {data_type.name for _, data_type in signature.types if data_type.is_floating}
-    return any(kinds & set(rule.data_types) for rule in table.accuracy)
 
 
 @dataclass(frozen=True)
@@ -88,3 +84,27 @@ def readings(law: Law, expression: Expression, signature: Signature, *, strict: 
     through = halves and "float16-intermediate" in law.latitudes(signature.data_type, strict=False)
     ways = (False, True) if through else (False,)
     return tuple(Reading(formula, where, widened) for formula, where in formulas for widened in ways)
+
+
+class DescribedResults:
+    """What both oracles of approximate results read from the tables alike; what they compute of it is their own.
+
+    Args:
+        law: what the tables say of the operator.
+        operator: the description; its tensors say which types the type variables stand for.
+        strict: whether the strict tolerances count, and only the latitudes that ``--strict`` keeps.
+
+    Raises:
+        UsageError: no accuracy rule is about the description's types.
+    """
+
+    def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
+        self.law, self.table, self.operator, self.strict = law, law.table, operator, strict
+        self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
+        self.signature = Signature.of(operator, law.table)
+        if not is_approximate(law.table, self.signature):
+            raise UsageError(f"{operator.name} is exact on {self.signature}", "ask the oracle of exact results")
+        self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
+        self.types = dict(self.signature.types)
+        self.output = self.types[self.table.tensors[self.table.output].type]
+        self.readings = readings(law, law.expression_for(operator), self.signature, strict=strict)

@@ -1,8 +1,8 @@
 """The exact oracle of formulas with several inputs and types: one element of each tensor, one of the output.
 
 Every value is a set of members of one type: patterns of a floating-point format (``None`` is any NaN), integers, truth
-values, exact numbers of no type where operands of different types meet, and intervals of those where a result is
-approximate. Of ScaleBias that of an integer first input alone has a place here (POW): for one input :mod:`exact` is.
+values, and exact numbers of no type where operands of different types meet. Of ScaleBias that of an integer first input
+alone has a place here (POW): for one input :mod:`exact` is, for approximate results ``specs.approximation.exactly``.
 """
 
 from __future__ import annotations
@@ -12,39 +12,31 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import Datum
-from dmlcts.specs.arithmetic.value_sets import NAN, Arithmetic, Values
+from dmlcts.specs.arithmetic.value_sets import NAN, Arithmetic
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
-from dmlcts.specs.errors import FormulaError, UsageError
+from dmlcts.specs.errors import UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
-from dmlcts.specs.oracle.tolerance import interval
 from dmlcts.specs.statements.exactly import Undefined
 from dmlcts.specs.statements.silent_points import ExactSilentPoint, exact_silent_points
 from dmlcts.specs.tables.formula_types import Typed, read_as
 from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, is_approximate
 
 _FORMATS: Mapping[DataType, Format] = {
     DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
 }  # fmt: skip
-
-
-class Between(NamedTuple):
-    """Every value from one to another: patterns of a format, integers, or exact numbers."""
-
-    low: Any
-    high: Any
 
 
 class _Open:
@@ -68,7 +60,10 @@ class TypedOracle:
     Args:
         law: what the tables say of the operator.
         operator: the description; its tensors say which types the type variables stand for.
-        strict: whether ``--strict`` leaves only the latitudes that it keeps, and the strict tolerances.
+        strict: whether ``--strict`` leaves only the latitudes that it keeps.
+
+    Raises:
+        UsageError: an accuracy rule is about the description's types.
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, strict: bool = False) -> None:
@@ -77,6 +72,8 @@ class TypedOracle:
         self.operator = operator
         self.strict = strict
         self.signature = Signature.of(operator, law.table)
+        if is_approximate(law.table, self.signature):
+            raise UsageError(f"{operator.name} is approximate on {self.signature}", "ask the oracle of such results")
         self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
@@ -127,13 +124,8 @@ class TypedOracle:
         encode: Callable[[Any], int] = _unchanged
         if not self.output.is_floating:
             encode = IntegerRange.of(self.output).encode
-        numbers = [one for one in result.members if one is not None and not isinstance(one, Between)]
-        spans = [one for one in result.members if isinstance(one, Between)]
-        return Acceptable(
-            frozenset(map(encode, numbers)),
-            any_nan=None in result.members,
-            intervals=frozenset((encode(span.low), encode(span.high)) for span in spans),
-        )
+        numbers = frozenset(encode(one) for one in result.members if one is not None)
+        return Acceptable(numbers, any_nan=None in result.members)
 
     def _accepted(self, point: ExactSilentPoint, elements: Mapping[str, int]) -> _Value | None:
         """What a silent point accepts in place of the formula's results; ``None`` where its behaviours give nothing."""
@@ -226,22 +218,14 @@ class TypedOracle:
             return _Value(target, frozenset(one if one is OPEN else wrapped(one) for one in value.members))
         exact = self._as(value, "real")
         if target.is_floating:
-            return _Value(target, self._arithmetic(target).closed(
-                OPEN if one is OPEN else None if one is None else self._rounded(one, target) for one in exact.members
-            ))  # fmt: skip
+            form = _FORMATS[target]
+            rounded = {one if one is OPEN or one is None else form.round(one) for one in exact.members}
+            return _Value(target, self._closed(target, rounded))
         return _Value(target, frozenset(self._to_integer(one, target) for one in exact.members))
-
-    def _rounded(self, member: Any, target: DataType) -> Any:
-        form = _FORMATS[target]
-        if isinstance(member, Between):
-            return Between(form.round(member.low), form.round(member.high))
-        return form.round(member)
 
     def _to_integer(self, member: Any, target: DataType) -> Any:
         """Truncated; what lies outside the type is open where a clause says so, else the nearest limit, of NaN 0."""
         integers = IntegerRange.of(target)
-        if isinstance(member, Between):
-            return Between(*(self._to_integer(end, target) for end in member))
         if member is OPEN:
             return OPEN
         opened = "integer-cast-range" in self.latitudes
@@ -263,8 +247,6 @@ class TypedOracle:
         for operands in itertools.product(*(value.members for value in alike)):
             if OPEN in operands:
                 results |= {True, False} if function.gives == "truth" else {OPEN}
-            elif any(isinstance(operand, Between) for operand in operands):
-                results.add(self._interval(function, kind, operands))
             else:
                 results |= set(self._of_members(function, kind, operands))
         if function.gives == "truth":
@@ -281,9 +263,6 @@ class TypedOracle:
         if kind.is_floating:
             if function.gives == "truth":
                 return {*exact.compared(self._arithmetic(kind), *operands)}
-            tolerance = self.law.tolerance(function.name, kind, strict=self.strict)
-            if tolerance is not None:
-                return self._approximate(function, kind, operands)
         elif function.gives == "truth":
             return {exact.ordered(*operands)}
         if not function.means(kind):
@@ -309,70 +288,20 @@ class TypedOracle:
         result: Any = meaning(IntegerRange.of(DataType.INT64), *values)
         return {OPEN if result is None else Datum(result < 0, result)}
 
-    def _approximate(self, function: Function, kind: DataType, operands: tuple[Any, ...]) -> Iterable[Any]:
-        """What a tolerance admits around the real result; special results are as they are."""
-        tolerance = self.law.tolerance(function.name, kind, strict=self.strict)
-        arithmetic, real = self._arithmetic(kind), function.exact.real
-        assert tolerance is not None, "asked for where there is one"  # noqa: S101
-        assert real is not None, "lint asks for a real meaning"  # noqa: S101
-        data = [None if operand is None else arithmetic.form.decode(operand) for operand in operands]
-        bounds = None if any(one is None for one in data) else real(*data)
-        if bounds is None:
-            return NAN
-        if bounds.low.infinite or bounds.high.value == 0:
-            return arithmetic.rounded(bounds.low)
-        nearest: Values = arithmetic.rounded(bounds.low) | arithmetic.rounded(bounds.high)
-        low, high = interval(arithmetic.form, tolerance, bounds.low.fraction, bounds.high.fraction)
-        place = _order(kind)
-        return {*nearest, Between(low, high)} if place(low) <= place(high) else nearest
-
-    def _interval(self, function: Function, kind: Typed, operands: tuple[Any, ...]) -> Any:
-        """A function that never falls, of intervals: from what their lower ends give to what their upper ones do."""
-        if not function.monotone:
-            raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
-        if None in operands:
-            return None
-        ends = []
-        for end in (0, 1):
-            given = tuple(operand[end] if isinstance(operand, Between) else operand for operand in operands)
-            ends.append(list(self._of_members(function, kind, given)))
-        order = _order(kind) if isinstance(kind, DataType) else _value
-        return Between(min(ends[0], key=order), max(ends[1], key=order))
-
     def _closed(self, kind: DataType, members: Iterable[Any]) -> frozenset[Any]:
-        arithmetic = self._arithmetic(kind)
         found = set(members)
-        spans = {one for one in found if isinstance(one, Between)}
         opened = {OPEN} & found
-        closed = arithmetic.closed(found - spans - opened)
-        order, tiny = _order(kind), 1 << arithmetic.form.trailing_bits
-        if arithmetic.flushing and any(order(one.low) < tiny and order(one.high) > -tiny for one in spans):
-            closed |= arithmetic.zeros
-        return frozenset({*closed, *spans, *opened})
+        return frozenset({*self._arithmetic(kind).closed(found - opened), *opened})
 
 
 def _unchanged(value: int) -> int:
     return value
 
 
-def _value(member: Datum) -> Any:
-    return member.value
-
-
-def _order(kind: DataType) -> Callable[[int], int]:
-    """What orders the members of a type as their numbers."""
-    if not kind.is_floating:
-        return _unchanged
-    sign = _FORMATS[kind].sign_bit
-    return lambda bits: -(bits & sign - 1) if bits & sign else bits
-
-
 def _exact(member: Any, kind: Typed) -> Any:
     """A member of a type as an exact number."""
     if member is OPEN or member is None:
         return member
-    if isinstance(member, Between):
-        return Between(_exact(member.low, kind), _exact(member.high, kind))
     assert isinstance(kind, DataType)  # noqa: S101 - truth values are cast
     if kind.is_floating:
         return _FORMATS[kind].decode(member)

@@ -1,7 +1,7 @@
 """The vectorised oracle of formulas with several inputs and types: numpy over whole arrays.
 
-A value is a list of alternatives, arrays in which element i of each is one value that element i may have, or spans
-of two arrays where a result is approximate. It shares no code with the exact oracle; real functions are in FLOAT64.
+A value is a list of alternatives, arrays in which element i of each is one value that element i may have. It shares no
+code with the exact oracle. Approximate results have one of their own, :mod:`dmlcts.specs.approximation.in_arrays`.
 """
 
 from __future__ import annotations
@@ -10,43 +10,34 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, distinct, vanishing
+from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array, Rounding, distinct
 from dmlcts.specs.arithmetic.vector_integers import saturated
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc, ScaleBias
-from dmlcts.specs.errors import FormulaError, UsageError
+from dmlcts.specs.errors import UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
 from dmlcts.specs.functions import FUNCTIONS, Function
-from dmlcts.specs.functions.in_arrays import with_other_zeros
-from dmlcts.specs.models import Tolerance
 from dmlcts.specs.oracle import vector_integer_scale_bias
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
 from dmlcts.specs.tables.formula_types import Typed, read_as
 from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, is_approximate
 
 _DOUBLE = np.dtype(np.float64)
 _EXACT_BITS = 32
 """Integers of this many bits meet floating-point numbers exactly in FLOAT64."""
 
 
-class Span(NamedTuple):
-    """Every value from one array's element to the other's."""
-
-    low: Array
-    high: Array
-
-
 @dataclass(frozen=True)
 class _Value:
-    """A type, and every array or span of values of it."""
+    """A type, and every array of values of it."""
 
     kind: Typed
     alternatives: list[Any]
@@ -58,10 +49,10 @@ class TypedVectorOracle:
     Args:
         law: what the tables say of the operator.
         operator: the description; its tensors say which types the type variables stand for.
-        strict: whether ``--strict`` leaves only the latitudes that it keeps, and the strict tolerances.
+        strict: whether ``--strict`` leaves only the latitudes that it keeps.
 
     Raises:
-        UsageError: a type that FLOAT64 arithmetic cannot stand for exactly.
+        UsageError: an accuracy rule is about the description's types, or FLOAT64 does not hold values of one exactly.
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool = False) -> None:
@@ -70,6 +61,8 @@ class TypedVectorOracle:
         self.operator = operator
         self.strict = strict
         self.signature = Signature.of(operator, law.table)
+        if is_approximate(law.table, self.signature):
+            raise UsageError(f"{operator.name} is approximate on {self.signature}", "ask the oracle of such results")
         self.latitudes = law.latitudes(self.signature.data_type, strict=strict)
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
@@ -108,35 +101,25 @@ class TypedVectorOracle:
         with np.errstate(all="ignore"):
             values = {name: self._input(name, member, inputs) for name, member in self.table.formula_names.items()}
             result = self._as(self._evaluate(self.expression, values), self.output)
-        arrays = [one for one in result.alternatives if not isinstance(one, Span)]
-        spans = [one for one in result.alternatives if isinstance(one, Span)]
+        arrays = result.alternatives
         for point in self.settled:
-            arrays, spans = self._settled(point, inputs, arrays, spans)
-        filled = [np.ascontiguousarray(np.broadcast_to(one, length)) for one in arrays or [spans[0].low]]
+            arrays = self._settled(point, inputs, arrays)
+        filled = tuple(np.ascontiguousarray(np.broadcast_to(one, length)) for one in arrays)
         signed_zeros = self.output.is_floating and Rounding(self.output, self.latitudes).signed_zeros
-        return Acceptance(
-            self.output, tuple(filled), self._open if self._open.any() else None, signed_zeros,
-            spans=tuple((np.broadcast_to(one.low, length), np.broadcast_to(one.high, length)) for one in spans),
-        )  # fmt: skip
+        return Acceptance(self.output, filled, self._open if self._open.any() else None, signed_zeros)
 
-    def _settled(
-        self, point: SilentPoint, inputs: Mapping[str, Array], arrays: list[Array], spans: list[Span]
-    ) -> tuple[list[Array], list[Span]]:
+    def _settled(self, point: SilentPoint, inputs: Mapping[str, Array], arrays: list[Any]) -> list[Any]:
         """The results with those of a silent point's accepted behaviours in their place where it holds."""
         given = [point.results(name, inputs) for name in point.accepted(strict=self.strict)]
         there = point.where(inputs) & ~np.all([undefined for _, undefined in given], axis=0)
         if not there.any():
-            return arrays, spans
+            return arrays
         first = np.select([~undefined for _, undefined in given], [wanted for wanted, _ in given], given[0][0])
         every = [np.where(undefined, first, wanted) for wanted, undefined in given]
         wanted = self._closed(self.output, every)
-        base = arrays or [spans[0].low]
-        count = max(len(base), len(wanted))
         self._open = self._open & ~there
-        return (
-            [np.where(there, wanted[place % len(wanted)], base[place % len(base)]) for place in range(count)],
-            [Span(np.where(there, first, one.low), np.where(there, first, one.high)) for one in spans],
-        )
+        return [np.where(there, wanted[place % len(wanted)], arrays[place % len(arrays)])
+                for place in range(max(len(arrays), len(wanted)))]  # fmt: skip
 
     def _input(self, name: str, member: str, inputs: Mapping[str, Array]) -> _Value:
         row = self.table.tensors[member]
@@ -162,8 +145,7 @@ class TypedVectorOracle:
     def _closed(self, kind: Typed, alternatives: list[Any]) -> list[Any]:
         if not isinstance(kind, DataType):
             return alternatives
-        arrays = [np.asarray(one) for one in alternatives if not isinstance(one, Span)]
-        return [*Rounding(kind, self.latitudes).closed(arrays), *(one for one in alternatives if isinstance(one, Span))]
+        return list(Rounding(kind, self.latitudes).closed([np.asarray(one) for one in alternatives]))
 
     def _evaluate(self, expression: Expression, inputs: Mapping[str, _Value]) -> _Value:
         match expression:
@@ -187,12 +169,8 @@ class TypedVectorOracle:
 
     def _selected(self, condition: _Value, one: _Value, other: _Value) -> _Value:
         chosen = self._alike([one, other])
-        found = []
-        for held, then, otherwise in itertools.product(condition.alternatives, *(one.alternatives for one in chosen)):
-            if isinstance(then, Span) or isinstance(otherwise, Span):
-                raise FormulaError("a choice is given an approximate value", "round or cast it first")
-            found.append(np.where(held, then, otherwise))
-        return _Value(chosen[0].kind, distinct(found))
+        choices = itertools.product(condition.alternatives, *(one.alternatives for one in chosen))
+        return _Value(chosen[0].kind, distinct(np.where(*choice) for choice in choices))
 
     # types -------------------------------------------------------------------------------------------
 
@@ -210,10 +188,15 @@ class TypedVectorOracle:
             assert isinstance(kind, DataType)  # noqa: S101 - types are checked when the table is read
             return _Value(kind, self._closed(kind, [np.asarray(value.alternatives[0]).astype(kind.numpy)]))
         assert isinstance(value.kind, DataType) and kind == "real"  # noqa: PT018, S101 - lint has checked types
-        widest = 8 * value.kind.itemsize
-        if widest > _EXACT_BITS:
-            raise UsageError(f"{value.kind.name} meets another type", "FLOAT64 does not hold its values exactly")
-        return _Value(kind, [_double(one) for one in value.alternatives])
+        if 8 * value.kind.itemsize > _EXACT_BITS:
+            self._leave_open(value.kind)
+        return _Value(kind, [one.astype(_DOUBLE) for one in value.alternatives])
+
+    def _leave_open(self, kind: DataType) -> None:
+        """Any value: FLOAT64 does not hold the type's values exactly, and no level lists them here."""
+        if self.table.supports({name: (tensor.data_type, 4) for name, tensor in self.operator.tensors.items()}):
+            raise UsageError(f"{kind.name} meets another type", "FLOAT64 does not hold its values exactly")
+        self._open = np.ones_like(self._open)
 
     def _cast(self, value: _Value, target: DataType) -> _Value:
         if value.kind == target:
@@ -226,16 +209,11 @@ class TypedVectorOracle:
             rounding = Rounding(target, self.latitudes)
             found: list[Any] = []
             for one in exact.alternatives:
-                if isinstance(one, Span):
-                    found.append(Span(one.low.astype(target.numpy), one.high.astype(target.numpy)))
-                else:
-                    found += rounding.to_float32(one) if target is DataType.FLOAT32 else [one.astype(target.numpy)]
+                found += rounding.to_float32(one) if target is DataType.FLOAT32 else [one.astype(target.numpy)]
             return _Value(target, self._closed(target, found))
         return _Value(target, [self._to_integer(one, target) for one in exact.alternatives])
 
     def _to_integer(self, one: Any, target: DataType) -> Any:
-        if isinstance(one, Span):
-            return Span(self._to_integer(one.low, target), self._to_integer(one.high, target))
         limits = np.iinfo(target.numpy)
         whole = np.trunc(one)
         outside = ~((whole >= float(limits.min)) & (whole <= float(limits.max)))
@@ -256,10 +234,7 @@ class TypedVectorOracle:
         kind = alike[0].kind
         found: list[Any] = []
         for operands in _combined(alike):
-            if any(isinstance(operand, Span) for operand in operands):
-                found.append(self._spanned(function, kind, operands))
-            else:
-                found += self._of_arrays(function, kind, operands)
+            found += self._of_arrays(function, kind, operands)
         if function.gives == "truth":
             return _Value("truth", _truths(found))
         return _Value(kind, self._closed(kind, found))
@@ -271,10 +246,6 @@ class TypedVectorOracle:
         assert isinstance(kind, DataType)  # noqa: S101 - truth values have functions of their own
         if function.gives == "truth":
             return self._compared(function, kind, operands)
-        if kind.is_floating:
-            tolerance = self.law.tolerance(function.name, kind, strict=self.strict)
-            if tolerance is not None:
-                return self._approximate(function, kind, operands, tolerance)
         if not function.means(kind):  # the type is unlisted: nothing says what is right
             self._open = np.ones_like(self._open)
             return [np.zeros_like(operands[0])]
@@ -309,55 +280,6 @@ class TypedVectorOracle:
             found.append(found[0] ^ unordered)
         return found
 
-    def _approximate(
-        self, function: Function, kind: DataType, operands: tuple[Array, ...], tolerance: Tolerance
-    ) -> list[Any]:
-        """What a tolerance admits around the real result, which FLOAT64 gives with the stated error."""
-        rounding = Rounding(kind, self.latitudes)
-        if kind.itemsize > np.dtype(np.float32).itemsize:
-            raise UsageError(f"{function.name} of {kind.name} is approximate", "FLOAT64 is no reference for itself")
-        if function.name == "divide":
-            return [one for divisor in with_other_zeros(rounding, operands[1])
-                    for one in _around(function, rounding, (operands[0], divisor), tolerance)]  # fmt: skip
-        return _around(function, rounding, operands, tolerance)
-
-    def _spanned(self, function: Function, kind: Typed, operands: tuple[Any, ...]) -> Any:
-        """A function that never falls, of spans."""
-        if not function.monotone:
-            raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
-        ends = []
-        for end in (0, 1):
-            given = tuple(operand[end] if isinstance(operand, Span) else operand for operand in operands)
-            ends.append(self._of_arrays(function, kind, given))
-        low, high = ends[0][0], ends[1][0]
-        for one in ends[0][1:]:
-            low = np.fmin(low, one) if kind == "real" or np.issubdtype(low.dtype, np.floating) else np.minimum(low, one)
-        for one in ends[1][1:]:
-            high = np.fmax(high, one) if np.issubdtype(high.dtype, np.floating) else np.maximum(high, one)
-        return Span(low, high)
-
-
-def _around(
-    function: Function, rounding: Rounding, operands: tuple[Array, ...], tolerance: Tolerance
-) -> list[Any]:
-    """What a tolerance admits around the real results: those rounded to nearest, and a span."""
-    real, kind = function.arrays.real, rounding.data_type
-    assert real is not None, "lint asks for a real meaning"  # noqa: S101
-    value = np.asarray(real(*(operand.astype(_DOUBLE) for operand in operands)))
-    error = np.abs(value) * function.arrays.error
-    found: list[Any] = []
-    for one in (value - error, value + error) if function.arrays.error else (value,):
-        found += rounding.to_float32(one) if kind is DataType.FLOAT32 else [one.astype(kind.numpy)]
-    special = ~np.isfinite(value) | (value == 0)
-    low, high = value - error, value + error
-    least = np.where(special, value, low - _margin(kind, tolerance, low))
-    most = np.where(special, value, high + _margin(kind, tolerance, high))
-    span = Span(_inward(least, kind, upward=True), _inward(most, kind, upward=False))
-    if rounding.flushes:
-        near = vanishing(span.low) | vanishing(span.high) | (np.signbit(span.low) != np.signbit(span.high))
-        found.append(np.where(near, kind.numpy.type(0), found[0]))
-    return [*found, span]
-
 
 def _combined(values: list[_Value]) -> itertools.product[tuple[Any, ...]]:
     return itertools.product(*(value.alternatives for value in values))
@@ -365,36 +287,3 @@ def _combined(values: list[_Value]) -> itertools.product[tuple[Any, ...]]:
 
 def _truths(arrays: Any) -> list[Any]:
     return distinct(np.asarray(array, bool) for array in arrays)
-
-
-def _double(one: Any) -> Any:
-    return Span(one.low.astype(_DOUBLE), one.high.astype(_DOUBLE)) if isinstance(one, Span) else one.astype(_DOUBLE)
-
-
-def _margin(kind: DataType, tolerance: Tolerance, value: Array) -> Array:
-    """The greatest of the distances that a tolerance names, at real numbers in FLOAT64."""
-    information = np.finfo(kind.numpy)
-    _, exponent = np.frexp(np.abs(value))
-    place = np.maximum(exponent - 1, int(information.minexp)) - int(information.nmant)
-    unit = np.ldexp(1.0, place)
-    bounds = [unit * (tolerance.ulp or 0.0), np.abs(value) * (tolerance.relative or 0.0)]
-    return np.asarray(np.maximum(np.maximum(*bounds), tolerance.absolute or 0.0))
-
-
-def _inward(value: Array, kind: DataType, *, upward: bool) -> Array:
-    """The lowest number of a type that is not below, or the highest that is not above; infinity is 2^(emax + 1)."""
-    information = np.finfo(kind.numpy)
-    beyond = 2.0 ** int(information.maxexp)
-    nearest = value.astype(kind.numpy)
-    infinite = np.isinf(nearest) & np.isfinite(value)
-    largest = np.copysign(information.max, nearest)
-    inside = np.abs(value) < beyond
-    wide = np.where(infinite, np.copysign(beyond, value), nearest.astype(_DOUBLE))
-    if upward:
-        wrong, toward = wide < value, np.inf
-        capped = infinite & inside & (value < 0)
-    else:
-        wrong, toward = wide > value, -np.inf
-        capped = infinite & inside & (value > 0)
-    moved = np.nextafter(nearest, kind.numpy.type(toward))
-    return np.where(capped, largest, np.where(wrong & np.isfinite(value), moved, nearest))

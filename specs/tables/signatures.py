@@ -61,6 +61,12 @@ class Signature:
         return ", ".join([" to ".join(names), *with_optional])
 
 
+def is_approximate(table: OperatorTable, signature: Signature) -> bool:
+    """Whether accuracy rules are about a signature: about one of its floating-point types."""
+    kinds = {data_type.name for _, data_type in signature.types if data_type.is_floating}
+    return any(kinds & set(rule.data_types) for rule in table.accuracy)
+
+
 def signatures(table: OperatorTable, level: FeatureLevel | None = None) -> tuple[Signature, ...]:
     """The signatures that a table supports at a level, or at any; each once, those of the highest level first."""
     return _signatures(ByIdentity(table), level)

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
-from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle, equal
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, is_approximate
 from dmlcts.suites.cases.values import Array
 
 Inputs = Mapping[str, Array]

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias
-from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import VectorOracle
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, is_approximate
 from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import text

@@ -61,9 +61,9 @@ class Exported:
 def planned_cases(settings: Settings, level: FeatureLevel) -> Exported:
     """The cases of a selection at a level."""
     chosen, left_out = [], {}
-    for item in plan(settings.tables, level, settings.seed):
+    for item in plan(settings.tables, level, settings.seed, operators=settings.operators or None):
         case, table = item.case, settings.tables.operator(item.case.operator.name)
-        if not settings.selects_operator(table) or not settings.selects_data_type(case.data_type):
+        if not settings.selects_data_type(case.data_type):
             continue
         if {name for name, _ in case.values.items()} == set(case.operator.tensors) - {table.output}:
             chosen.append(item)

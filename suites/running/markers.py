@@ -8,7 +8,7 @@ for.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -68,16 +68,20 @@ class Checked:
         return tuple(clause.id for clauses in self._clauses(table, tables) for clause in clauses)
 
     def subjects(
-        self, tables: Tables, chosen: Mapping[str, Container[Signature]] | None = None
+        self,
+        tables: Tables,
+        chosen: Mapping[str, Container[Signature]] | None = None,
+        operators: Iterable[OperatorTable] | None = None,
     ) -> Iterator[tuple[OperatorTable, Signature]]:
         """Every operator and signature that the test is about; its first type variable is what clauses speak of.
 
         Args:
             tables: the spec tables.
             chosen: the signatures by operator on which tests are run that are about places, where not all are.
+            operators: only these; ``None`` for all.
         """
         places = chosen is not None and is_shared_out(self.names[0])
-        for table in tables.operators.values():
+        for table in tables.operators.values() if operators is None else operators:
             found = self._clauses(table, tables)
             if not all(found) or (self.attributes and not self._has_attributes(table)):
                 continue

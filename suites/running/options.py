@@ -330,12 +330,9 @@ class Settings:
 
     def obliged(self, level: FeatureLevel) -> Iterator[tuple[str, str, str, str]]:
         """The rows that an implementation of ``level`` owes: clause, operator, data type, obligation."""
-        for clause, operator, data_type, obligation in owed_rows(self.tables, level, covering=self.covering):
-            if (
-                self.selects_operator(self.tables.operators[operator])
-                and self.selects_clause(clause)
-                and self.selects_data_type(DataType[data_type])
-            ):
+        owed = owed_rows(self.tables, level, self.operators or None, self.covering)
+        for clause, operator, data_type, obligation in owed:
+            if self.selects_clause(clause) and self.selects_data_type(DataType[data_type]):
                 yield clause, operator, data_type, obligation
 
     def unsupported(self, info: DeviceInfo) -> set[tuple[str, str]]:

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from dmlcts.suites.selftest.command_server import SECONDS, CommandServer
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -36,18 +38,32 @@ def _no_step_summary() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def dmlcts(tmp_path: Path) -> Callable[..., Ran]:
-    """Runs ``dmlcts`` with the given arguments in an empty folder."""
+@pytest.fixture(scope="session")
+def command_server() -> Iterator[CommandServer]:
+    """Where the runs of the command line are forked from."""
+    with CommandServer() as server:
+        yield server
 
-    def run(*arguments: str, folder: Path | None = None) -> Ran:
+
+@pytest.fixture
+def dmlcts(tmp_path: Path, command_server: CommandServer) -> Callable[..., Ran]:
+    """Runs ``dmlcts`` with the given arguments in an empty folder, in a process of its own.
+
+    With ``from_the_start`` that is a new interpreter, otherwise one that has imported the suite.
+    """
+
+    def run(*arguments: str, folder: Path | None = None, from_the_start: bool = False) -> Ran:
         where = folder or tmp_path
-        done = subprocess.run(
-            [sys.executable, "-m", "dmlcts.suites.commands.main", *arguments],
-            cwd=where, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+        if from_the_start:
+            done = subprocess.run(
+                [sys.executable, "-m", "dmlcts.suites.commands.main", *arguments],
+                cwd=where, capture_output=True, text=True, timeout=SECONDS, check=False,
+            )  # fmt: skip
+            code, out, err = done.returncode, done.stdout, done.stderr
+        else:
+            code, out, err = command_server.run(arguments, where)
         path = where / "results" / "results.json"
         results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-        return Ran(done.returncode, done.stdout, done.stderr, results)
+        return Ran(code, out, err, results)
 
     return run

@@ -14,11 +14,10 @@ import numpy as np
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc
 from dmlcts.specs.approximation.exactly import ApproximateOracle
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
-from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.outcome import Acceptable, order_of
 from dmlcts.specs.tables import Tables
-from dmlcts.specs.tables.signatures import Signature, signatures
+from dmlcts.specs.tables.signatures import Signature, is_approximate, signatures
 from dmlcts.suites.generation.subject import Subject
 
 LEVEL = FeatureLevel("6.4")

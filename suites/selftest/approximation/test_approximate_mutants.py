@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc
-from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.tables.signatures import signatures
+from dmlcts.specs.tables.signatures import is_approximate, signatures
 from dmlcts.suites.cases.oracles import oracle_of
 from dmlcts.suites.selftest.approximation.probing import approximate, elements_of
 from dmlcts.suites.selftest.family.family_tables import family

@@ -54,6 +54,17 @@ def test_a_zero_point_of_64_bits_leaves_the_result_open(kind: DataType, is_open:
     assert admitted == [True, is_open]
 
 
+@pytest.mark.parametrize("kind, is_open", [(DataType.FLOAT64, True), (DataType.FLOAT32, False)])
+def test_scales_of_64_bits_leave_the_result_open(kind: DataType, is_open: bool) -> None:
+    table = TABLES.operator("QUANTIZED_LINEAR_ADD")
+    types = {"ATensor": DataType.INT8, "AScaleTensor": kind, "BTensor": DataType.INT8, "BScaleTensor": kind,
+             "OutputScaleTensor": kind, "OutputTensor": DataType.INT8}  # fmt: skip
+    operator = OperatorDesc(table.operator, {name: TensorDesc(one, (1,)) for name, one in types.items()}, {})
+    given = {member: np.ones(1, types[member].numpy) for member in table.formula_names.values() if member in types}
+    acceptance = oracle_of(TABLES, operator, strict=False).acceptance(given)
+    assert [bool(acceptance.admits(np.array([one], np.int8)).all()) for one in (2, 9)] == [True, is_open]
+
+
 def test_functions_of_whole_numbers_and_of_ieee_754_have_a_meaning_on_every_type() -> None:
     types = (DataType.INT32, DataType.UINT64, DataType.FLOAT64)
     assert {name: [FUNCTIONS[name].means(one) for one in types] for name in ("add", "pow", "sqrt", "asin")} == {

@@ -9,11 +9,10 @@ import numpy as np
 
 from dmlcts.specs import OperatorDesc
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
-from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.oracle.vectorised import VectorOracle
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, is_approximate
 from dmlcts.suites.selftest.family.family_tables import family
 
 Array = np.ndarray[Any, np.dtype[Any]]

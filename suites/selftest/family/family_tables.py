@@ -8,12 +8,11 @@ from functools import cache
 import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion
-from dmlcts.specs.approximation.rules import is_approximate
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.statements.statement import descriptions
 from dmlcts.specs.tables import Tables
-from dmlcts.specs.tables.signatures import Signature, signatures
+from dmlcts.specs.tables.signatures import Signature, is_approximate, signatures
 from dmlcts.suites.selftest.family.stated_tables import edges
 from dmlcts.suites.selftest.first_three import FIRST_THREE
 

@@ -167,7 +167,7 @@ POINTS = {point.clause.id for table, operator in every_description() for point i
 
 @pytest.mark.parametrize(("table", "operator"), SILENT)
 def test_both_meanings_of_silent_points_agree(table: OperatorTable, operator: OperatorDesc) -> None:
-    given = values(table, operator, STATED)
+    given = values(table, operator, MOST)
     elements = rows(given)
     kind = operator.tensors[table.output].data_type
     for point, exact in zip(silent_points(table, operator), exact_silent_points(table, operator), strict=True):
@@ -303,12 +303,14 @@ SCALED = [(2.0, 1.0), (1.0, 0.0), (0.5, 0.25), (3.0, 7.0), (-1.0, 0.5), (1e-4, 1
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 @pytest.mark.parametrize("pair", SCALED, ids=str)
 def test_both_oracles_agree_on_scaled_inputs(pair: tuple[float, float], strict: bool) -> None:
+    """A third of the elements with each pair, every one of them with two pairs at least."""
+    first = SCALED.index(pair) % 3
     for table, operator in every_description():
         if not table.has_scale_bias:
             continue
         attributes = {**operator.attributes, "ScaleBias": ScaleBias(*pair)}
         described = OperatorDesc(operator.name, operator.tensors, attributes)
-        given = values(table, described, 150)
+        given = {name: array[first::3] for name, array in values(table, described, 150).items()}
         both = exactly(table, described, given, strict), vectorised(table, described, given, strict)
         for row, one, other in zip(rows(given), *both, strict=True):
             assert one.any_value == other.any_value, (label(described), row)

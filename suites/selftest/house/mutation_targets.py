@@ -52,6 +52,7 @@ TARGETS = (  # the first that fits counts
     Target("specs/oracle/exact*", _EXACT),
     Target("specs/oracle/outcome*", (*_APPROXIMATE, *_within("exact_oracle", "exact_oracle", but=_THOROUGH))),
     Target("specs/arithmetic/vector*", _VECTORISED),
+    Target("specs/arithmetic/last_place*", _REFERENCES),
     Target("specs/arithmetic/*", _EXACT),
     Target("specs/functions/*", _within("formula", "functions")),
     Target("specs/approximation/*", _APPROXIMATE),

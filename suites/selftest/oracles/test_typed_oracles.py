@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc, UsageError
+from dmlcts.specs.approximation.exactly import ApproximateOracle
+from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
 from dmlcts.specs.loading import load_tables, tables_of_files
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.exact_typed import TypedOracle
@@ -17,7 +19,7 @@ from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.reading.table_files import TableFile, builtin_files
 from dmlcts.specs.tables.law import Law
-from dmlcts.specs.tables.signatures import Signature, signatures
+from dmlcts.specs.tables.signatures import Signature, is_approximate, signatures
 
 F16, F32, INT8, INT32, UINT8 = (DataType[name] for name in ("FLOAT16", "FLOAT32", "INT8", "INT32", "UINT8"))
 NAN, INF = float("nan"), float("inf")
@@ -107,6 +109,15 @@ def described(one: Law, lacking: tuple[str, ...] = (), **types: DataType) -> Ope
     return OperatorDesc(one.table.operator, tensors, {})
 
 
+def oracles(
+    one: Law, operator: OperatorDesc, *, strict: bool
+) -> tuple[TypedOracle | ApproximateOracle, TypedVectorOracle | ApproximateVectorOracle]:
+    """The exact oracle and the vectorised one that a description has: of exact results, or of approximate ones."""
+    if is_approximate(one.table, Signature.of(operator, one.table)):
+        return ApproximateOracle(one, operator, strict), ApproximateVectorOracle(one, operator, strict=strict)
+    return TypedOracle(one, operator, strict), TypedVectorOracle(one, operator, strict=strict)
+
+
 def elements(one: Law, types: Mapping[str, DataType], values: Mapping[str, Any]) -> dict[str, np.ndarray]:
     found = {}
     for name, member in one.table.formula_names.items():
@@ -129,8 +140,9 @@ def accepts(
     given = elements(one, types, values)
     kind = types[one.table.tensors[one.table.output].type]
     found = output if isinstance(output, np.ndarray) else np.array([output]).astype(kind.numpy)
-    exact = TypedOracle(one, operator, strict).acceptable({name: bits_of(array)[0] for name, array in given.items()})
-    vectorised = TypedVectorOracle(one, operator, strict=strict).acceptance(given)
+    by_element, in_arrays = oracles(one, operator, strict=strict)
+    exact = by_element.acceptable({name: bits_of(array)[0] for name, array in given.items()})
+    vectorised = in_arrays.acceptance(given)
     accepted = exact.admits(bits_of(found)[0], kind)
     shown = found.view(vectorised.data_type.numpy)  # patterns, in the bits domain
     assert bool(vectorised.admits(shown)[0]) == accepted, (values, output, exact)
@@ -217,7 +229,9 @@ def test_quantization() -> None:
     assert accepts(quantize, 3, types=types, x=2.5, scale=1.0, zero_point=0)  # within one ULP of a half: either integer
     assert not accepts(quantize, 4, types=types, x=2.5, scale=1.0, zero_point=0)
     assert accepts(quantize, 77, types=types, x=NAN, scale=1.0, zero_point=0)  # any value, as the latitude says
-    assert not accepts(law("QUANTIZE_LINEAR", latitude=""), 77, types=types, x=NAN, scale=1.0, zero_point=0)
+    documented = law("QUANTIZE_LINEAR", latitude="")
+    for output, right in ((77, False), (0, True)):
+        assert accepts(documented, output, types=types, x=NAN, scale=1.0, zero_point=0) == right
 
 
 def test_a_choice_of_bits() -> None:
@@ -280,7 +294,7 @@ def test_the_oracles_agree(name: str, strict: bool) -> None:
                         if row.optional and member not in signature.present)  # fmt: skip
         operator = described(one, lacking, **types)
         assert Signature.of(operator, one.table) == signature
-        exact, vectorised = TypedOracle(one, operator, strict), TypedVectorOracle(one, operator, strict=strict)
+        exact, vectorised = oracles(one, operator, strict=strict)
         given = {
             label: patterns(types[one.table.tensors[member].type], 40, seed)
             for seed, (label, member) in enumerate(one.table.formula_names.items()) if member not in lacking
@@ -330,6 +344,14 @@ def test_an_element_that_is_not_given_is_missed() -> None:
         TypedOracle(add, operator).acceptable({"a": 0})
     with pytest.raises(UsageError, match="no elements of BTensor are given"):
         TypedVectorOracle(add, operator).acceptance({"a": np.zeros(1, np.float32)})
+
+
+def test_approximate_results_have_oracles_of_their_own() -> None:
+    one = law("DIVIDE")
+    for oracle in (TypedOracle, TypedVectorOracle):
+        with pytest.raises(UsageError, match="OWN_DIVIDE is approximate on FLOAT32"):
+            oracle(one, described(one, T=F32))
+        oracle(one, described(one, T=INT8))
 
 
 def test_what_float64_cannot_stand_for_is_refused() -> None:

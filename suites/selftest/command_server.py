@@ -1,0 +1,127 @@
+"""Runs of the command line, each in a process of its own that is forked from one which has imported what they need.
+
+Importing numpy, pytest, Hypothesis and the suite, and reading the tables, takes longer than what most of the selftests'
+runs do. A forked process has all that from the start; working folder, environment, words and output are its own. What
+a *start* of the program must show (exit codes, imports, signals, hash seeds) is shown by tests that start it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+SECONDS = 300  # a run may take
+
+
+class CommandServer:
+    """The process that the runs are forked from; a context manager, which ends it.
+
+    It asks on its standard input, and answers on its standard output, a line of JSON each: a request's process first,
+    then that process's exit code.
+    """
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> CommandServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.communicate()
+
+    def run(self, arguments: tuple[str, ...], folder: Path) -> tuple[int, str, str]:
+        """Run ``dmlcts`` with these words in a folder: its exit code and what it said on either stream.
+
+        Raises:
+            TimeoutError: it took longer than a run may take; its process was killed.
+        """
+        with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
+            self._ask(arguments=arguments, folder=str(folder), environment=dict(os.environ),
+                      streams=[out.name, err.name])  # fmt: skip
+            process = int(self._answer(SECONDS))
+            try:
+                code = int(self._answer(SECONDS))
+            except TimeoutError:
+                os.kill(process, signal.SIGKILL)
+                self._answer(SECONDS)
+                raise
+            return code, _text(out), _text(err)
+
+    def _ask(self, **request: Any) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+
+    def _answer(self, seconds: float) -> str:
+        stream = self._process.stdout
+        assert stream is not None
+        if not select.select([stream], [], [], seconds)[0]:
+            raise TimeoutError(f"the command took longer than {seconds} s")
+        return stream.readline()
+
+
+def _text(stream: Any) -> str:
+    return str(stream.read().decode("utf-8"))
+
+
+def serve() -> dict[str, Any] | None:
+    """Fork for every request; gives the request in the forked process, and ``None`` where there are no more."""
+    for line in sys.stdin:
+        process = os.fork()
+        if not process:
+            return dict(json.loads(line))
+        _answer(process)
+        _answer(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+    return None
+
+
+def _answer(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
+def become(request: dict[str, Any]) -> None:
+    """Make of this process one that was started with a request's words, folder, environment and streams."""
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    for name, number in ((os.devnull, 0), *zip(request["streams"], (1, 2), strict=True)):
+        opened = os.open(name, os.O_RDWR)
+        os.dup2(opened, number)
+        os.close(opened)
+    sys.argv = ["dmlcts", *request["arguments"]]
+    sys.path[0] = request["folder"]
+
+
+def _prepare() -> None:
+    """Import what runs need, and read the tables."""
+    import dmlcts.suites.plugin  # noqa: F401
+    from dmlcts.reports.views import html
+    from dmlcts.specs.loading import load
+    from dmlcts.suites.running import pytest_run  # noqa: F401
+
+    load.load_tables()
+    load._builtin_batch()  # for runs with tables of their own besides
+    html.environment().get_template("report.html")
+
+
+if __name__ == "__main__":
+    from dmlcts.suites.commands.main import main
+
+    _prepare()
+    asked = serve()
+    if asked is not None:
+        become(asked)
+        main(prog_name="dmlcts")
