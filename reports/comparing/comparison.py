@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ class Column:
         label: what it is called in the comparison.
         results: its results document; ``None`` where it could not run.
         reason: why it could not; "" where it did.
-        accounts: the text of each failure, by file name.
+        accounts: the text of each failure that the results hold no details of, by file name: older ones do not.
     """
 
     label: str
@@ -46,33 +46,38 @@ class Column:
 
 
 def finished(label: str, folder: str | Path) -> Column:
-    """The column of a finished run.
+    """The column of a finished run: of its folder, or of its results alone.
 
     Raises:
-        DocumentError: the folder holds no valid results, or a failure file that they name is not valid.
+        DocumentError: there are no valid results, or a failure file that is needed is not valid.
     """
     results = load_results(folder)
-    files = {failure["file"] for failure in results["failures"] if failure["file"]}
+    files = {failure["file"] for failure in results["failures"] if failure["file"] and not failure.get("details")}
     accounts = {name: load_failure(Path(folder) / "failures" / name)["text"] for name in sorted(files)}
     return Column(label, results, "", accounts)
 
 
-def example(title: str, account: str) -> dict[str, str]:
-    """What a failure's account shows, by label: the attributes as one text, the input, what is acceptable, what came.
-
-    Args:
-        title: the failure's title.
-        account: its text, as a failure file holds it.
-    """
-    found: dict[str, str] = {"title": title}
-    given = []
+def labelled(account: str) -> Iterator[tuple[str, str]]:
+    """The labels of a failure's account, as a failure file holds it, with what stands behind them."""
     for line in account.splitlines()[1:]:
         match = re.fullmatch(r"  (\S+) +(\S.*)", line)
         if match is None:
             continue
-        label, said = match.groups()
-        if label in ("clause", "replay"):
-            break  # what follows is about the clause
+        if match.group(1) in ("clause", "replay"):
+            return  # what follows is about the clause
+        yield match.group(1), match.group(2)
+
+
+def example(title: str, details: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What a failure shows, by label: the attributes as one text, the input, what is acceptable, what came.
+
+    Args:
+        title: the failure's title.
+        details: label and text, as results hold them.
+    """
+    found: dict[str, str] = {"title": title}
+    given = []
+    for label, said in details:
         if label in _SHOWN:
             found[label] = said  # the input's value stands after its tensor
         elif label not in ("tensors", "output", "wrong", "element", "bytes", *_ABOUT_CASES):
@@ -90,7 +95,8 @@ def _cell(column: Column, row: Mapping[str, Any] | None) -> dict[str, Any] | Non
         if [failure[name] for name in ("clause", "operator", "data_type")] == [
             row[name] for name in ("id", "operator", "data_type")
         ]:
-            shown["example"] = example(failure["title"], column.accounts.get(failure["file"], ""))
+            details = failure.get("details") or dict(labelled(column.accounts.get(failure["file"], "")))
+            shown["example"] = example(failure["title"], details.items())
             shown["file"] = failure["file"]
             break
     return shown

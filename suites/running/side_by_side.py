@@ -107,9 +107,10 @@ def judge_all(
 
 
 def read_all(folders: Sequence[str]) -> list[Column]:
-    """The columns of finished runs, each called by its folder's name.
+    """The columns of finished runs, each called by its folder's name, or that of its file without its endings.
 
     Raises:
-        DocumentError: a folder holds no valid results.
+        DocumentError: one holds no valid results.
     """
-    return [finished(Path(folder).resolve().name, folder) for folder in folders]
+    endings = r"(\.results)?\.json(\.gz)?$"
+    return [finished(re.sub(endings, "", Path(folder).resolve().name), folder) for folder in folders]

@@ -20,14 +20,16 @@ from dmlcts.reports.comparing.comparison import (
     example_text,
     finished,
     grouped_departures,
+    labelled,
     matrix_cell,
 )
 from dmlcts.reports.comparing.comparison_views import html, markdown, print_comparison
+from dmlcts.reports.comparing.judged import EXAMPLES
 from dmlcts.reports.documents.validation import DocumentError, load_document
 from dmlcts.reports.documents.writing import write_json
 from dmlcts.specs import UsageError
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.running.side_by_side import Contender, judge_all
+from dmlcts.suites.running.side_by_side import Contender, judge_all, read_all
 from dmlcts.suites.selftest.conftest import Ran
 
 INVERTED = """
@@ -222,11 +224,21 @@ ACCOUNT = """ELEMENT_WISE_CLIP on INT8: input 0 gives 1
 
 
 def test_an_account_is_read_back_as_an_example() -> None:
-    found = example("input 0 gives 1", ACCOUNT)
+    found = example("input 0 gives 1", labelled(ACCOUNT))
     assert found["input"] == "0 (0x00) at index [0]"
     assert found["given"] == "ScaleBias = none, Min = 1.0 (0x3f800000)"
     assert example_text(found) == "Min = 1.0 (0x3f800000): input 0 (0x00) gives 0 (0x00); acceptable 1 (0x01)"
-    assert example_text(example("refused", "t\n  said         never heard of it\n")) == "refused (never heard of it)"
+    assert example_text(example("refused", [("said", "never heard of it")])) == "refused (never heard of it)"
+
+
+def test_results_alone_are_compared_by_their_own_details() -> None:
+    """Without the failure files of their folder; the column is called after the file, without its endings."""
+    (column,) = read_all([str(EXAMPLES / "all_operators/torch.results.json.gz")])
+    assert (column.label, column.accounts) == ("torch", {})
+    departures = compare([column], load_tables())["departures"]
+    shown = [cell["example"] for row in departures for cell in row["cells"] if cell and "example" in cell]
+    assert len(shown) > 20
+    assert all("got" in one or "said" in one for one in shown)
 
 
 def test_cells_are_told_in_words() -> None:
