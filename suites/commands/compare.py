@@ -15,7 +15,7 @@ from dmlcts.suites.console.saying import complain, say
 @click.command()
 @click.argument("backends", nargs=-1, metavar="[BACKEND]…")
 @click.option("--from", "folders", multiple=True, type=click.Path(), metavar="DIR",
-              help="A finished run to compare as well: its folder, or its results.json, also packed by gzip; repeatable.")  # fmt: skip
+              help="A finished run to compare as well: its folder or its results.json[.gz]; repeatable.")  # fmt: skip
 @click.option("--results", default="comparison", show_default=True, type=click.Path(), metavar="DIR",
               help="Each backend's results go into a folder of its own under DIR.")  # fmt: skip
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the comparison as JSON.")
