@@ -74,6 +74,7 @@ def _stop(error: Exception) -> NoReturn:
 
     unavailable = type(error).__name__ == "BackendUnavailable"
     lines = [str(fault) for fault in error.faults] if isinstance(error, TableError) else [str(error)]
+    lines += getattr(error, "__notes__", [])  # during which job of many it was
     for line in lines[:_MOST_FAULTS]:
         complain(f"dmlcts: {line}")
     if len(lines) > _MOST_FAULTS:

@@ -10,6 +10,7 @@ import concurrent.futures
 import dataclasses
 import multiprocessing
 import random
+import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -320,14 +321,24 @@ def in_parallel(
     jobs = list(jobs)
     progress = _Progress(0, len(jobs), told)
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_leave_interrupts_to_the_parent) as pool:
         futures = {pool.submit(function, *arguments, **named): arguments for function, arguments, named in jobs}
-        for future in concurrent.futures.as_completed(futures):
-            try:
-                done = future.result()
-            except BaseException as fault:
-                pool.shutdown(wait=False, cancel_futures=True)  # say it now, not when the rest is done
-                fault.add_note(f"while judging {futures[future]}")
-                raise
-            progress.tell(getattr(done, "mutant", None) or getattr(done, "name", ""))
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                try:
+                    done = future.result()
+                except Exception as fault:
+                    fault.add_note(f"while judging {futures[future]}")
+                    raise
+                progress.tell(getattr(done, "mutant", None) or getattr(done, "name", ""))
+        except BaseException:  # a job that broke, or Ctrl-C: end now, not when the rest is done
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
         return [future.result() for future in futures]
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """A terminal sends Ctrl-C to every process: a worker would take it for what the implementation did."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -5,8 +5,13 @@ The whole proof is ``dmlcts selftest``; here a few implementations of each kind 
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,3 +169,24 @@ def test_a_job_that_breaks_is_named_at_once() -> None:
     with pytest.raises(AttributeError, match="NoSuchOne") as raised:
         prove.in_parallel(jobs, 1, lambda text: pytest.fail(f"{text} was judged after the fault"))
     assert raised.value.__notes__ == ["while judging ('NoSuchOne', 0)"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to another process")
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_ctrl_c_ends_a_proof_at_once(everywhere: bool) -> None:
+    """Whether the terminal sends it to every process, or somebody to the command alone."""
+    what = ["selftest", "--part", "mutants", "--mutants", "300", "-n", "2"]
+    process = subprocess.Popen([sys.executable, "-m", "dmlcts.suites.commands.main", *what], start_new_session=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    try:
+        assert process.stderr is not None
+        first = process.stderr.readline()  # it is at work
+        assert first.startswith("[1/300] ")
+        (os.killpg if everywhere else os.kill)(process.pid, signal.SIGINT)
+        _, told = process.communicate(timeout=120)
+        assert process.returncode == 130, told
+        assert told.endswith("dmlcts: interrupted: no verdict\n")
+        assert "[100/300]" not in told
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
