@@ -50,7 +50,22 @@ def _float(written: Mapping[str, str]) -> float | str:
     return value if math.isfinite(value) else "inf" if value > 0 else "-inf"
 
 
+def _scalar_union(written: Mapping[str, str]) -> dict[str, Any]:
+    """A DML_SCALAR_UNION as the tool reads it: by its member's name, which for FLOAT16 is that of its bits."""
+    data_type = DataType[written["data_type"]]
+    pattern = _element(written["bits"], data_type)
+    if data_type is DataType.FLOAT32:
+        return {"Float32": _float(written)}
+    if data_type is DataType.FLOAT16:
+        return {"UInt16": pattern}
+    number = np.array(pattern, data_type.bits_dtype).view(data_type.numpy)[()].item()
+    member = data_type.name.replace("UINT", "UInt").replace("INT", "Int").replace("FLOAT", "Float")
+    return {member: number}
+
+
 def _attribute(written: Any) -> Any:
+    if isinstance(written, Mapping) and "data_type" in written:
+        return _scalar_union(written)
     if isinstance(written, Mapping) and "scale" in written:
         return {"Scale": _float(written["scale"]), "Bias": _float(written["bias"])}
     if isinstance(written, Mapping) and "enumerator" in written:
@@ -186,6 +201,8 @@ def _alone(case: Mapping[str, Any]) -> dict[str, Any]:
 
 def _values(case: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     """The values of each input by its name; earlier versions wrote those of the only one."""
+    if "values" not in case:
+        raise DxDispatchError("its values are too many for the results to hold", "give its failure file to replay")
     values: Mapping[str, Any] = case["values"]
     return values if "format" in case else {"InputTensor": values}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dmlcts.reports.documents.validation import schema
 from dmlcts.reports.views.dxdispatch import MOST_ELEMENTS, DxDispatchError, model, told_model
-from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.placement import Placement
@@ -132,3 +132,27 @@ def test_values_without_one_are_malformed(patterns: list[str], there: bool) -> N
     case = Case(clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
     written, because = told_model(case | {"values": {"InputTensor": {"bits": patterns}}})
     assert (written is not None, "the case is malformed" in because) == (there, not there)
+
+
+@pytest.mark.parametrize("kind, number, told_as", [
+    (DataType.INT64, -2, {"Int64": -2}), (DataType.UINT64, 2**64 - 2, {"UInt64": 2**64 - 2}),
+    (DataType.INT8, -128, {"Int8": -128}), (DataType.UINT16, 7, {"UInt16": 7}),
+    (DataType.FLOAT32, 0.5, {"Float32": 0.5}), (DataType.FLOAT32, np.inf, {"Float32": "inf"}),
+    (DataType.FLOAT16, -1.0, {"UInt16": 0xBC00}), (DataType.FLOAT64, 0.5, {"Float64": 0.5}),
+])  # fmt: skip
+def test_a_scalar_union_is_told_by_its_member(kind: DataType, number: float, told_as: dict[str, object]) -> None:
+    tensors = {name: TensorDesc(DataType.INT8, (1,)) for name in ("InputTensor", "OutputTensor")}
+    union = ScalarUnion.of(kind, number)
+    attributes = {"ScaleBias": None, "MinMaxDataType": kind.name, "Min": union, "Max": union}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP1", tensors, attributes)
+    case = Case(operator, Values.of([1], DataType.INT8), "clip1.formula")
+    desc = model(case.to_json())["dispatchables"]["operator"]["desc"]
+    assert (desc["Min"], desc["MinMaxDataType"]) == (told_as, kind.name)
+
+
+def test_a_case_whose_values_the_results_do_not_hold_says_so() -> None:
+    case = Case(clip(TensorDesc(DataType.INT8, (1,))), Values.of([1], DataType.INT8), "clip.formula").to_json()
+    assert told_model(case)[0] is not None
+    del case["values"]
+    assert told_model(case) == (None, "no DxDispatch model: its values are too many for the results to hold; "
+                                      "give its failure file to replay")  # fmt: skip

@@ -181,7 +181,7 @@ def test_findings_survive_a_failure_of_rank_0() -> None:
     for tensor in failure["case"]["tensors"].values():
         tensor.update(sizes=[], strides=None, total_size_in_bytes=4)
     assert '"Sizes": []' in findings.page(results, TABLES, None, "x")
-    failure["case"] = {"tensors": {"InputTensor": 3}}
+    failure["case"] = {"tensors": {"InputTensor": 3}, "values": {"bits": ["0x1"]}}
     assert "the case is malformed" in findings.page(results, TABLES, None, "x")
 
 
