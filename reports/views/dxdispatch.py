@@ -163,7 +163,9 @@ def _alone(case: Mapping[str, Any]) -> dict[str, Any]:
     patterns = {name: values["bits"] for name, values in _values(case).items() if "bits" in values}
     if len(patterns) < len(_values(case)):
         raise DxDispatchError("its values are a seeded recipe", "replay it, and reduce it to fewer elements")
-    written = next(name for name in tensors if name not in patterns)
+    written = next((name for name in tensors if name not in patterns), None)
+    if written is None:
+        raise ValueError("no tensor is left to write to")
     resources = {}
     for name, tensor in tensors.items():
         data_type = DataType[tensor["data_type"]]
