@@ -179,7 +179,9 @@ def _alone(case: Mapping[str, Any]) -> dict[str, Any]:
         if name in patterns:
             values = _stored(tensor, patterns[name], length)
         resources[name] = {"initialValuesDataType": unsigned, "initialValues": values}
-    output = (case["placement"].get("alias") or next(iter(patterns), written)) if case["placement"]["in_place"] else written
+    output = written
+    if case["placement"]["in_place"]:
+        output = case["placement"].get("alias") or next(iter(patterns), written)
     bindings = {**{name: name for name in patterns}, written: output}
     if output != written:
         del resources[written]
