@@ -6,6 +6,8 @@ import itertools
 
 import pytest
 
+pytest.importorskip("llvmlite", reason="the software adapter needs llvmlite")
+
 from dmlcts.backends.directml.backend import DirectMLBackend
 from dmlcts.backends.directml.loading import windows_releases
 from dmlcts.specs.cache import cache_folder
