@@ -51,14 +51,25 @@ def each_odd(subject: Subject, clause: str, usual: Made, odd: Made, names: Mappi
         names: which are odd in turn; all that have as many elements as the output by default.
     """
     for name, data_type in (subject.wide if names is None else names).items():
-        yield refused(subject, clause, usual, {name: odd(data_type)})
+        yield refused(subject, clause, usual, {name: tensor_like(subject, name, odd, data_type)})
+
+
+def tensor_like(subject: Subject, name: str, like: Made, data_type: DataType) -> TensorDesc:
+    """A tensor of a type; one that has a single element keeps that, with as many dimensions."""
+    tensor = like(data_type)
+    single = subject.table.tensors[name].elements is not None
+    return TensorDesc(data_type, (1,) * tensor.rank) if single else tensor
 
 
 def compared(subject: Subject, word: str) -> dict[str, DataType]:
-    """The tensors that have to agree with others in a constraint's ``word``, with their types."""
+    """The tensors that have to agree with others in a constraint's ``word``, with their types.
+
+    A tensor of one element, as a zero point is, agrees in everything but its sizes.
+    """
+    named = subject.wide if word == "Sizes" else subject.types
     found: dict[str, DataType] = {}
     for group in subject.table.constraints:
-        there = [name for name in group.tensors if name in subject.wide]
+        there = [name for name in group.tensors if name in named]
         if word in group.same and len(there) > 1:
-            found |= {name: subject.wide[name] for name in there}
+            found |= {name: named[name] for name in there}
     return found

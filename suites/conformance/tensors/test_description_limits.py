@@ -14,7 +14,15 @@ import pytest
 from dmlcts.specs import DataType, ScaleBias, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement, aliases_of
-from dmlcts.suites.conformance.tensors.describing import Made, accepted, compared, each_odd, packed, refused
+from dmlcts.suites.conformance.tensors.describing import (
+    Made,
+    accepted,
+    compared,
+    each_odd,
+    packed,
+    refused,
+    tensor_like,
+)
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -91,7 +99,8 @@ def test_data_types_are_compared_at_every_rank(subject: Subject, judge: Judge) -
         for name, data_type in compared(subject, "DataType").items():
             others = [other for other in subject.table.types_of(name) if other is not data_type]
             others.sort(key=lambda other, own=data_type.itemsize: other.itemsize != own)  # type: ignore[misc]
-            cases += [refused(subject, clause, usual, {name: usual(other)}) for other in others[:1]]
+            cases += [refused(subject, clause, usual, {name: tensor_like(subject, name, usual, other)})
+                      for other in others[:1]]  # fmt: skip
     judge.all(cases)
 
 

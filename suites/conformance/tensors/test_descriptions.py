@@ -12,7 +12,15 @@ import pytest
 from dmlcts.specs import ScalarUnion, TensorDesc
 from dmlcts.specs.tables.signatures import Signature, signatures, unlisted_beside
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.conformance.tensors.describing import Made, accepted, compared, each_odd, packed, refused
+from dmlcts.suites.conformance.tensors.describing import (
+    Made,
+    accepted,
+    compared,
+    each_odd,
+    packed,
+    refused,
+    tensor_like,
+)
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -130,7 +138,7 @@ def test_different_data_types_are_refused(subject: Subject, judge: Judge) -> Non
     clause = subject.clause("constraint.data-type")
     usual = packed(_obliged_sizes(subject))
     cases = [
-        refused(subject, clause, usual, {name: usual(other)})
+        refused(subject, clause, usual, {name: tensor_like(subject, name, usual, other)})
         for name, data_type in list(compared(subject, "DataType").items())[1:]
         for other in subject.table.types_of(name)
         if other is not data_type
