@@ -53,7 +53,8 @@ def finished(label: str, folder: str | Path) -> Column:
     """
     results = load_results(folder)
     files = {failure["file"] for failure in results["failures"] if failure["file"] and not failure.get("details")}
-    accounts = {name: load_failure(Path(folder) / "failures" / name)["text"] for name in sorted(files)}
+    where = Path(folder) if Path(folder).is_dir() else Path(folder).parent
+    accounts = {name: load_failure(where / "failures" / name)["text"] for name in sorted(files)}
     return Column(label, results, "", accounts)
 
 

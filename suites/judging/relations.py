@@ -180,8 +180,7 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
     if isinstance(first, Judgement):
         return first
     stated = Relation(bench.tables.operators, table, bench.tables.clause(case.clause), case.operator)
-    executions, seen = [first], []
-    others: list[tuple[Case, Execution]] = []
+    dispatched: list[tuple[Case, Execution]] = []
 
     def dispatch(one: Dispatched, inputs: Mapping[str, Array]) -> Array:
         operator = one.describe(case.operator.output.sizes)
@@ -189,10 +188,7 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
         run = executed(bench, asked)
         if isinstance(run, Judgement):
             raise _Judged(run)
-        executions.append(run)
-        seen.append((one.node.operator, run))
-        if operator.name != case.operator.name:
-            others.append((asked, run))
+        dispatched.append((asked, run))
         return run.output
 
     try:
@@ -201,25 +197,28 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
         return ended.judgement
 
     def told(index: int) -> str:
-        parts = ((one, run.output[index], inputs_text(run.inputs, index)) for one, run in seen)
-        return "; ".join(f"{one} gives {text(output)} of {inputs}" for one, output, inputs in parts)
+        return "; ".join(
+            f"{bench.tables.operator(asked.operator.name).short_name} gives {text(run.output[index])} "
+            f"of {inputs_text(run.inputs, index)}" for asked, run in dispatched
+        )  # fmt: skip
 
-    for asked, run in others:
-        judgement = _by_another(bench, asked, run, wrong, told)
+    executions = (first, *(run for _, run in dispatched))
+    for asked, run in dispatched if wrong.size else ():
+        judgement = None if asked.operator.name == case.operator.name else _by_another(bench, asked, run, wrong, told)
         if judgement is not None:
-            return replace(judgement, clauses=value_clauses(case), executions=tuple(executions))
-    return relation(case, tuple(executions), wrong, told)
+            return replace(judgement, clauses=value_clauses(case), executions=executions)
+    return relation(case, executions, wrong, told)
 
 
 def _by_another(
     bench: Bench, asked: Case, run: Execution, wrong: Array, told: Callable[[int], str]
 ) -> Judgement | None:
     """The judgement where another operator of a relation gave what it may not, and so broke the relation."""
-    oracle = bench.oracle(asked.operator)
     few = {name: array[wrong] for name, array in run.inputs.items()}
-    if not wrong.size or oracle.admits(few, run.output[wrong]).all():
+    admitted = bench.oracle(asked.operator).admits(few, run.output[wrong])
+    if admitted.all():
         return None
     table = bench.tables.operator(asked.operator.name)
     clause = Subject.of(table, asked.operator, bench.level).values_clause(asked.operator.attributes)
     own = replace(asked, clause=clause, layout_clause=None, expectation="oracle")
-    return relation(own, (run,), wrong[~oracle.admits(few, run.output[wrong])], told)
+    return relation(own, (run,), wrong[~admitted], told)
