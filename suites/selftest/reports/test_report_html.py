@@ -218,7 +218,7 @@ def test_a_case_without_a_model_says_why() -> None:
     document = failing()
     document["failures"] = document["failures"][1:3]
     document["failures"][0]["case"] = case() | {"values": {"bulk": {"seed": 7}}}
-    document["failures"][1]["case"] = {"tensors": 3}
+    document["failures"][1]["case"] = {"tensors": 3, "values": {"bits": []}}
     text = made(document).text
     assert "no DxDispatch model: its values are a seeded recipe" in text
     assert "no DxDispatch model: the case is malformed (" in text
