@@ -28,6 +28,7 @@ from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.console.saying import complain
 from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
 from dmlcts.suites.generation.subject import Subject, named
+from dmlcts.suites.isolation.growth import Trimmer
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 from dmlcts.suites.running.item_record import item_record, publish
@@ -47,6 +48,7 @@ _RUN = pytest.StashKey["Run"]()
 _JUDGE = pytest.StashKey[Judge]()
 _COLLECTION = pytest.StashKey[Collection]()
 _FAULTS = pytest.StashKey[set[Fault]]()
+_TRIMMER = pytest.StashKey[Trimmer]()
 _RECORD = "dmlcts-record"
 _DONE = "dmlcts-done"
 _COLLECTED = "dmlcts-collected"
@@ -129,6 +131,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("dmlcts")
     keep_freed_memory()
     config.stash[_FAULTS] = set()
+    config.stash[_TRIMMER] = Trimmer()
     run = config.pluginmanager.get_plugin("dmlcts-run")
     try:
         config.stash[_SETTINGS] = run.settings if isinstance(run, Run) else _read(config)
@@ -255,6 +258,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if made.ledger.refused and not made.ledger.tallies:
             pytest.skip(f"not supported, and not obliged at feature level {made.bench.level}")
     return result
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Hand back what a test with large tensors has freed, which would be held to the end of the run."""
+    item.config.stash[_TRIMMER].look()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,14 +1,16 @@
-"""How much memory this process holds by itself, and how much a worker may come to hold."""
+"""How much memory this process holds by itself, how much a worker may come to hold, and giving back what is free."""
 
 from __future__ import annotations
 
 import ctypes
 import mmap
 import os
+import platform
 import sys
 from functools import lru_cache
 
 _MOST_GROWTH = 4 << 30
+_STEP = 256 << 20
 
 
 def resident_bytes() -> int:
@@ -52,3 +54,35 @@ def most_growth() -> int:
     except (AttributeError, ValueError, OSError):
         return _MOST_GROWTH
     return min(_MOST_GROWTH, physical // 2)
+
+
+def trim() -> None:
+    """Hand freed memory back to the system, where glibc keeps it for later; other C libraries are left as they are.
+
+    Arrays that come next have to be paged in again, so this is for when large ones are over, not for every call.
+    """
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+class Trimmer:
+    """Gives freed memory back each time that this process has grown by so much.
+
+    A run keeps what it frees (:func:`dmlcts.suites.cases.allocation.keep_freed_memory`), which a few tests with
+    tensors of hundreds of megabytes would make it hold to the end.
+
+    Args:
+        step: how many bytes.
+    """
+
+    def __init__(self, step: int = _STEP) -> None:
+        self._step = step
+        self._least = resident_bytes()
+
+    def look(self) -> None:
+        """See how much the process holds, and give back what is free where it is much; some microseconds if not."""
+        held = resident_bytes()
+        if held - self._least > self._step:
+            trim()
+            held = self._least = resident_bytes()
+        self._least = min(self._least, held)
