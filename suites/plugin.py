@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 
 from dmlcts.backends import BackendUnavailable
+from dmlcts.backends.growth import Trimmer
 from dmlcts.reports.documents.journal import Collection
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ItemRecord
@@ -28,7 +29,6 @@ from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.console.saying import complain
 from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
 from dmlcts.suites.generation.subject import Subject, named
-from dmlcts.suites.isolation.growth import Trimmer
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 from dmlcts.suites.running.item_record import item_record, publish
@@ -130,8 +130,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     hypothesis.settings.load_profile("dmlcts")
     keep_freed_memory()
-    config.stash[_FAULTS] = set()
-    config.stash[_TRIMMER] = Trimmer()
+    config.stash[_FAULTS], config.stash[_TRIMMER] = set(), Trimmer()
     run = config.pluginmanager.get_plugin("dmlcts-run")
     try:
         config.stash[_SETTINGS] = run.settings if isinstance(run, Run) else _read(config)
@@ -249,6 +248,7 @@ def judge(request: pytest.FixtureRequest, bench: Bench) -> Judge:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """A test none of whose cases ran, refused rightly or beyond what the backend can express, is skipped."""
     result = yield
+    item.config.stash[_TRIMMER].look()  # a test with large tensors has freed them by now
     made = item.stash.get(_JUDGE, None)
     if made is not None:
         made.conclude()
@@ -258,12 +258,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if made.ledger.refused and not made.ledger.tallies:
             pytest.skip(f"not supported, and not obliged at feature level {made.bench.level}")
     return result
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Hand back what a test with large tensors has freed, which would be held to the end of the run."""
-    item.config.stash[_TRIMMER].look()
 
 
 @pytest.hookimpl(wrapper=True)

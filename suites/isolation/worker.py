@@ -19,12 +19,12 @@ import numpy as np
 
 from dmlcts.backends.contract import BackendUnavailable, ContractError, ProcessLost, error_kind, words_of
 from dmlcts.backends.frames import with_frames
+from dmlcts.backends.growth import Trimmer, most_growth, overgrown, resident_bytes, trim
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.specs import DmlctsError, Region
 from dmlcts.specs.description_data import read_operator
 from dmlcts.suites.isolation import framing
 from dmlcts.suites.isolation.descriptions import write_info
-from dmlcts.suites.isolation.growth import Trimmer, most_growth, resident_bytes, trim
 from dmlcts.suites.isolation.memory import WorkerMemory
 
 _MOST_TEXT = 4000
@@ -90,9 +90,7 @@ class _Worker:
         if growth > self._allowed:
             trim()  # what is freed and kept for later is no leak
             growth = resident_bytes() - self._start
-        if growth <= self._allowed:
-            return ""
-        return f"it has grown by {growth >> 20} MiB since the device was opened, {self._allowed >> 20} MiB are allowed"
+        return overgrown(growth, self._allowed)
 
 
 def _described(error: BaseException) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How much memory this process holds by itself, how much a worker may come to hold, and giving back what is free."""
+"""How much memory a process holds by itself, how much an implementation's may hold, and giving back what is free."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def resident_bytes() -> int:
     says the same of a leak.
     """
     if sys.platform == "linux":
-        _, resident, shared, *_ = os.pread(_statm(), 256, 0).split()
-        return (int(resident) - int(shared)) * mmap.PAGESIZE
+        return _own().bytes()
     if sys.platform == "win32":
         return _windows_peak()
     import resource
@@ -29,10 +28,36 @@ def resident_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
+class Resident:
+    """What a process holds by itself, on Linux; its file stays open, since it is asked after every call.
+
+    Args:
+        pid: the process, or ``self``.
+    """
+
+    def __init__(self, pid: int | str) -> None:
+        self._file = os.open(f"/proc/{pid}/statm", os.O_RDONLY) if sys.platform == "linux" else None
+
+    def bytes(self) -> int:
+        """How much it holds now; 0 where the system does not tell, or the process has ended."""
+        if self._file is None:
+            return 0
+        try:
+            _, resident, shared, *_ = os.pread(self._file, 256, 0).split()
+        except (OSError, ValueError):  # an ended process has no memory
+            return 0
+        return (int(resident) - int(shared)) * mmap.PAGESIZE
+
+    def close(self) -> None:
+        """Look no more; calling it again does nothing."""
+        if self._file is not None:
+            os.close(self._file)
+        self._file = None
+
+
 @lru_cache(maxsize=1)
-def _statm() -> int:
-    """The file that tells, kept open: it is asked after every call of an implementation."""
-    return os.open("/proc/self/statm", os.O_RDONLY)
+def _own() -> Resident:
+    return Resident("self")
 
 
 def _windows_peak() -> int:
@@ -48,7 +73,7 @@ def _windows_peak() -> int:
 
 
 def most_growth() -> int:
-    """By how many bytes a worker may grow after its device was opened: 4 GiB, or half of the machine's memory."""
+    """By how many bytes a process may grow after its device was opened: 4 GiB, or half of the machine's memory."""
     try:
         physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -86,3 +111,10 @@ class Trimmer:
             trim()
             held = self._least = resident_bytes()
         self._least = min(self._least, held)
+
+
+def overgrown(growth: int, allowed: int) -> str:
+    """What is said of a process that has grown by more than it may, "" of another."""
+    if growth <= allowed:
+        return ""
+    return f"it has grown by {growth >> 20} MiB since the device was opened, {allowed >> 20} MiB are allowed"
