@@ -75,14 +75,14 @@ def accepted_of(tables: Tables, vector: Vector) -> Answers:
         ((_, bits),), ((_, x),) = patterns.items(), given.items()
         return {
             "exact": list(map(ExactOracle(law, operator).acceptable, bits)),
-            "vectorised": VectorOracle(law, operator).acceptance(x).elements(),
+            "vectorised": list(VectorOracle(law, operator).acceptance(x).elements()),
         }
     if is_approximate(table, Signature.of(operator, table)):
         exactly, arrays = ApproximateOracle(law, operator), ApproximateVectorOracle(law, operator).acceptance(given)
     else:
         exactly, arrays = TypedOracle(law, operator), TypedVectorOracle(law, operator).acceptance(given)
     elements = [{name: bits[index] for name, bits in patterns.items()} for index in range(vector.output.size)]
-    return {"exact": [exactly.acceptable(one) for one in elements], "vectorised": arrays.elements()}
+    return {"exact": [exactly.acceptable(one) for one in elements], "vectorised": list(arrays.elements())}
 
 
 def refused(tables: Tables, vector: Vector, accepted: Answers | None = None) -> list[str]:
@@ -110,7 +110,7 @@ def moved(vector: Vector, *, approximate: bool) -> np.ndarray:
 
 
 def unnoticed(tables: Tables, vector: Vector, accepted: Answers) -> tuple[int, list[str]]:
-    """How many elements were moved off, each by itself, and which of them an oracle still accepts.
+    """How many elements were moved off for both oracles, each by itself, and which of them one still accepts.
 
     What the pages leave open (any value) cannot be wrong, and NaN, which has no neighbour, is not moved.
     """
@@ -118,13 +118,13 @@ def unnoticed(tables: Tables, vector: Vector, accepted: Answers) -> tuple[int, l
     off = moved(vector, approximate=is_approximate(table, Signature.of(vector.description, table)))
     patterns = off.view(kind.bits_dtype).tolist()
     finite = np.isfinite(vector.output)
-    tried, found = 0, []
+    tried, found = dict.fromkeys(accepted, 0), []
     for name, answers in accepted.items():
         for index, answer in enumerate(answers):
             if answer.any_value or answer.any_nan or not finite[index]:
                 continue
-            tried += 1
+            tried[name] += 1
             if answer.admits(patterns[index], kind):
                 given = vector.elements(index)
                 found.append(f"{vector.operator} of {given}: the {name} oracle accepts {off[index]}")
-    return tried, found
+    return min(tried.values()), found
