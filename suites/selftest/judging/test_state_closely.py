@@ -205,3 +205,16 @@ def test_a_case_that_loses_what_set_it_apart_from_a_neighbour_keeps_one_of_the_t
     company = replace(case(scaled, expectation="beside others"), beside=(plain, scaled, threshold()))
     assert company.with_operator(plain).beside == (plain, threshold())
     assert judged(Device(), company.with_operator(plain)).findings == ()
+
+
+@pytest.mark.parametrize("at", [2, 17, 35])
+def test_a_kernel_that_errs_at_a_later_dispatch_is_not_repeatable(at: int) -> None:
+    """One dispatch of another kernel comes first: the case alone."""
+    one = case(expectation="many times", layout_clause="execution.repeatable")
+    finding = only(judged(Device(spoils=(at,)), one))
+    assert (finding.clause, finding.case) == ("execution.repeatable", one)
+    assert judged(Device(spoils=(36,)), one).findings == ()
+    device = Device()
+    judged(device, one)
+    assert (len(device.dispatched), len(device.created)) == (35, 2)
+    assert len({tuple(values) for values in device.inputs}) == 5
