@@ -208,8 +208,9 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
         arena = bench.prepare(case)
         if bench.dispatch(kernel, arena) is None:
             given[operator] = arena.output(case)
-    (own,) = [kernel for operator, kernel in made if operator == case.operator]
-    others = [kernel for operator, kernel in made if operator != case.operator]
+    mine = [operator for operator, _ in made].index(case.operator)  # a second kernel of its description is another one
+    own = made[mine][1]
+    others = [kernel for _, kernel in made[:mine] + made[mine + 1 :]]
     judgements += [stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
     judgements.append(judge_dispatch(bench, own, case, bench.oracle(case.operator)))
     judgement = _finished(bench, case, [own], judgements)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,8 +74,22 @@ def _widened(kind: DataType, span: tuple[int, int]) -> tuple[int, int]:
     return (half - low if low < 0 else low, half - high if high < 0 else high)
 
 
-def disagreements(tables: Tables, operator: OperatorDesc, given: Mapping[str, Any], *, strict: bool) -> list[str]:
-    """The elements for which the exact and the vectorised oracle admit different patterns.
+class Difference(NamedTuple):
+    """An element for which the exact and the vectorised oracle do not admit the same patterns.
+
+    Attributes:
+        text: the inputs, the patterns and both answers, as a sentence of a report.
+        apart: whether the vectorised oracle admits less, or more than its stated error lets it.
+    """
+
+    text: str
+    apart: bool
+
+
+def differences(
+    tables: Tables, operator: OperatorDesc, given: Mapping[str, Any], *, strict: bool
+) -> Iterator[Difference]:
+    """The elements for which the two oracles admit different patterns, at either end of an interval or next to it.
 
     Bounds that are expressions, and functions with an error, are widened by the vectorised one: it may also admit what
     is next to an end of the exact intervals, and at a power of two, where the spacing changes, what twice the bound
@@ -86,16 +100,19 @@ def disagreements(tables: Tables, operator: OperatorDesc, given: Mapping[str, An
     exactly = ApproximateOracle(law, operator, strict=strict)
     answers = ApproximateVectorOracle(law, operator, strict=strict).acceptance(given).elements()
     patterns = {name: array.view(f"u{array.dtype.itemsize}").tolist() for name, array in given.items()}
-    found = []
     for index, answer in enumerate(answers):
         exact = exactly.acceptable({name: bits[index] for name, bits in patterns.items()})
         wider = exact if not law.table.permitted_formulas else Acceptable(frozenset(), any_value=True)
         if kind.is_floating and not wider.any_value:
             wider = replace(exact, intervals=frozenset(map(partial(_widened, kind), exact.intervals)))
-        differing = [hex(bits) for bits in probes([exact, answer], kind)
-                     if exact.admits(bits, kind) > answer.admits(bits, kind)
-                     or answer.admits(bits, kind) > wider.admits(bits, kind)]  # fmt: skip
-        if differing:
+        places = probes([exact, answer], kind)
+        unlike = [bits for bits in places if exact.admits(bits, kind) != answer.admits(bits, kind)]
+        apart = [bits for bits in unlike if not answer.admits(bits, kind) or not wider.admits(bits, kind)]
+        if unlike:
             inputs = {name: array[index] for name, array in given.items()}
-            found.append(f"{inputs}: {differing} of {exact} and {answer}")
-    return found
+            yield Difference(f"{inputs}: {list(map(hex, apart or unlike))} of {exact} and {answer}", bool(apart))
+
+
+def disagreements(tables: Tables, operator: OperatorDesc, given: Mapping[str, Any], *, strict: bool) -> list[str]:
+    """The elements for which the two oracles are further apart than the vectorised one's stated error."""
+    return [one.text for one in differences(tables, operator, given, strict=strict) if one.apart]
