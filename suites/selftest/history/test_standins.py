@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="ELF objects"),
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler, cc"),
 ]
-pytest.importorskip("elftools", reason="not installed: pyelftools")
+elffile = pytest.importorskip("elftools.elf.elffile", reason="not installed: pyelftools")
 
 CUDART, NCCL = "libcudart.so.12", "libnccl.so.2"
 RUNTIME = """
@@ -81,7 +81,29 @@ def test_what_needs_cuda_is_loaded_and_computes_with_stand_ins_alone(tmp_path: P
     assert stand_in(tmp_path, [root]) == [CUDART, NCCL]
     done = called(root, "it.four_times(3), it.is_registered(), it.devices(ctypes.byref(count)), count.value")
     assert done.stdout == "12 1 100 0\n"
-    assert done.stderr == ""  # the loader tells where a library lacks the version that is wanted
+    assert done.stderr == ""
+
+
+def test_a_stand_in_has_the_versions_that_are_wanted_of_it_and_no_others(tmp_path: Path) -> None:
+    stand_in(tmp_path, [built(tmp_path)])
+    assert [versions(tmp_path / name) for name in (CUDART, NCCL)] == [{CUDART, f"{CUDART} of cudaMalloc"}, set()]
+
+
+def versions(path: Path) -> set[str]:
+    """The versions that a library defines beside its own name's, and that of cudaMalloc if it has one."""
+    with path.open("rb") as file:
+        elf = elffile.ELFFile(file)
+        section = elf.get_section_by_name(".gnu.version_d")
+        if section is None:
+            return set()
+        defined = {one["vd_ndx"]: next(names).name for one, names in section.iter_versions() if one["vd_ndx"] > 1}
+        indices = elf.get_section_by_name(".gnu.version")
+        named = {
+            f"{defined.get(indices.get_symbol(place)['ndx'])} of cudaMalloc"
+            for place, symbol in enumerate(elf.get_section_by_name(".dynsym").iter_symbols())
+            if symbol.name == "cudaMalloc"
+        }
+        return {*defined.values(), *named}
 
 
 @pytest.mark.parametrize("function, name", [("allocates", "cudaMalloc"), ("sends", "ncclSend")])
