@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 
 from dmlcts.backends import BackendUnavailable
+from dmlcts.backends.growth import Trimmer
 from dmlcts.reports.documents.journal import Collection
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ItemRecord
@@ -47,6 +48,7 @@ _RUN = pytest.StashKey["Run"]()
 _JUDGE = pytest.StashKey[Judge]()
 _COLLECTION = pytest.StashKey[Collection]()
 _FAULTS = pytest.StashKey[set[Fault]]()
+_TRIMMER = pytest.StashKey[Trimmer]()
 _RECORD = "dmlcts-record"
 _DONE = "dmlcts-done"
 _COLLECTED = "dmlcts-collected"
@@ -128,7 +130,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     hypothesis.settings.load_profile("dmlcts")
     keep_freed_memory()
-    config.stash[_FAULTS] = set()
+    config.stash[_FAULTS], config.stash[_TRIMMER] = set(), Trimmer()
     run = config.pluginmanager.get_plugin("dmlcts-run")
     try:
         config.stash[_SETTINGS] = run.settings if isinstance(run, Run) else _read(config)
@@ -246,6 +248,7 @@ def judge(request: pytest.FixtureRequest, bench: Bench) -> Judge:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """A test none of whose cases ran, refused rightly or beyond what the backend can express, is skipped."""
     result = yield
+    item.config.stash[_TRIMMER].look()  # a test with large tensors has freed them by now
     made = item.stash.get(_JUDGE, None)
     if made is not None:
         made.conclude()

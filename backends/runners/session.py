@@ -136,6 +136,7 @@ class Session:
             self._transport.receive(into, deadline)
         if self._transport.pending():
             raise self.garbled(f"more bytes follow its reply to {kind}")
+        self._transport.check_growth()
         return bytes(payload)
 
     def _refused(self, kind: str, status: int, length: int, deadline: float | None) -> Exception:

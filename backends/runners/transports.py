@@ -18,7 +18,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from dmlcts.backends.contract import BackendUnavailable, ProcessLost
-from dmlcts.backends.endings import LastWords, ended
+from dmlcts.backends.endings import LastWords, Outcome, ended
+from dmlcts.backends.growth import Resident, most_growth, overgrown
 from dmlcts.specs import UsageError
 
 Part = bytes | memoryview
@@ -61,6 +62,13 @@ class Transport(Protocol):
     def lost(self, title: str, text: str) -> ProcessLost:
         """Stop a runner that did what it must not do; gives what to raise."""
 
+    def check_growth(self) -> None:
+        """Stop a runner that holds far more memory than at its first check, where that can be seen from here.
+
+        Raises:
+            ProcessLost: it does, as ``resource_error``.
+        """
+
     def close(self) -> None:
         """Let the runner go; calling it again does nothing."""
 
@@ -75,14 +83,17 @@ class ProcessTransport:
 
     Args:
         command: the command line, as after ``exec:``; no shell reads it.
+        allowed: by how many bytes the process may grow.
 
     Raises:
         UsageError: it is no command line.
         BackendUnavailable: it cannot be started.
     """
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, allowed: int | None = None) -> None:
         words = split_command(command)
+        self._allowed = most_growth() if allowed is None else allowed
+        self._start: int | None = None
         try:
             self._process = subprocess.Popen(  # noqa: S603  # what the user named after exec:
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
@@ -99,6 +110,7 @@ class ProcessTransport:
         self._poll = select.poll() if hasattr(select, "poll") else None
         if self._poll is not None:
             self._poll.register(self._output, select.POLLIN)
+        self._resident = Resident(self._process.pid)
 
     @property
     def pid(self) -> int:
@@ -169,12 +181,25 @@ class ProcessTransport:
 
     def lost(self, title: str, text: str) -> ProcessLost:
         """Stop it; gives what to raise."""
+        return self._stopped("crash", title, text)
+
+    def _stopped(self, outcome: Outcome, title: str, text: str) -> ProcessLost:
         self._process.kill()
         self._process.wait()
-        return ProcessLost("crash", title, self._with_words(text))
+        return ProcessLost(outcome, title, self._with_words(text))
+
+    def check_growth(self) -> None:
+        """Stop it where it holds far more memory than at the first check."""
+        held = self._resident.bytes()
+        if self._start is None:
+            self._start = held
+        said = overgrown(held - self._start, self._allowed)
+        if said:
+            raise self._stopped("resource_error", "the runner holds ever more memory", f"it was stopped: {said}")
 
     def close(self) -> None:
         """Close its input, give it a moment to end, then end it."""
+        self._resident.close()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -279,6 +304,9 @@ class SocketTransport:
         """End the connection; gives what to raise."""
         self.close()
         return ProcessLost("crash", title, text)
+
+    def check_growth(self) -> None:
+        """Nothing: its machine is another one."""
 
     def close(self) -> None:
         """End the connection."""

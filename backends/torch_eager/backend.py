@@ -143,7 +143,8 @@ class TorchDevice:
         if self.options["device"] == "cuda":
             return str(self.torch.cuda.get_device_name(self.device))
         if self.options["device"] == "cpu":
-            return f"CPU ({self.torch.backends.cpu.get_cpu_capability()})"
+            cpu = getattr(self.torch.backends, "cpu", None)  # since 2.1
+            return "CPU" if cpu is None else f"CPU ({cpu.get_cpu_capability()})"
         return self.options["device"]
 
     def _try_compiler(self) -> None:
@@ -236,13 +237,19 @@ class TorchDevice:
         return found
 
     def dtype(self, data_type: DataType, found: Counterpart, *, result: bool = False) -> Any:
-        """PyTorch's name of the type that a tensor is viewed as."""
+        """PyTorch's name of the type that a tensor is viewed as.
+
+        Raises:
+            NotSupported: it has none, as before 2.3 for unsigned types wider than a byte.
+        """
         if result and found.truth:
             return self.torch.bool
         name = f"int{8 * data_type.itemsize}" if found.patterns else data_type.name.lower()
+        if not hasattr(self.torch, name):
+            raise NotSupported(f"torch {self.torch.__version__} has no type {name}")
         return getattr(self.torch, name)
 
-    def _operand(self, operator: OperatorDesc, name: str) -> Any:
+    def _operand(self, operator: OperatorDesc, name: str, found: Counterpart) -> Any:
         """A bound as torch is given it: a Python number, or a tensor of no dimension."""
         kind = operator.input.data_type
         if self.options["bounds"] == "scalar" and kind.is_floating:
@@ -251,7 +258,8 @@ class TorchDevice:
         value = cast_bound(operator, name, operator.name != THRESHOLD)
         if self.options["bounds"] == "scalar":
             return int(value)
-        return self.torch.from_numpy(np.array(value)).to(self.device)
+        buffer = bytearray(np.asarray(value).tobytes())
+        return self.torch.frombuffer(buffer, dtype=self.dtype(kind, found)).reshape(()).to(self.device)
 
     def program(self, operator: OperatorDesc, table: OperatorTable) -> Program:
         """What ``operator`` is mapped to: writes the output tensor, which may be one of the input tensors itself.
@@ -262,9 +270,9 @@ class TorchDevice:
         torch, found = self.torch, self.counterpart(operator, table)
         operands = dict(found.attributes)
         if "Min" in operator.attributes:
-            operands["min"] = self._operand(operator, "Min")
+            operands["min"] = self._operand(operator, "Min", found)
         if "Max" in operator.attributes:
-            operands["max"] = self._operand(operator, "Max")
+            operands["max"] = self._operand(operator, "Max", found)
         function = function_of(torch, found)
         if found.name == "clamp" and self.options["clamp"] == "minmax":
             if "max" not in operands:
@@ -315,11 +323,11 @@ class TorchDevice:
             InvalidArgument: it refuses the operands.
         """
         found = self.counterpart(operator, table)
+        kinds = [self.dtype(operator.tensors[name].data_type, found) for name in table.inputs]
+        kind = self.dtype(operator.tensors[table.output].data_type, found, result=True)
         compiles, self._compiles = self._compiles, False
         try:
-            kinds = [self.dtype(operator.tensors[name].data_type, found) for name in table.inputs]
             inputs = [self.torch.ones(1, dtype=kind, device=self.device) for kind in kinds]
-            kind = self.dtype(operator.tensors[table.output].data_type, found, result=True)
             program(inputs, self.torch.ones(1, dtype=kind, device=self.device))
         except NotImplementedError as error:
             raise NotSupported(f"torch: {said(error)}") from error

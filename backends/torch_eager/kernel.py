@@ -67,14 +67,15 @@ class TorchKernel:
         check_memory(memory)
         check_bindings(memory, bindings, self._tensors, ALIGNMENT, output=self._output, may_alias=self._may_alias)
         try:
-            whole = self._torch.from_numpy(memory)
+            # By Python's buffer protocol: from_numpy of a torch that was built for numpy 1 knows no array of numpy 2.
+            whole = self._torch.frombuffer(memory, dtype=self._torch.uint8)
             if self._own is not None:
                 whole = whole.to(self._own)
             y = self._view(whole, bindings[self._output], self._output)
             inputs = [self._input(whole, bindings, name, y) for name in self._inputs]
             self._program(inputs, y)
             if self._own is not None:
-                np.copyto(memory, whole.cpu().numpy())
+                self._torch.frombuffer(memory, dtype=self._torch.uint8).copy_(whole)
         except Exception as error:  # RuntimeError for nearly everything
             raise ExecutionFailed(f"torch: {said(error)}") from error
 

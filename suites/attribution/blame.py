@@ -20,7 +20,7 @@ from dmlcts.suites.judging.findings import Finding, plain, value_clauses
 _MOST_PLAIN = 1 << 16
 _MOST_ROUNDS = 3
 _VALUES = (
-    "oracle", "one value", "plain layout", "again", "beside others", "dispatched again", "after another",
+    "oracle", "one value", "plain layout", "again", "many times", "beside others", "dispatched again", "after another",
     "beside another",
 )  # fmt: skip
 

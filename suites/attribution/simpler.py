@@ -31,6 +31,7 @@ _STANDARD = Placement()
 
 _HISTORIES = {
     "again": ("an earlier dispatch of the kernel", "at its first dispatch"),
+    "many times": ("many earlier dispatches of the kernel", "at its first dispatch"),
     "beside others": ("other kernels", "alone"),
     "dispatched again": ("an earlier dispatch of the kernel", "at its first dispatch"),
     "after another": ("other kernels before it", "alone"),

@@ -87,12 +87,15 @@ class Case:
         return self.operator.data_type
 
     def with_operator(self, operator: OperatorDesc) -> Case:
-        """The same case of another description; the kernels beside it take its tensors."""
-        beside = tuple(
+        """The same case of another description; the kernels beside it take its tensors.
+
+        A kernel that differed from it in what it loses is not among them any more: it would be the same one twice.
+        """
+        beside = dict.fromkeys(
             operator if one == self.operator else OperatorDesc(one.name, operator.tensors, one.attributes)
             for one in self.beside
         )
-        return replace(self, operator=operator, beside=beside, recipe=None)
+        return replace(self, operator=operator, beside=tuple(beside), recipe=None)
 
     def to_json(self) -> dict[str, Any]:
         """The case as plain data, for a failure file."""

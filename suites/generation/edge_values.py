@@ -168,6 +168,9 @@ def bounds(data_type: DataType) -> list[Bounds]:
         ]  # fmt: skip
         if data_type is DataType.FLOAT32:
             pairs += [(2.0**-100, 2.0**100), (8388607.5, 16777215.0), (-0.10000000149011612, 0.30000001192092896)]
+        else:  # Direct3D keeps FLOAT16's subnormal numbers
+            least = float(information.smallest_subnormal)
+            pairs += [(least, 1.0), (-1.0, -least)]
         return [(_single(low), _single(high)) for low, high in pairs]
     low, high = limits_as_float(data_type)
     bottom, top = float(low), float(high)

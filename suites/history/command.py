@@ -18,6 +18,8 @@ _VERSIONS = click.option("--versions", default="", metavar="LIST", help="Release
                          "1.19.2,1.22.0..1.24.4, or all (default: the last of each minor release).")  # fmt: skip
 _TERMS = click.option("--accept-terms", is_flag=True, help="Of directml: accept the library's terms, which are shown.")
 _KEEP = click.option("--keep", is_flag=True, help="Keep what was installed for a release after it was judged.")
+_INDEX = click.option("--index-url", default="", metavar="URL", help="Of onnxruntime and torch: the index pip asks, "
+                      "as PyTorch's own of builds for the CPU.")  # fmt: skip
 _OPERATOR = click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these; repeatable.")
 _TYPE = click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these; repeatable.")
 _NAMES = "directml|onnxruntime|torch"
@@ -25,7 +27,7 @@ _NAMES = "directml|onnxruntime|torch"
 
 def _judging(
     package: str, accepted: bool, keep: bool, operators: tuple[str, ...], data_types: tuple[str, ...],
-    clauses: tuple[str, ...],
+    clauses: tuple[str, ...], index: str,
 ) -> Judging:  # fmt: skip
     from dmlcts.specs.cache import cache_folder
     from dmlcts.suites.history import packages
@@ -35,7 +37,9 @@ def _judging(
     settings = Settings.read(operators=operators, data_types=data_types, clauses=clauses)
     chosen = (("--operator", operators), ("--data-type", data_types), ("--clause", clauses))
     arguments = [f"{option}={value}" for option, values in chosen for value in values]
-    return Judging(packages.package(package, accepted), cache_folder(), arguments, settings.tables, keep, complain)
+    return Judging(
+        packages.package(package, accepted, index), cache_folder(), arguments, settings.tables, keep, complain
+    )
 
 
 @click.command()
@@ -45,6 +49,7 @@ def _judging(
 @_TYPE
 @click.option("--clause", "clauses", multiple=True, metavar="GLOB", help="Only these; repeatable.")
 @_TERMS
+@_INDEX
 @_KEEP
 @click.option("--from", "written", type=click.Path(), metavar="FILE", help="Judge nothing: tell what --json wrote into "
               "this file.")  # fmt: skip
@@ -58,6 +63,7 @@ def history(
     data_types: tuple[str, ...],
     clauses: tuple[str, ...],
     accept_terms: bool,
+    index_url: str,
     keep: bool,
     written: str | None,
     json_path: str | None,
@@ -71,9 +77,15 @@ def history(
     cannot be had or does not load is told with its reason and stops nothing. Exit code 0, whatever was found; 3 where
     no release could be judged.
 
+    Of torch the CPU alone is judged. PyPI's wheels for Linux are builds for CUDA: they are installed without CUDA's
+    libraries, for which stand-ins are compiled (with cc, gcc, clang or CC) that compute nothing and end the process
+    where one is called for more than to register kernels. A release takes about 2 GB of disk until it was judged.
+    --index-url with PyTorch's own index of builds for the CPU needs none of that.
+
     \b
     dmlcts history directml --accept-terms --operator CLIP,ROUND,THRESHOLD
     dmlcts history onnxruntime --versions 1.19.2..1.24.4 --operator CLIP --json history.json
+    dmlcts history torch --versions 2.6.0,2.15.0 --operator CLIP --data-type FLOAT16
     dmlcts history --from history.json --markdown history.md --html history.html
     """
     from dmlcts.reports.comparing import history as histories
@@ -88,6 +100,7 @@ def history(
             raise UsageError("a history that is read again is of its own package", f"leave out {package}")
         for option, value in (
             ("--versions", versions), ("--operator", operators), ("--data-type", data_types), ("--clause", clauses),
+            ("--index-url", index_url),
         ):  # fmt: skip
             if value:
                 raise UsageError("what is read from a file is not judged again", f"leave out {option}")
@@ -95,7 +108,7 @@ def history(
     elif not package:
         raise UsageError("there is no package to judge", f"write {_NAMES.replace('|', ', ', 1).replace('|', ' or ')}")
     else:
-        judging = _judging(package, accept_terms, keep, operators, data_types, clauses)
+        judging = _judging(package, accept_terms, keep, operators, data_types, clauses, index_url)
         releases = [judging.judge(one) for one in packages.chosen(judging.package.versions(), versions)]
         document = histories.history_of(package, releases)
     histories.print_history(document, PlainConsole())
@@ -119,6 +132,7 @@ def history(
 @_TYPE
 @_VERSIONS
 @_TERMS
+@_INDEX
 @_KEEP
 def bisect(
     package: str,
@@ -127,6 +141,7 @@ def bisect(
     data_types: tuple[str, ...],
     versions: str,
     accept_terms: bool,
+    index_url: str,
     keep: bool,
 ) -> None:
     r"""Find the release of a package that brought a departure in, judging few of them.
@@ -141,7 +156,7 @@ def bisect(
     from dmlcts.suites.history import packages
     from dmlcts.suites.history.judging import bisect as search
 
-    judging = _judging(package, accept_terms, keep, operators, data_types, clauses)
+    judging = _judging(package, accept_terms, keep, operators, data_types, clauses, index_url)
     wanted = packages.chosen(judging.package.versions(), versions)
     found = search(judging, wanted)
     told = f"{found.judged} of {len(wanted)} releases judged"

@@ -18,7 +18,10 @@ from packaging.version import InvalidVersion, Version
 from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.backends.directml.loading import windows_releases
 from dmlcts.specs import UsageError
+from dmlcts.suites.history.standins import stand_in
 
+# What builds of torch for CUDA require and the CPU does not need: CUDA's libraries, and the compiler of its kernels.
+_OF_CUDA = re.compile(r"nvidia-.+|cuda-.+|triton")
 Say = Callable[[str], object]
 
 
@@ -90,13 +93,18 @@ class DirectML:
 class FromPyPI:
     """A package of PyPI's, each release installed into a folder of its own.
 
+    Of torch the CPU alone is judged: of a build for CUDA neither CUDA's libraries nor triton are installed, and where
+    such a build would not be imported without them, stand-ins are put in their place.
+
     Args:
         name: the package, and the backend that judges it.
         run: runs a command; for tests.
+        index: the URL of another index than pip's own; "" for that.
     """
 
     name: str
     run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run
+    index: str = ""
 
     def versions(self) -> list[str]:
         """Those that pip would install into this Python, without releases before a final one."""
@@ -112,19 +120,37 @@ class FromPyPI:
         if not (folder / "complete").is_file():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-            wanted = [Requirement(f"{self.name}=={version}")]
-            installed: set[str] = set()
-            while wanted:
-                say(f"installing {', '.join(map(str, wanted))}")
-                self._pip("install", "--quiet", "--no-deps", "--only-binary=:all:", "--target", str(folder),
-                          "--upgrade", *(str(one) for one in wanted))  # fmt: skip
-                installed |= {one.name.lower() for one in wanted}
-                wanted = [one for one in _required(folder) if one.name.lower() not in installed]
+            try:
+                self._install(version, folder, say)
+            except BaseException:  # whatever stopped it, half a release is of no use and may take gigabytes
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
             (folder / "complete").touch()
         return Prepared(["--backend", self.name], {"PYTHONPATH": str(folder)}, folder)
 
+    def _install(self, version: str, folder: Path, say: Say) -> None:
+        wanted = [Requirement(f"{self.name}=={version}")]
+        installed: set[str] = set()
+        while wanted:
+            say(f"installing {', '.join(map(str, wanted))}")
+            # Nothing is kept in pip's own cache, which would grow by hundreds of megabytes a release.
+            self._pip("install", "--quiet", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--target",
+                      str(folder), "--upgrade", *(str(one) for one in wanted))  # fmt: skip
+            installed |= {one.name.lower() for one in wanted}
+            wanted = [one for one in _required(folder) if one.name.lower() not in installed and self._needs(one)]
+        if self.name == "torch" and sys.platform == "linux":
+            library = folder / "torch" / "lib"
+            names = stand_in(library, [*library.glob("libtorch_global_deps.so"), *folder.glob("torch/_C.*.so")])
+            if names:
+                say(f"a build for CUDA, of which the CPU is judged, with stand-ins for {', '.join(names)}")
+
+    def _needs(self, one: Requirement) -> bool:
+        return self.name != "torch" or _OF_CUDA.fullmatch(one.name.lower()) is None
+
     def _pip(self, *arguments: str) -> str:
         command = [sys.executable, "-m", "pip", *arguments, "--disable-pip-version-check"]
+        if self.index:
+            command += ["--index-url", self.index]
         done = self.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if line.strip()]
@@ -166,16 +192,23 @@ def _versions(written: Sequence[str]) -> list[Version]:
     return found
 
 
-def package(name: str, accepted: bool = False) -> Package:
+def package(name: str, accepted: bool = False, index: str = "") -> Package:
     """The package that a user names.
 
+    Args:
+        name: directml, onnxruntime or torch.
+        accepted: whether the user accepts the terms of DirectML.
+        index: the URL of the index that pip is to ask; "" for its own.
+
     Raises:
-        UsageError: there is none of that name.
+        UsageError: there is none of that name, or its releases are known by their digests and an index is named.
     """
     if name == "directml":
+        if index:
+            raise UsageError("the releases of directml are known by their digests", "leave out --index-url")
         return DirectML(accepted)
     if name in ("onnxruntime", "torch"):
-        return FromPyPI(name)
+        return FromPyPI(name, index=index)
     raise UsageError(f"there is no history of {name!r}", "write directml, onnxruntime or torch")
 
 
@@ -208,6 +241,10 @@ def chosen(there: Sequence[str], written: str) -> list[str]:
 
 
 def _known(there: Sequence[str], version: str) -> str:
+    """The release of that name, or else its build: "2.8.0+cpu" where "2.8.0" is written."""
     if version not in there:
+        builds = [one for one in there if Version(one).public == version]
+        if builds:
+            return builds[-1]
         raise UsageError(f"there is no release {version!r} to be had", f"the releases are {', '.join(there)}")
     return version

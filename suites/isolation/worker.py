@@ -19,12 +19,12 @@ import numpy as np
 
 from dmlcts.backends.contract import BackendUnavailable, ContractError, ProcessLost, error_kind, words_of
 from dmlcts.backends.frames import with_frames
+from dmlcts.backends.growth import Trimmer, most_growth, overgrown, resident_bytes, trim
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.specs import DmlctsError, Region
 from dmlcts.specs.description_data import read_operator
 from dmlcts.suites.isolation import framing
 from dmlcts.suites.isolation.descriptions import write_info
-from dmlcts.suites.isolation.growth import most_growth, resident_bytes
 from dmlcts.suites.isolation.memory import WorkerMemory
 
 _MOST_TEXT = 4000
@@ -39,6 +39,7 @@ class _Worker:
         self._kernels: dict[int, Any] = {}
         self._start = resident_bytes()
         self._allowed = allowed
+        self._trimmer = Trimmer()
 
     def open(self, device: int, backend: str, options: dict[str, str], path: list[str]) -> dict[str, Any]:
         """Open a device, of a new backend object where one can be made."""
@@ -84,10 +85,12 @@ class _Worker:
 
     def grown(self) -> str:
         """What is wrong with the memory that this process holds, "" for nothing."""
+        self._trimmer.look()
         growth = resident_bytes() - self._start
-        if growth <= self._allowed:
-            return ""
-        return f"it has grown by {growth >> 20} MiB since the device was opened, {self._allowed >> 20} MiB are allowed"
+        if growth > self._allowed:
+            trim()  # what is freed and kept for later is no leak
+            growth = resident_bytes() - self._start
+        return overgrown(growth, self._allowed)
 
 
 def _described(error: BaseException) -> dict[str, Any]:

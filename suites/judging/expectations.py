@@ -30,6 +30,7 @@ from dmlcts.suites.judging.state import (
     judge_beside_another,
     judge_beside_others,
     judge_dispatched_again,
+    judge_many_times,
 )
 
 EXPECTATIONS: Mapping[str, Expectation] = {
@@ -47,6 +48,7 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "plain layout": judge_plain_layout,
     "one value": judge_one_value,
     "again": judge_again,
+    "many times": judge_many_times,
     "beside others": judge_beside_others,
     "dispatched again": judge_dispatched_again,
     "after another": judge_after_another,

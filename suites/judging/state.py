@@ -26,6 +26,7 @@ from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
 from dmlcts.suites.judging.refusals import attempt, stopped
 
 _MOST_OTHERS = 6  # operators beside the case's own
+_MANY_DISPATCHES = 34  # more than two times sixteen: rings of descriptors, queries and buffers have such lengths
 
 
 def _together(judgements: list[Judgement], clause: str) -> Judgement:
@@ -39,13 +40,6 @@ def _together(judgements: list[Judgement], clause: str) -> Judgement:
 
 def judge_again(bench: Bench, case: Case) -> Judgement:
     """A kernel judged four times: on other values, at other places, in place, and on the first values again."""
-    alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if alone.findings or alone.refused or alone.unsupported is not None:
-        return alone
-    kernel = bench.create(case.operator)
-    if isinstance(kernel, (Refusal, Mishap)):
-        return stopped(bench, case, kernel)
-    oracle = bench.oracle(case.operator)
     third = max(1, case.operator.output.element_count // 3)
     turns: list[Callable[[Array], Array]] = [
         lambda one: one, lambda one: one[::-1], lambda one: np.roll(one, third), lambda one: one
@@ -53,12 +47,31 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
     aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
     third_place = Placement(in_place=True, alias=aliases[-1]) if aliases else Placement(inputs_turned=True)
     places = [case.placement, Placement(front=1040, gap=48), third_place, Placement(output_first=True)]
-    judgements = []
-    for turn, place in zip(turns, places, strict=True):
-        again = replace(case, values=_turned(case, turn), placement=place)
-        judgement = judge_dispatch(bench, kernel, again, oracle)
-        judgements.append(judgement)
-    return _finished(bench, case, [kernel], judgements)
+    again = [replace(case, values=_turned(case, turn), placement=place)
+             for turn, place in zip(turns, places, strict=True)]  # fmt: skip
+    return _by_one_kernel(bench, case, again)
+
+
+def judge_many_times(bench: Bench, case: Case) -> Judgement:
+    """A kernel judged at more dispatches than a device may have slots for, on other values each time, at two places."""
+    places = [case.placement, Placement(front=1040, gap=48)]
+    again = [
+        replace(case, values=_turned(case, lambda one, by=number: np.roll(one, by)), placement=places[number % 2])  # type: ignore[misc]
+        for number in range(_MANY_DISPATCHES)
+    ]
+    return _by_one_kernel(bench, case, again)
+
+
+def _by_one_kernel(bench: Bench, case: Case, again: list[Case]) -> Judgement:
+    """The case alone, and where it is right the dispatches of one kernel, one after the other."""
+    alone = judge_oracle(bench, replace(case, expectation="oracle"))
+    if alone.findings or alone.refused or alone.unsupported is not None:
+        return alone
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return stopped(bench, case, kernel)
+    oracle = bench.oracle(case.operator)
+    return _finished(bench, case, [kernel], [judge_dispatch(bench, kernel, one, oracle) for one in again])
 
 
 def _turned(case: Case, turn: Callable[[Array], Array]) -> Streams:
@@ -208,8 +221,9 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
         arena = bench.prepare(case)
         if bench.dispatch(kernel, arena) is None:
             given[operator] = arena.output(case)
-    (own,) = [kernel for operator, kernel in made if operator == case.operator]
-    others = [kernel for operator, kernel in made if operator != case.operator]
+    mine = [operator for operator, _ in made].index(case.operator)  # a second kernel of its description is another one
+    own = made[mine][1]
+    others = [kernel for _, kernel in made[:mine] + made[mine + 1 :]]
     judgements += [stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
     judgements.append(judge_dispatch(bench, own, case, bench.oracle(case.operator)))
     judgement = _finished(bench, case, [own], judgements)

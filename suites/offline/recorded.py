@@ -58,6 +58,9 @@ class FileTransport:
         """What to raise for an answer that cannot be."""
         return ProcessLost("crash", title, f"{self._path.name}: {text}")
 
+    def check_growth(self) -> None:
+        """Nothing: what recorded the replies has ended."""
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()

@@ -9,9 +9,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from dmlcts.backends.compiling import compiler, run_compiler
 from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.backends.directml.abi.com import PTR, Abi, Convention
-from dmlcts.backends.directml.windows.compiling import compiler, run_compiler
 
 _SOURCES = Path(__file__).parent / "native"
 _FLAGS = ("-std=gnu11", "-O2", "-shared", "-fPIC", "-fvisibility=hidden")

@@ -32,6 +32,16 @@ def test_a_kernel_is_dispatched_again(subject: Subject, judge: Judge) -> None:
     )  # fmt: skip
 
 
+@checks("execution.repeatable")
+def test_a_kernel_is_dispatched_many_times(subject: Subject, judge: Judge) -> None:
+    """More often than a device may have slots for what a dispatch needs, on a few elements."""
+    attributes = subject.revealing()
+    judge(subject.case(
+        subject.values_clause(attributes), subject.distinct(12), attributes,
+        expectation="many times", layout_clause="execution.repeatable",
+    ))  # fmt: skip
+
+
 def _laid_out(subject: Subject, attributes: Mapping[str, Any], clause: str, expectation: str) -> Iterator[Case]:
     """Padded and permuted tensors, of a low and of the highest rank; in the quick profile of one, by turns."""
     values = subject.distinct(89).streams

@@ -78,7 +78,7 @@ def test_drawn_integer_bounds(subject: Subject, judge: Judge, data: st.DataObjec
 
 
 def _float16_bounds() -> list[np.float32]:
-    """Ties between neighbouring FLOAT16 values, their FLOAT neighbours, subnormal ones, and 65504 to 65520."""
+    """Ties between neighbouring FLOAT16 values, their FLOAT neighbours, subnormal and smaller ones, 65504 to 65520."""
     lower = np.array(
         [0x0000, 0x0001, 0x0002, 0x0003, 0x03FE, 0x03FF, 0x0400, 0x0401, 0x3BFF, 0x3C00, 0x3C01, 0x4248,
          0x6400, 0x6401, 0x7BFD, 0x7BFE], np.uint16,
@@ -88,6 +88,7 @@ def _float16_bounds() -> list[np.float32]:
     ties = ((here + there) / 2).astype(np.float32)
     found = [*ties, *np.nextafter(ties, np.float32(0)), *np.nextafter(ties, np.float32(np.inf))]
     found += [np.float32(value) for value in (65504.0, 65504.004, 65512.0, 65519.0, 65519.996, 0.1, 1e-7, 3.1415927)]
+    found += [np.float32(1e-10), np.float32(1e-40)]
     return [bound for value in dict.fromkeys(found) for bound in (value, -value)]
 
 

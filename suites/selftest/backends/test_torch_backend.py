@@ -186,3 +186,33 @@ def test_powers_that_torch_stores_in_no_tensor_of_the_base_s_type_are_not_suppor
         else:
             with pytest.raises(NotSupported, match="can't be cast"):
                 device.create(operator)
+
+
+@needs_torch
+@pytest.mark.parametrize("options", WAYS)
+def test_a_torch_that_was_built_for_another_numpy_and_has_fewer_types_is_judged(
+    options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = importlib.import_module("torch")
+
+    def refuses(*_: object) -> None:
+        raise RuntimeError("Numpy is not available")
+
+    identity = describe("IDENTITY", DataType.UINT16)
+    with opened(**options) as device:
+        device.create(identity).close()
+        assert device.info.adapter.startswith("CPU (")
+    monkeypatch.setattr(torch, "from_numpy", refuses)
+    monkeypatch.setattr(torch.Tensor, "numpy", refuses)
+    for name in ("uint16", "uint32", "uint64"):
+        monkeypatch.delattr(torch, name)
+    monkeypatch.setattr(torch.backends, "cpu", None)
+    with opened(**options) as device:
+        assert device.info.adapter == "CPU"
+        clip = describe(data_type=DataType.INT16, Min=-1.0, Max=2.0)
+        assert run(device, clip, [-3, -1, 0, 2, 7], False).tolist() == [-1, -1, 0, 2, 2]
+        for operator in (identity, describe("THRESHOLD", DataType.UINT16, Min=1.0)):
+            with pytest.raises(NotSupported, match="has no type uint16"):
+                device.create(operator)
+        assert DataType.UINT16 not in device.info.data_types["ELEMENT_WISE_IDENTITY"]
+        assert DataType.UINT8 in device.info.data_types["ELEMENT_WISE_IDENTITY"]

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from dmlcts.backends import compiling
 from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.backends.directml.backend import DirectMLBackend
 from dmlcts.backends.directml.d3d12_software.objects import shim
 from dmlcts.backends.directml.hosting import choosing
 from dmlcts.backends.directml.loading import fetching, library
-from dmlcts.backends.directml.windows import compiling
 from dmlcts.specs import UsageError
 from dmlcts.specs.cache import cache_folder
 from dmlcts.suites.commands.main import main

@@ -198,6 +198,7 @@ def test_a_history_is_told_again_without_judging(tmp_path: Path) -> None:
     (["--from", "RESULTS"], 'RESULTS /schema: is "dmlcts-results/3" where "dmlcts-history/1" is read; give a file'),
     (["torch", "--from", "WHOLE"], "a history that is read again is of its own package; leave out torch"),
     (["--from", "WHOLE", "--clause", "clip.nan"], "is not judged again; leave out --clause"),
+    (["--from", "WHOLE", "--index-url", "https://example.org"], "is not judged again; leave out --index-url"),
     ([], "no package to judge; write directml, onnxruntime or torch"),
 ])  # fmt: skip
 def test_what_cannot_be_told_again_is_refused_with_the_mend(words: list[str], said: str, tmp_path: Path) -> None:
@@ -232,6 +233,15 @@ def test_a_release_that_is_not_there_is_named_with_those_that_are() -> None:
         chosen(VERSIONS, "1.9.0")
     with pytest.raises(UsageError, match="no history of 'numpy'; write directml, onnxruntime or torch"):
         package("numpy")
+
+
+def test_a_release_is_also_named_without_its_build() -> None:
+    builds = ["2.7.0+cpu", "2.8.0", "2.8.0+cpu", "2.9.0+cpu"]
+    assert chosen(builds, "2.9.0,2.8.0") == ["2.8.0", "2.9.0+cpu"]
+    assert chosen(builds, "2.9.0+cpu") == ["2.9.0+cpu"]
+    assert chosen(builds, "..2.7.0") == ["2.7.0+cpu"]
+    with pytest.raises(UsageError, match=r"no release '2.7' to be had"):
+        chosen(builds, "2.7")
 
 
 class Pip:
@@ -276,6 +286,47 @@ def test_a_release_is_installed_once_with_what_is_missing_here_and_nothing_else(
     assert len(pip.commands) == 2
     prepared.throw_away()
     assert not (tmp_path / "thing-2.0").exists()
+
+
+@pytest.mark.parametrize("name, wanted", [
+    ("torch", ["torch==2.0", "filelock"]),
+    ("onnxruntime", ["onnxruntime==2.0", "cuda-bindings", "filelock", "nvidia-cublas-cu12==12.8", "triton"]),
+])  # fmt: skip
+def test_of_a_build_of_torch_for_cuda_only_what_the_processor_needs_is_installed(
+    name: str, wanted: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = list[list[str]]()
+
+    def pip(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        folder = Path(command[command.index("--target") + 1])
+        if f"{name}==2.0" in command:
+            info = folder / f"{name}-2.0.dist-info"
+            info.mkdir()
+            needs = ["nvidia-cublas-cu12==12.8", "cuda-bindings", "triton", "filelock"]
+            lines = [f"Name: {name}", "Version: 2.0", *(f"Requires-Dist: {one}" for one in needs)]
+            (info / "METADATA").write_text("\n".join(["Metadata-Version: 2.1", *lines]))
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr("dmlcts.suites.history.packages._there", lambda name, folder: None)
+    FromPyPI(name, pip).prepare("2.0", tmp_path, lambda line: None)
+    named = [one for command in commands for one in command[command.index("--upgrade") + 1 :] if one[0] != "-"]
+    assert [named[0], *sorted(named[1:])] == wanted
+
+
+def test_another_index_is_handed_to_pip_wherever_it_is_asked(tmp_path: Path) -> None:
+    pip = Pip("Available versions: 2.0\n")
+    thing = FromPyPI("thing", pip, index="https://example.org/cpu")
+    assert thing.versions() == ["2.0"]
+    thing.prepare("2.0", tmp_path, lambda line: None)
+    assert len(pip.commands) == 3
+    assert all(one[one.index("--index-url") + 1] == "https://example.org/cpu" for one in pip.commands)
+    usual = Pip("Available versions: 2.0\n")
+    FromPyPI("thing", usual).versions()
+    assert "--index-url" not in usual.commands[0]
+    assert package("torch", index="https://example.org/cpu") == FromPyPI("torch", index="https://example.org/cpu")
+    with pytest.raises(UsageError, match="known by their digests; leave out --index-url"):
+        package("directml", index="https://example.org/cpu")
 
 
 # Judging.
@@ -407,6 +458,11 @@ def test_a_run_without_results_is_a_reason_and_a_wrong_option_an_error(judged: d
 
     with pytest.raises(UsageError, match="no clause 'x'"):
         judging(tmp_path, refuses).judge("1.0.0")
+
+    def lacks(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 2, "", "dmlcts: opening 'thing' failed: it lacks cpu\n")
+
+    assert judging(tmp_path, lacks).judge("1.0.0").reason == "opening 'thing' failed: it lacks cpu"
 
 
 def test_variables_of_the_environment_reach_the_run() -> None:

@@ -188,3 +188,33 @@ def test_a_neighbour_that_is_refused_on_its_own_too_is_another_clauses_business(
     assert judged(WithoutScaleBias(), case(expectation="beside others")).findings == ()
     without = judged(WithoutScaleBias(), case(expectation="beside others")).executions
     assert len(without) < len(judged(Device(), case(expectation="beside others")).executions)
+
+
+def test_a_second_kernel_of_the_same_description_is_one_of_the_others() -> None:
+    twice = replace(case(expectation="beside others"), beside=(clip(), clip(), threshold()))
+    device = Device()
+    assert judged(device, twice).findings == ()
+    assert (device.created, len(device.closed)) == ([clip(), clip(), threshold()], 3)
+    assert device.dispatched == [clip(), clip(), threshold(), threshold(), clip(), clip(), clip()]
+    for at in (1, 2, 5, 6, 7):
+        assert judged(Device(spoils=(at,)), twice).findings != ()
+
+
+def test_a_case_that_loses_what_set_it_apart_from_a_neighbour_keeps_one_of_the_two() -> None:
+    scaled, plain = clip(ScaleBias=ScaleBias(2, 1)), clip()
+    company = replace(case(scaled, expectation="beside others"), beside=(plain, scaled, threshold()))
+    assert company.with_operator(plain).beside == (plain, threshold())
+    assert judged(Device(), company.with_operator(plain)).findings == ()
+
+
+@pytest.mark.parametrize("at", [2, 17, 35])
+def test_a_kernel_that_errs_at_a_later_dispatch_is_not_repeatable(at: int) -> None:
+    """One dispatch of another kernel comes first: the case alone."""
+    one = case(expectation="many times", layout_clause="execution.repeatable")
+    finding = only(judged(Device(spoils=(at,)), one))
+    assert (finding.clause, finding.case) == ("execution.repeatable", one)
+    assert judged(Device(spoils=(36,)), one).findings == ()
+    device = Device()
+    judged(device, one)
+    assert (len(device.dispatched), len(device.created)) == (35, 2)
+    assert len({tuple(values) for values in device.inputs}) == 5

@@ -178,6 +178,24 @@ class SecondDispatchDoesNothing(Reference):
         return self._Once(self, operator)
 
 
+class SixteenSlots(Reference):
+    """A kernel has slots for sixteen dispatches; the seventeenth and later ones write nothing."""
+
+    clause = "execution.repeatable"
+
+    class _Slots(_KernelState):
+        def dispatch(self, memory: Array, bindings: Bindings) -> None:
+            """Run while there are slots."""
+            self.known["ran"] = self.known.get("ran", 0) + 1
+            if self.known["ran"] <= 16:
+                super().dispatch(memory, bindings)
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel that counts."""
+        super().create(operator)
+        return self._Slots(self, operator)
+
+
 class FirstOutputReturnedAgain(Reference):
     """A kernel keeps the result of its first dispatch and writes it at every further one."""
 

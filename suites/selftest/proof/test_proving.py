@@ -176,8 +176,11 @@ def test_a_job_that_breaks_is_named_at_once() -> None:
 def test_ctrl_c_ends_a_proof_at_once(everywhere: bool) -> None:
     """Whether the terminal sends it to every process, or somebody to the command alone."""
     what = ["selftest", "--part", "mutants", "--mutants", "300", "-n", "2"]
-    process = subprocess.Popen([sys.executable, "-m", "dmlcts.suites.commands.main", *what], start_new_session=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dmlcts.suites.commands.main", *what], start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's job in the background ignores it
+    )  # fmt: skip
     try:
         assert process.stderr is not None
         first = process.stderr.readline()  # it is at work

@@ -430,6 +430,15 @@ class reads_no_more(Right):  # noqa: N801
         return answer
 
 
+class leaks_when_pinged(Right):  # noqa: N801
+    """Holds 16 MiB more after every ping: noticed where that is more than the limit."""
+
+    def answer(self, kind: int, payload: bytes) -> tuple[int, bytes]:
+        if kind == PING:
+            self.kept = [*getattr(self, "kept", ()), b"x" * (16 << 20)]
+        return super().answer(kind, payload)
+
+
 HANGING = ("hangs_in_create", "hangs_in_dispatch", "stalls_in_the_memory", "reads_no_more")
 
 

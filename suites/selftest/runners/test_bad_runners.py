@@ -14,6 +14,8 @@ import pytest
 from dmlcts.backends.contract import ProcessLost
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.backends.runners.backend import RunnerDevice
+from dmlcts.backends.runners.session import Session
+from dmlcts.backends.runners.transports import ProcessTransport
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
@@ -113,6 +115,25 @@ def test_the_next_call_after_a_loss_finds_a_fresh_runner() -> None:
             kernel.dispatch(memory, regions)
         kernel.dispatch(memory, regions)
         kernel.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what another process holds")
+@pytest.mark.parametrize("name, allowed, outcome", [
+    ("leaks_when_pinged", 64 << 20, "resource_error"), ("leaks_when_pinged", 1 << 30, ""), ("right", 64 << 20, ""),
+])  # fmt: skip
+def test_one_that_holds_ever_more_memory_is_stopped(name: str, allowed: int, outcome: str) -> None:
+    session = Session(ProcessTransport(spec(name).removeprefix("exec:"), allowed))
+    session.greet({}, b"", shared_memory=False, patience=20)
+    lost: ProcessLost | None = None
+    try:
+        for token in range(8):
+            session.ask("ping", [token.to_bytes(8, "little")], range(8, 9))
+    except ProcessLost as error:
+        lost = error
+    session.close()
+    assert (outcome or None) == (lost and lost.outcome), lost
+    assert lost is None or "64 MiB are allowed" in str(lost)
+    assert left_behind() == []
 
 
 # In a process of its own, judged.

@@ -41,6 +41,9 @@ class Canned:
     def pending(self) -> bool:
         return False  # it said everything at once
 
+    def check_growth(self) -> None:
+        pass
+
     def said(self) -> str:
         return ""
 

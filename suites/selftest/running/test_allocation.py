@@ -31,3 +31,29 @@ def _page_faults(way: str) -> int:
 def test_arrays_of_16_mib_touch_no_fresh_pages() -> None:
     """Twenty arrays one after another: fewer page faults than the twenty that a fresh mapping each would cost."""
     assert _page_faults("keep") < 20 <= _page_faults("let go")
+
+
+_HELD = """
+import sys
+import numpy as np
+from dmlcts.suites.cases.allocation import keep_freed_memory
+from dmlcts.backends.growth import Trimmer, resident_bytes
+keep_freed_memory()
+before, trimmer = resident_bytes(), Trimmer(int(sys.argv[1]) << 20)
+large = [np.ones(1 << 20, np.uint8) for _ in range(200)]
+above = np.ones(1 << 10, np.uint8)  # what is still in use above them keeps the heap from shrinking by itself
+del large
+trimmer.look()
+print(resident_bytes() - before >> 20, above.size)
+"""
+
+
+def _held_mib(step_mib: int) -> int:
+    told = [sys.executable, "-c", _HELD, str(step_mib)]
+    return int(subprocess.run(told, capture_output=True, text=True, timeout=60, check=True).stdout.split()[0])
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's allocator is told")
+def test_what_large_arrays_left_is_given_back_once_it_is_more_than_the_step() -> None:
+    assert _held_mib(step_mib=100) < 100
+    assert _held_mib(step_mib=300) > 150

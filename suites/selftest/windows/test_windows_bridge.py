@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 
 import pytest
 
+from dmlcts.backends.compiling import run_compiler
 from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.backends.directml.abi.com import HRESULT, U32, U64, Interface, IUnknown, Method
 from dmlcts.backends.directml.abi.com_object import ComObject, Faults
 from dmlcts.backends.directml.windows.bridge import Bridge, compiled
-from dmlcts.backends.directml.windows.compiling import run_compiler
 from dmlcts.backends.directml.windows.image import BadImage, parsed, read
 from dmlcts.backends.directml.windows.library import WindowsLibrary, load
 from dmlcts.suites.selftest.windows.pe_files import CHANGEABLE, Made, whole

@@ -14,8 +14,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from dmlcts.backends.compiling import compiler, run_compiler
 from dmlcts.backends.contract import BackendUnavailable
-from dmlcts.backends.directml.windows.compiling import compiler, run_compiler
 
 _SOURCE = r"""
 #include <stdint.h>

@@ -179,3 +179,29 @@ class Float16SubnormalsFlushedAbove32768(StridedFloat16SubnormalsFlushed):
 
     def when(self, operator: OperatorDesc) -> bool:
         return operator.input.element_count > 1 << 15 and operator.input.data_type is DataType.FLOAT16
+
+
+class ZeroPassesTheLeastFloat16Bound(_Bounds):
+    """THRESHOLD on FLOAT16 lets 0 pass a Min that is the least number above it."""
+
+    clause = "threshold.formula"
+
+    def when(self, operator: OperatorDesc) -> bool:
+        own = operator.input.data_type is DataType.FLOAT16 and "Max" not in operator.attributes
+        return own and 0 < float(operator.attributes["Min"]) <= 2.0**-24  # type: ignore[arg-type]
+
+    def wrong(self, operator: OperatorDesc, x: Array) -> Array:
+        return np.maximum(x, x.dtype.type(0))
+
+
+class TinyBoundsBoundNothingOnFloat16(_Bounds):
+    """On FLOAT16 a Min of CLIP that the type does not tell from 0 is none; it counts as 0."""
+
+    clause = "clip.cast.float16"
+
+    def when(self, operator: OperatorDesc) -> bool:
+        own = operator.input.data_type is DataType.FLOAT16 and "Max" in operator.attributes
+        return own and 0 < float(operator.attributes["Min"]) < 2.0**-26  # type: ignore[arg-type]
+
+    def instead(self, operator: OperatorDesc) -> OperatorDesc:
+        return changed(operator, Min=np.float32(-np.inf))

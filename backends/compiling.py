@@ -1,4 +1,4 @@
-"""Compiling the small native libraries that this backend needs on Linux, with the user's own C compiler."""
+"""Compiling small native libraries on Linux, with the user's own C compiler."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def compiler() -> str:
     found = os.environ.get("CC") or next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), "")
     if not found:
         raise BackendUnavailable(
-            "DirectML on Linux needs two small libraries compiled, and there is no C compiler",
+            "a small library must be compiled, and there is no C compiler",
             "install one (for example: apt-get install gcc), or name it in the environment variable CC",
         )
     return found

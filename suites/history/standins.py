@@ -1,0 +1,173 @@
+"""Stand-ins for the CUDA libraries without which a build of PyTorch for CUDA is not imported, though its CPU is judged.
+
+PyTorch's wheels for Linux on PyPI are builds for CUDA, whose objects are linked to gigabytes of libraries of NVIDIA's
+packages. On the CPU nothing of them is called but the registration of kernels while an object is loaded. A stand-in has
+a library's name, and those of its functions that the objects name, under their symbol versions. Registering does
+nothing, asking for devices says that there are none, and any other function ends the process with its name: nothing
+is computed by a stand-in. A library that is not of CUDA's is never stood in for.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dmlcts.backends.compiling import run_compiler
+from dmlcts.backends.contract import BackendUnavailable
+
+_LIBRARY = re.compile(
+    r"lib(cublas|cublasLt|cuda|cudart|cudnn|cufft|cufile|cupti|curand|cusolver|cusparse|cusparseLt"
+    r"|nccl|nvJitLink|nvToolsExt|nvrtc|nvshmem_host)\.so(\.\d+)*"
+)
+_FUNCTION = re.compile(r"(__)?(cu|nccl|nv)\w+")
+_SILENT = re.compile(r"__cuda(Register|Unregister)\w+|__cudaInitModule")
+_NO_DEVICE = ("cudaGetDeviceCount", "cudaGetLastError", "cudaPeekAtLastError")
+_PROLOGUE = """\
+#include <stdio.h>
+#include <stdlib.h>
+
+static int handle;
+
+static void called(const char *name)
+{
+    fprintf(stderr, "%s was called: the CUDA libraries are stand-ins, for the CPU alone is judged\\n", name);
+    abort();
+}
+"""
+_CUDA_ERROR_NO_DEVICE = 100
+
+
+@dataclass(frozen=True)
+class _Object:
+    """What an ELF object is linked to.
+
+    Args:
+        needed: the libraries that it needs, by SONAME.
+        defined: the symbols that it defines.
+        versioned: the symbols that it wants of one library in one version, by library and version.
+        plain: the symbols that it wants of whichever library has them.
+    """
+
+    needed: Sequence[str]
+    defined: frozenset[str]
+    versioned: Mapping[tuple[str, str], frozenset[str]]
+    plain: frozenset[str]
+
+
+def stand_in(folder: Path, roots: Iterable[Path]) -> list[str]:
+    """Put stand-ins beside objects, for the CUDA libraries that those need which are loaded with them.
+
+    Args:
+        folder: where the objects look for each other; the stand-ins are put there. What lies there is never replaced.
+        roots: the objects that are loaded first.
+
+    Returns:
+        the SONAMEs of the stand-ins; none for a build without CUDA.
+
+    Raises:
+        BackendUnavailable: an object cannot be read, or there is no C compiler.
+    """
+    objects = _loaded(folder, roots)
+    missing = sorted({
+        name for one in objects for name in one.needed if _LIBRARY.fullmatch(name) and not (folder / name).exists()
+    })  # fmt: skip
+    defined = frozenset[str]().union(*(one.defined for one in objects))
+    for name in missing:
+        needing = [one for one in objects if name in one.needed]
+        versions: dict[str, set[str]] = {}
+        for one in objects:
+            for (library, version), symbols in one.versioned.items():
+                if library == name:
+                    versions.setdefault(version, set()).update(symbols)
+        wanted = frozenset[str]().union(*(one.plain for one in needing)) - defined
+        _compile(folder / name, {symbol for symbol in wanted if _FUNCTION.fullmatch(symbol)}, versions)
+    return missing
+
+
+def _loaded(folder: Path, roots: Iterable[Path]) -> list[_Object]:
+    """The objects that are loaded with ``roots``, as far as they lie in ``folder``."""
+    waiting, seen, found = list(roots), set[str](), list[_Object]()
+    while waiting:
+        path = waiting.pop()
+        if path.name not in seen:
+            seen.add(path.name)
+            found.append(_read(path))
+            waiting += [folder / name for name in found[-1].needed if (folder / name).is_file()]
+    return found
+
+
+def _read(path: Path) -> _Object:
+    """What an ELF object is linked to.
+
+    Raises:
+        BackendUnavailable: it is no ELF object that is loaded dynamically, or pyelftools is not installed.
+    """
+    try:
+        from elftools.common.exceptions import ELFError
+        from elftools.elf.elffile import ELFFile
+    except ImportError as error:
+        raise BackendUnavailable(
+            "a build of torch for CUDA needs stand-ins, and pyelftools is not installed",
+            "pip install pyelftools, or choose an index of builds for the CPU with --index-url",
+        ) from error
+    try:
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            dynamic, symbols = elf.get_section_by_name(".dynamic"), elf.get_section_by_name(".dynsym")
+            if dynamic is None or symbols is None:
+                raise ELFError("it has no dynamic symbols")
+            indices, needs = elf.get_section_by_name(".gnu.version"), elf.get_section_by_name(".gnu.version_r")
+            return _linked(dynamic, symbols, indices, needs)
+    except ELFError as error:
+        raise BackendUnavailable(
+            f"{path.name} cannot be read: {error or 'it is no ELF object'}", "choose another release, or remove "
+            f"{path.parent}, should it be damaged") from error  # fmt: skip
+
+
+def _linked(dynamic: Any, symbols: Any, indices: Any, needs: Any) -> _Object:
+    sources = {
+        one["vna_other"]: (library.name, one.name)
+        for library, versions in (needs.iter_versions() if needs is not None else ())
+        for one in versions
+    }
+    defined, plain, versioned = set[str](), set[str](), dict[tuple[str, str], set[str]]()
+    for place, symbol in enumerate(symbols.iter_symbols()):
+        if symbol["st_shndx"] != "SHN_UNDEF":
+            defined.add(symbol.name)
+        elif symbol.name and symbol["st_info"]["bind"] != "STB_WEAK":
+            source = sources.get(indices.get_symbol(place)["ndx"]) if indices is not None else None
+            (plain if source is None else versioned.setdefault(source, set())).add(symbol.name)
+    needed = [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")]
+    by_source = {source: frozenset(names) for source, names in versioned.items()}
+    return _Object(needed, frozenset(defined), by_source, frozenset(plain))
+
+
+def _compile(path: Path, plain: Iterable[str], versions: Mapping[str, Iterable[str]]) -> None:
+    """Compile a stand-in with these symbols.
+
+    Raises:
+        BackendUnavailable: there is no C compiler, or it failed.
+    """
+    of_versions = set[str]().union(*versions.values())
+    with tempfile.TemporaryDirectory() as work:
+        code, script = Path(work, "standin.c"), Path(work, "versions")
+        code.write_text("\n".join([_PROLOGUE, *map(_function, sorted(of_versions | set(plain)))]), "utf-8")
+        named = {version: " ".join(f"{one};" for one in sorted(names)) for version, names in versions.items()}
+        nodes = "".join(f"{version} {{ global: {names} }};\n" for version, names in named.items())
+        script.write_text(nodes or "{ global: *; };\n", "utf-8")
+        run_compiler(["-shared", "-fPIC", "-fno-builtin", "-w", "-O1", f"-Wl,-soname,{path.name}",
+                      f"-Wl,--version-script={script}", "-o", str(path), str(code)])  # fmt: skip
+
+
+def _function(name: str) -> str:
+    if _SILENT.fullmatch(name):
+        return f"void *{name}(void) {{ return &handle; }}"
+    if name in _NO_DEVICE:
+        count = "int *count" if name == "cudaGetDeviceCount" else "void"
+        nothing = "*count = 0; " if name == "cudaGetDeviceCount" else ""
+        return f"int {name}({count}) {{ {nothing}return {_CUDA_ERROR_NO_DEVICE}; }}"
+    return f'void {name}(void) {{ called("{name}"); }}'
