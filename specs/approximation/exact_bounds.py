@@ -1,4 +1,7 @@
-"""How far a tolerance lets a result be from a real number, and whether a condition holds, with 200 bits."""
+"""How far a tolerance lets a result be from a real number, and whether a condition holds.
+
+Computed with the bits that the result was enclosed with; conditions with the first of ``PRECISIONS``.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,31 @@ from typing import Any
 from dmlcts.specs.approximation.rules import bounds_of
 from dmlcts.specs.arithmetic.binary_format import Format
 from dmlcts.specs.arithmetic.last_place import unit_in_the_last_place
-from dmlcts.specs.arithmetic.real_number import Datum
+from dmlcts.specs.arithmetic.real_number import PRECISIONS, Datum
 from dmlcts.specs.formula import Call, Expression, Name, Number
 from dmlcts.specs.models import Tolerance
 
+_FIRST = PRECISIONS[0]
 
-def margin(form: Format, tolerance: Tolerance, result: Datum, arguments: Mapping[str, Datum]) -> Fraction:
-    """The greatest of the distances that a tolerance names; of exact zeros the absolute one alone."""
+
+def margin(
+    form: Format, tolerance: Tolerance, result: Datum, arguments: Mapping[str, Datum], *, bits: int, outer: bool
+) -> Fraction:
+    """The greatest of the distances that a tolerance names; of exact zeros the absolute one alone.
+
+    Args:
+        form: the format that computes.
+        tolerance: the rule.
+        result: the real result.
+        arguments: the function's arguments by the names that bounds have for them.
+        bits: of the arithmetic. A bound with a logarithm or a power of e is known to half of them.
+        outer: such a bound is made as much greater, else less.
+    """
     unit = unit_in_the_last_place(form, result.fraction)
     names = {**arguments, "t": result, "ulp": Datum(False, unit)}
     found = Fraction(0)
     for name, amount in bounds_of(tolerance):
-        value = Fraction(amount) if isinstance(amount, float) else _number(amount, names)
+        value = Fraction(amount) if isinstance(amount, float) else _number(amount, names, bits, outer=outer)
         if value is None:
             continue
         factor = {"ulp": unit, "relative": abs(result.fraction)}.get(name, Fraction(1))
@@ -32,11 +48,11 @@ def margin(form: Format, tolerance: Tolerance, result: Datum, arguments: Mapping
 
 
 @cache
-def _context() -> Any:
+def _context(bits: int) -> Any:
     import mpmath
 
     context = mpmath.mp.clone()
-    context.prec = 200
+    context.prec = bits
     return context
 
 
@@ -49,8 +65,19 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def _value(expression: Expression, names: Mapping[str, Any]) -> Any:
-    context = _context()
+_KNOWN: Mapping[str, tuple[int, ...]] = {"log": (0, 1), "exp": (0,)}
+"""Where functions are known exactly."""
+
+
+def _value(
+    expression: Expression, names: Mapping[str, Any], bits: int = _FIRST, inexact: set[str] | None = None
+) -> Any:
+    """What an expression is worth; ``inexact`` is told the functions whose values in it are not exact."""
+    context = _context(bits)
+
+    def of(one: Expression) -> Any:
+        return _value(one, names, bits, inexact)
+
     match expression:
         case Name(name):
             datum = names[name]
@@ -61,26 +88,31 @@ def _value(expression: Expression, names: Mapping[str, Any]) -> Any:
         case Number(value):
             return context.mpf(value)
         case Call("select", (condition, one, other)):
-            return _value(one if _value(condition, names) else other, names)
+            return of(one if _value(condition, names, bits) else other)
         case Call("is_infinite", (argument,)):
-            return context.isinf(_value(argument, names))
+            return context.isinf(of(argument))
         case Call("is_nan", (argument,)):
-            return context.isnan(_value(argument, names))
+            return context.isnan(of(argument))
         case Call("log" | "exp" | "floor" as name, (argument,)):
-            return getattr(context, name)(_value(argument, names)) if _value(argument, names) != 0 else (
-                -context.inf if name == "log" else getattr(context, name)(0))  # fmt: skip
+            given = of(argument)
+            if inexact is not None and name != "floor" and given not in _KNOWN[name]:
+                inexact.add(name)
+            return -context.inf if name == "log" and given == 0 else getattr(context, name)(given)
         case Call(name, arguments):
-            return _OPERATIONS[name](*(_value(argument, names) for argument in arguments))
+            return _OPERATIONS[name](*map(of, arguments))
     raise AssertionError(f"lint refuses {expression} as a bound")
 
 
-def _number(expression: Expression, names: Mapping[str, Any]) -> Fraction | None:
-    value = _value(expression, names)
-    context = _context()
+def _number(expression: Expression, names: Mapping[str, Any], bits: int, *, outer: bool) -> Fraction | None:
+    inexact: set[str] = set()
+    value = _value(expression, names, bits, inexact)
+    context = _context(bits)
     if not isinstance(value, context.mpf) or not context.isfinite(value):
         return None
     mantissa, exponent = abs(value).man_exp
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    found = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    error = found / (1 << bits // 2) if inexact else Fraction(0)
+    return found + error if outer else found - error
 
 
 def holds(expression: Expression, names: Mapping[str, Datum | None]) -> bool:

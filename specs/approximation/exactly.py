@@ -1,6 +1,7 @@
-"""What is acceptable of approximate results, for one element: intervals of fractions, and bounds to 2^-180.
+"""What is acceptable of approximate results, for one element: intervals of fractions.
 
-A value is a set of intervals of exact numbers, of any NaN (``None``) and of anything (:data:`OPEN`).
+A value is a set of intervals of exact numbers, of any NaN (``None``) and of anything (:data:`OPEN`). Real results and
+bounds are enclosed with ever more bits, until the enclosures' outer and inner ends permit the same numbers.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 from dmlcts.specs.approximation.exact_bounds import holds, margin
@@ -27,7 +29,7 @@ from dmlcts.specs.approximation.rules import ARGUMENTS, DescribedResults, Readin
 from dmlcts.specs.approximation.scaling import Scaling, as_datum
 from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
-from dmlcts.specs.arithmetic.real_number import Datum
+from dmlcts.specs.arithmetic.real_number import PRECISIONS, Datum
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
@@ -235,14 +237,26 @@ class _Steps:
             return {OPEN} if leaves_nan_open(rule) else {None, *_despite_nan(function, operands)}
         if isinstance(kind, DataType) and kind.is_floating and self._is_outside(function, kind, operands):
             return {OPEN}
-        real = _real_ends(function, operands)
-        if real is None or real is OPEN:
-            return {real}
+        found: set[Any] = set()
+        for bits in PRECISIONS:
+            real = _real_ends(function, operands, bits)
+            if real is None or real is OPEN:
+                return {real}
+            outer, inner = real
+            found = self._around(function, kind, outer, operands, bits, outer=True)
+            if found == self._around(function, kind, inner, operands, bits, outer=False):
+                break
+        return found  # of the last precision what either side of an edge permits
+
+    def _around(
+        self, function: Function, kind: Typed, real: Span, operands: tuple[Span, ...], bits: int, *, outer: bool
+    ) -> set[Any]:
+        """What is permitted around real results; ``outer``: by the widest bounds that are possible."""
         if not (isinstance(kind, DataType) and kind.is_floating):
             return {self._stored(real, function, kind)}
         found: set[Any] = set()
         for one in self._with_other_sign(function, operands, real):
-            found |= self._rounded(function, kind, one, operands)
+            found |= self._rounded(function, kind, one, operands, bits, outer=outer)
         return found
 
     def _is_outside(self, function: Function, kind: DataType, operands: tuple[Span, ...]) -> bool:
@@ -266,13 +280,16 @@ class _Steps:
         ends = (wrapped(int(end.fraction)) for end in real)
         return Span(*(Datum(end < 0, Fraction(end)) for end in ends))
 
-    def _rounded(self, function: Function, kind: DataType, real: Span, operands: tuple[Span, ...]) -> set[Any]:
+    def _rounded(
+        self, function: Function, kind: DataType, real: Span, operands: tuple[Span, ...], bits: int, *, outer: bool
+    ) -> set[Any]:
         oracle, form = self.oracle, _FORMATS[kind]
         tolerance = oracle.law.tolerance(function.name, kind, strict=oracle.strict)
-        span = _permitted(form, tolerance, real, operands, strict=oracle.strict)
+        permitted = partial(_permitted, form, real=real, operands=operands, bits=bits, outer=outer)
+        span = permitted(tolerance, strict=oracle.strict)
         judged = oracle.law.tolerance(function.name, kind, strict=False) if oracle.strict else None
         if judged is not None and _is_about(judged, operands):  # --strict asks for both
-            wider = _permitted(form, judged, real, operands, strict=False)
+            wider = permitted(judged, strict=False)
             span = Span(max(span.low, wider.low, key=by_value), min(span.high, wider.high, key=by_value))
         found: set[Any] = {span}
         if function.name in _WHOLE and span.low.value != span.high.value:
@@ -290,8 +307,9 @@ class _Steps:
 
 
 def _permitted(
-    form: Format, tolerance: Tolerance | None, real: Span, operands: tuple[Span, ...], *, strict: bool
-) -> Span:
+    form: Format, tolerance: Tolerance | None, real: Span, operands: tuple[Span, ...], *, strict: bool, bits: int,
+    outer: bool,
+) -> Span:  # fmt: skip
     """Every number that a rule permits around real results; of no rule those that one rounding gives."""
     if tolerance is None:
         return Span(nearest(real.low, form), nearest(real.high, form))
@@ -300,10 +318,10 @@ def _permitted(
     lows, highs = _named_ends(operands)
     least, most = real
     if not least.infinite:
-        distance = max(margin(form, tolerance, least, names) for names in (lows, highs))
+        distance = max(margin(form, tolerance, least, names, bits=bits, outer=outer) for names in (lows, highs))
         least = lowered(least, distance, form)
     if not most.infinite:
-        distance = max(margin(form, tolerance, most, names) for names in (lows, highs))
+        distance = max(margin(form, tolerance, most, names, bits=bits, outer=outer) for names in (lows, highs))
         most = negated(lowered(negated(most), distance, form))
     low, high = down(real.low, form), up(real.high, form)
     if strict:
@@ -325,13 +343,16 @@ def _named_ends(operands: tuple[Span, ...]) -> tuple[dict[str, Datum], dict[str,
     return low, high
 
 
-def _real_ends(function: Function, operands: tuple[Span, ...]) -> Any:
-    """The least and the greatest real result; ``None`` where there is none, :data:`OPEN` where they have no bound."""
+def _real_ends(function: Function, operands: tuple[Span, ...], bits: int) -> Any:
+    """The least and the greatest real result, twice: at most and at least so far apart.
+
+    ``None`` where there is none, :data:`OPEN` where they have no bound.
+    """
     real = function.exact.real
     assert real is not None, f"{function.name} has a real meaning"  # noqa: S101 - lint sees to it
     if all(one.low == one.high for one in operands):
-        found = real(*(one.low for one in operands))
-        return None if found is None else Span(*found)
+        found = real(*(one.low for one in operands), bits=bits)
+        return None if found is None else (Span(*found), Span(found.high, found.low))
     low, high = 0, 1
     match function.name:
         case "add":
@@ -349,11 +370,13 @@ def _real_ends(function: Function, operands: tuple[Span, ...]) -> Any:
             corners = [(low,) * len(operands), (high,) * len(operands)]
         case _:
             raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
-    every = [real(*(one[end] for one, end in zip(operands, corner, strict=True))) for corner in corners]
+    every = [real(*(one[end] for one, end in zip(operands, corner, strict=True)), bits=bits) for corner in corners]
     there = [one for one in every if one is not None]
     if len(there) < len(every):
         return OPEN if there else None
-    return Span(min((one.low for one in there), key=by_value), max((one.high for one in there), key=by_value))
+    lows, highs = zip(*there, strict=True)
+    return (Span(min(lows, key=by_value), max(highs, key=by_value)),
+            Span(min(highs, key=by_value), max(lows, key=by_value)))  # fmt: skip
 
 
 def _despite_nan(function: Function, operands: tuple[Any, ...]) -> set[Any]:

@@ -39,6 +39,13 @@ class Enclosure(NamedTuple):
     high: Datum
 
 
+PRECISIONS = (200, 400, 800, 1600, 3200)
+"""Bits with which a real result is enclosed, one after the other, until what lies on an edge is decided.
+
+What the last does not decide, as 1 - 2^-4000 beside 1, is treated as lying on both sides: either is acceptable.
+"""
+
+
 def infinity(negative: bool) -> Datum:
     """The infinity with this sign."""
     return Datum(negative, -math.inf if negative else math.inf)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dmlcts.specs.arithmetic.binary_format import BINARY32, Format
 from dmlcts.specs.arithmetic.real_number import (
+    PRECISIONS,
     Datum,
     Enclosure,
     divided,
@@ -141,10 +142,20 @@ class Arithmetic:
         return {compare(left.value, right.value)}
 
     def enclosed(self, real: Callable[..., Enclosure | None], *operands: Member) -> Iterable[Member]:
-        """A real function rounded once: each pattern that a number within its bounds rounds to."""
+        """A real function rounded once: what its result rounds to, or both where no precision decides between two."""
         data = [None if operand is None else self.form.decode(operand) for operand in operands]
-        bounds = None if any(datum is None for datum in data) else real(*data)
-        return NAN if bounds is None else self.rounded(bounds.low) | self.rounded(bounds.high)
+        if any(datum is None for datum in data):
+            return NAN
+        found: frozenset[Member] = NAN
+        for bits in PRECISIONS:
+            bounds = real(*data, bits=bits)
+            if bounds is None:
+                return NAN
+            low, high = self.rounded(bounds.low), self.rounded(bounds.high)
+            found = low | high
+            if low == high:
+                break
+        return found
 
     def divide(self, a: Member, b: Member) -> Iterable[Member]:
         """The quotient, rounded once."""

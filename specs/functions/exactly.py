@@ -12,6 +12,7 @@ from typing import Any
 
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.real_number import (
+    PRECISIONS,
     Datum,
     Enclosure,
     divided,
@@ -33,7 +34,12 @@ Integers = Callable[..., int | None]
 Compared = Callable[..., Iterable[bool]]
 """Of an :class:`Arithmetic` and members of its format: every truth value that the result may be."""
 Enclosed = Callable[..., Enclosure | None]
-"""Of numbers: bounds of the real result, which are equal where it is known; ``None`` where there is none."""
+"""Of numbers: bounds of the real result, which are equal where it is known; ``None`` where there is none.
+
+``bits``, one of :data:`PRECISIONS`, asks for more of them than the first.
+"""
+
+FIRST = PRECISIONS[0]
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ def _same(_: IntegerRange, a: int) -> int:
 def rounding(to_integer: Callable[[Fraction], int]) -> Exact:
     """A function to whole numbers; integers are whole already."""
 
-    def real(a: Datum) -> Enclosure:
+    def real(a: Datum, *, bits: int = FIRST) -> Enclosure:
         return _known(a if a.infinite else Datum(a.negative, Fraction(to_integer(a.fraction))))
 
     return Exact(floating=lambda arithmetic, a: arithmetic.whole(to_integer, a), integers=_same, real=real)
@@ -77,7 +83,7 @@ def _known(a: Datum) -> Enclosure:
 def _real(exact: Callable[..., Datum | None]) -> Enclosed:
     """A function whose real result is known exactly, where there is one."""
 
-    def real(*operands: Datum) -> Enclosure | None:
+    def real(*operands: Datum, bits: int = FIRST) -> Enclosure | None:
         found = exact(*operands)
         return None if found is None else _known(found)
 
@@ -140,21 +146,21 @@ def _bits(function: Callable[..., int]) -> Integers:
     return lambda integers, *operands: function(*(integers.encode(operand) for operand in operands))
 
 
-def _real_reciprocal(a: Datum) -> Enclosure | None:
+def _real_reciprocal(a: Datum, *, bits: int = FIRST) -> Enclosure | None:
     quotient = divided(Datum(False, Fraction(1)), a)
     return None if quotient is None else _known(quotient)
 
 
-def _real_root(a: Datum) -> Enclosure | None:
+def _real_root(a: Datum, *, bits: int = FIRST) -> Enclosure | None:
     if a.value < 0:
         return None
     if a.infinite or a.value == 0:
         return Enclosure(a, a)
-    low, high = enclosed_root(a.fraction)
+    low, high = enclosed_root(a.fraction, bits)
     return Enclosure(Datum(False, low), Datum(False, high))
 
 
-def enclosed_root(value: Fraction, bits: int = 200) -> tuple[Fraction, Fraction]:
+def enclosed_root(value: Fraction, bits: int = FIRST) -> tuple[Fraction, Fraction]:
     """Bounds of the square root of a number that is not negative, equal where it is a fraction itself."""
     shift = max(0, 2 * bits - (value.numerator.bit_length() - value.denominator.bit_length()))
     shift += shift % 2
@@ -165,24 +171,29 @@ def enclosed_root(value: Fraction, bits: int = 200) -> tuple[Fraction, Fraction]
 
 
 _FAR = 1 << 12
-"""Binary exponents of this magnitude are beyond those of FLOAT64, to both sides, with the 200 bits of a mantissa."""
+"""Binary exponents of this magnitude are beyond those of FLOAT64, to both sides, with the first of PRECISIONS."""
+_LOST = 20
+"""Of the bits of a mantissa, how many mpmath's last operations may spoil."""
 
 
 @cache
-def _context() -> Any:
-    """Mpmath's arithmetic with 200 bits, apart from that of others in the process; imported when it is needed."""
+def _context(bits: int) -> Any:
+    """Mpmath's arithmetic with so many bits, apart from that of others in the process; imported when it is needed."""
     import mpmath
 
     context = mpmath.mp.clone()
-    context.prec = 200
+    context.prec = bits
     return context
 
 
 def opaque(name: str) -> Exact:
-    """A real function that only mpmath evaluates: its result with 200 bits, and an error of at most 2^-180 of it."""
+    """A real function that only mpmath evaluates: its result to so many bits, with an error in the last 20 of them.
 
-    def real(*operands: Datum) -> Enclosure | None:
-        context = _context()
+    At 0 it is known exactly. Elsewhere it is transcendental, so that more bits tell it from any number that has few.
+    """
+
+    def real(*operands: Datum, bits: int = FIRST) -> Enclosure | None:
+        context = _context(bits)
         numbers = [
             context.mpf(a.value) if a.infinite else context.mpf(a.fraction.numerator) / a.fraction.denominator
             for a in operands
@@ -196,12 +207,15 @@ def opaque(name: str) -> Exact:
         if context.isinf(value):
             return Enclosure(infinity(value < 0), infinity(value < 0))
         mantissa, exponent = (-value).man_exp if value < 0 else value.man_exp  # of the magnitude
-        exponent = min(max(int(exponent), -_FAR), _FAR)  # beyond every format, however far
+        far = _FAR + bits - FIRST
+        exponent = min(max(int(exponent), -far), far)  # beyond every format, however far
         exact = Fraction(-int(mantissa) if value < 0 else int(mantissa)) * Fraction(2) ** exponent
         if exact == 0:
             zero = Datum(operands[0].negative and operands[0].value == 0, exact)
             return Enclosure(zero, zero)
-        error = abs(exact) / (1 << 180)
+        if exact == 1 and all(a.value == 0 for a in operands):  # of exp and two cosines
+            return _known(Datum(False, exact))
+        error = abs(exact) / (1 << bits - _LOST)
         return Enclosure(Datum(exact < 0, exact - error), Datum(exact < 0, exact + error))
 
     return Exact(floating=lambda arithmetic, *operands: arithmetic.enclosed(real, *operands), real=real)
@@ -210,7 +224,31 @@ def opaque(name: str) -> Exact:
 _POWER = opaque("power")
 
 
-def _real_power(a: Datum, b: Datum) -> Enclosure | None:
+_MOST_BITS = 1 << 9
+"""A power of more bits than this lies on no edge: those are numbers of a format, or half way between two."""
+
+
+def _exact_power(base: Fraction, exponent: Fraction) -> Fraction | None:
+    """The power where it has few bits; ``None`` where it is no fraction of a power of two, or one of many bits.
+
+    The base is a fraction of a power of two, as all numbers of formats are, and not 0; so is the exponent.
+    """
+    while exponent.denominator > 1:  # x^(k/2) is known where the root of x is
+        if base < 0:
+            return None
+        low, high = enclosed_root(base, base.numerator.bit_length() + base.denominator.bit_length() + 2)
+        if low != high:
+            return None
+        base, exponent = low, exponent * 2
+    times = abs(exponent.numerator)
+    if exponent < 0 and abs(base.numerator) & abs(base.numerator) - 1:
+        return None
+    if times * max(base.numerator.bit_length() - 1, base.denominator.bit_length() - 1) > _MOST_BITS:
+        return None
+    return base**exponent.numerator
+
+
+def _real_power(a: Datum, b: Datum, *, bits: int = FIRST) -> Enclosure | None:
     """C's pow on numbers: zeros and infinities by their sign and the exponent's parity, and mpmath's power."""
     odd = not b.infinite and b.fraction.denominator == 1 and b.fraction.numerator % 2 == 1
     if b.value == 0 or a.value == 1:
@@ -223,24 +261,27 @@ def _real_power(a: Datum, b: Datum) -> Enclosure | None:
         if a.value == -1:
             return _known(Datum(False, Fraction(1)))
         return _known(Datum(False, Fraction(0)) if (-1 < a.value < 1) == (b.value > 0) else infinity(False))
-    return None if _POWER.real is None else _POWER.real(a, b)
+    exact = _exact_power(a.fraction, b.fraction)
+    if exact is not None:
+        return _known(Datum(exact < 0, exact))
+    return None if _POWER.real is None else _POWER.real(a, b, bits=bits)
 
 
 _ANGLE = opaque("atan2")
 
 
-def _real_angle(a: Datum, b: Datum) -> Enclosure | None:
+def _real_angle(a: Datum, b: Datum, *, bits: int = FIRST) -> Enclosure | None:
     """C's atan2 on numbers: zeros count by their sign, and infinities as points far out."""
     assert _ANGLE.real is not None, "opaque gives it"  # noqa: S101
     one = Fraction(1)
     if a.infinite or b.infinite:
         far = [Datum(x.negative, (-one if x.negative else one) if x.infinite else Fraction(0)) for x in (a, b)]
-        return _real_angle(*far)
+        return _real_angle(*far, bits=bits)
     if a.value != 0:
-        return _ANGLE.real(a, b)
+        return _ANGLE.real(a, b, bits=bits)
     if not b.negative:
         return _known(Datum(a.negative, Fraction(0)))
-    half_turn = _ANGLE.real(Datum(False, Fraction(0)), Datum(True, -one))
+    half_turn = _ANGLE.real(Datum(False, Fraction(0)), Datum(True, -one), bits=bits)
     if half_turn is None or not a.negative:
         return half_turn
     return Enclosure(negated(half_turn.high), negated(half_turn.low))

@@ -74,6 +74,18 @@ def members(array: np.ndarray, data_type: DataType) -> list[int | None]:
     return [None if np.isnan(value) else int(value.view(data_type.bits_dtype)) for value in array]
 
 
+def is_half_way(function: Function, arithmetic: Arithmetic, patterns: tuple[int | None, ...]) -> bool:
+    """Whether the result of a function with an error in FLOAT64 is known to lie half way between two numbers."""
+    data = [None if bits is None else arithmetic.form.decode(bits) for bits in patterns]
+    if not function.arrays.error or function.exact.real is None or None in data:
+        return False
+    real = function.exact.real(*data)
+    if real is None or real.low != real.high or real.low.infinite:
+        return False
+    ends = [arithmetic.form.decode(bits) for bits in arithmetic.form.neighbours(real.low)]
+    return ends[0] != ends[1] and 2 * real.low.fraction == sum(end.value for end in ends if end is not None)
+
+
 @pytest.mark.parametrize("function", rows("floating"))
 @pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.FLOAT32])
 @pytest.mark.parametrize("latitudes", [NONE, LENIENT, LENIENT | {"subnormals"}], ids=["none", "zeros, NaN", "flushed"])
@@ -102,7 +114,7 @@ def test_on_floating_point_numbers(function: Function, data_type: DataType, lati
         # greatest one nearly is) FLOAT64 cannot tell on which side a real function's result lies.
         limits = np.finfo(data_type.numpy)
         edge = function.arrays.error and abs(at[0]) in (limits.smallest_normal, limits.smallest_subnormal, limits.max)
-        assert got == wanted or edge, (function.name, at)
+        assert got == wanted or edge or is_half_way(function, arithmetic, patterns), (function.name, at)
 
 
 @pytest.mark.parametrize("function", rows("compared"))
