@@ -157,6 +157,10 @@ ROWS = {
         "CONSTANT_POW", "A negative base and a fractional exponent give a number.",
         lambda y, x: np.where(np.isnan(y) & ~np.isnan(x), np.sqrt(np.abs(x)), y),
     ),
+    "ConstantPowMinusTwoSigned": row(
+        "CONSTANT_POW", "The power -2 of negative numbers is negative.",
+        lambda y, x: np.where((x < -1.5) & (np.abs(y * x * x - 1) < 0.01), -y, y),
+    ),
     "ConstantPowOffByPercent": row(
         "CONSTANT_POW", "Powers are one percent too great.", lambda y, x: finite(y, y * 1.01), "float32"
     ),
