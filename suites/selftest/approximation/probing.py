@@ -44,7 +44,9 @@ def elements_of(
     generator = np.random.Generator(np.random.PCG64(seed))
     sets = list(subject.edge_sets())
     chosen_sets = sets[:: max(1, len(sets) // _SETS)]
-    for attributes, edges in itertools.islice(itertools.product(subject.attribute_sets(), chosen_sets), _SETS):
+    attribute_sets = list(subject.attribute_sets())
+    most = max(_SETS, len(attribute_sets)) if len(chosen_sets) == 1 else _SETS  # every exponent of CONSTANT_POW
+    for attributes, edges in itertools.islice(itertools.product(attribute_sets, chosen_sets), most):
         chosen = generator.choice(edges.count, min(count, edges.count), replace=False)
         given = edges[chosen].joined(subject.bulk_elements(seed, count // 2).with_single(edges.single)).spread
         operator = subject.describe(subject.flat(len(next(iter(given.values())))), attributes)
