@@ -104,13 +104,14 @@ class Trimmer:
         self._step = step
         self._least = resident_bytes()
 
-    def look(self) -> None:
-        """See how much the process holds, and give back what is free where it is much; some microseconds if not."""
+    def look(self) -> int:
+        """Give back what is free where the process holds much; some microseconds if not. Returns what it holds now."""
         held = resident_bytes()
         if held - self._least > self._step:
             trim()
             held = self._least = resident_bytes()
         self._least = min(self._least, held)
+        return held
 
 
 def overgrown(growth: int, allowed: int) -> str:

@@ -85,8 +85,7 @@ class _Worker:
 
     def grown(self) -> str:
         """What is wrong with the memory that this process holds, "" for nothing."""
-        self._trimmer.look()
-        growth = resident_bytes() - self._start
+        growth = self._trimmer.look() - self._start
         if growth > self._allowed:
             trim()  # what is freed and kept for later is no leak
             growth = resident_bytes() - self._start

@@ -6,6 +6,7 @@ import itertools
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import compress
 from typing import Any
 
@@ -56,7 +57,7 @@ def judge_many_times(bench: Bench, case: Case) -> Judgement:
     """A kernel judged at more dispatches than a device may have slots for, on other values each time, at two places."""
     places = [case.placement, Placement(front=1040, gap=48)]
     again = [
-        replace(case, values=_turned(case, lambda one, by=number: np.roll(one, by)), placement=places[number % 2])  # type: ignore[misc]
+        replace(case, values=_turned(case, partial(np.roll, shift=number)), placement=places[number % 2])
         for number in range(_MANY_DISPATCHES)
     ]
     return _by_one_kernel(bench, case, again)

@@ -188,7 +188,7 @@ class ZeroPassesTheLeastFloat16Bound(_Bounds):
 
     def when(self, operator: OperatorDesc) -> bool:
         own = operator.input.data_type is DataType.FLOAT16 and "Max" not in operator.attributes
-        return own and 0 < float(operator.attributes["Min"]) <= 2.0**-24  # type: ignore[arg-type]
+        return own and 0 < float(operator.attributes["Min"]) <= 2.0**-24  # type: ignore[arg-type]  # a FLOAT
 
     def wrong(self, operator: OperatorDesc, x: Array) -> Array:
         return np.maximum(x, x.dtype.type(0))
@@ -201,7 +201,7 @@ class TinyBoundsBoundNothingOnFloat16(_Bounds):
 
     def when(self, operator: OperatorDesc) -> bool:
         own = operator.input.data_type is DataType.FLOAT16 and "Max" in operator.attributes
-        return own and 0 < float(operator.attributes["Min"]) < 2.0**-26  # type: ignore[arg-type]
+        return own and 0 < float(operator.attributes["Min"]) < 2.0**-26  # type: ignore[arg-type]  # a FLOAT
 
     def instead(self, operator: OperatorDesc) -> OperatorDesc:
         return changed(operator, Min=np.float32(-np.inf))
