@@ -61,3 +61,18 @@ def test_a_subnormal_remainder_may_be_flushed_before_the_divisor_is_added(
 def test_of_a_quotient_beyond_float32_any_remainder_may_come(name: str, a: float, b: float, is_open: bool) -> None:
     """PyTorch's vectorised fmod gives NaN there; its scalar one is exact."""
     assert admitted(name, DataType.FLOAT32, {"a": a, "b": b}, float("nan")) == is_open
+
+
+@pytest.mark.parametrize("x, off, right", [
+    (1.0759208e38, -3.21, True),  # 2^-21 is 3.16 units there: a result off by less is rounded once more
+    (1.0759208e38, -5.21, False),
+    (-1.1114923e38, 3.13, True),
+    (3e38, 3.8, False),
+    (8.0e37, -5.3, False),  # a normal result: 2^-21 is 4.2 units, and already counts its rounding
+    (8.0e37, -3.3, True),
+])  # fmt: skip
+def test_a_subnormal_reciprocal_is_rounded_once_more(x: float, off: float, right: bool) -> None:
+    """Direct3D bounds the instruction by 2^-21 of its result; FLOAT32's subnormals lie farther apart than that."""
+    unit = 2.0**-149
+    result = np.rint(1 / float(np.float32(x)) / unit + off) * unit
+    assert admitted("RECIP", DataType.FLOAT32, {"x": x}, float(result)) == right

@@ -138,6 +138,15 @@ def test_the_angle_of_a_point(device: Bare) -> None:
     near(found, np.arctan2(*drawn.astype(np.float64)), 8e-4, 0)
 
 
+@pytest.mark.parametrize("data_type", FLOATS, ids=lambda kind: kind.name)
+def test_the_angle_of_a_point_on_the_abscissa_is_half_a_turn_or_none(data_type: DataType, device: Bare) -> None:
+    """WGSL's atan2 is bounded by nothing there, and one driver's gives 0 for -0 and any abscissa."""
+    ordinate = np.array([0.0, -0.0, 0.0, -0.0, 1.0, -1.0], data_type.numpy)
+    abscissa = np.array([-0.5, -0.5, 0.5, 0.5, 0.0, 0.0], data_type.numpy)
+    found = dispatched(device, *of("ATAN_YX", data_type.name, A=ordinate, B=abscissa))
+    near(np.abs(found), np.array([np.pi, np.pi, 0, 0, np.pi / 2, np.pi / 2]), 8e-4, 0)
+
+
 @pytest.mark.parametrize("zero_point", [False, True])
 @pytest.mark.parametrize("output", ["INT8", "UINT8"])
 @pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16", "INT32"])

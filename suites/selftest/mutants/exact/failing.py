@@ -104,14 +104,14 @@ class UndefinedInfinityModeCrashes(Reference):
 
 
 class GradientBoundsAwayFromZero(Reference):
-    """CLIP_GRAD's bounds that an integer type does not hold are one further from zero than the next integer."""
+    """CLIP_GRAD's bounds that an integer type does not hold are three more than without their fraction."""
 
     operator = "ELEMENT_WISE_CLIP_GRAD"
-    clause = "clip-grad.cast"
+    clause = "clip-grad.formula"
     level = LEVEL
 
     def cast(self, value: np.float32, data_type: Any, name: str) -> Any:
-        """Twice too far."""
+        """Past either neighbour."""
         right = super().cast(value, data_type, name)
         if data_type.is_floating or not np.isfinite(value) or value == np.trunc(value):
             return right
@@ -122,3 +122,23 @@ class GradientBoundsAwayFromZero(Reference):
         if operator.name != self.operator:
             return Reference().compute_exact(operator, inputs)
         return super().compute_exact(operator, inputs)
+
+
+class GradientOfCutBoundsIsOneMore(Reference):
+    """CLIP_GRAD gives one more than the gradient to integers that equal a bound without its fraction."""
+
+    operator = "ELEMENT_WISE_CLIP_GRAD"
+    clause = "clip-grad.cast"
+    level = LEVEL
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """Neither what is within the bounds gives nor what is beyond them does."""
+        right = super().compute_exact(operator, inputs)
+        if operator.name != self.operator or right.dtype.kind == "f":
+            return right
+        x, gradient = inputs
+        for name in ("Min", "Max"):
+            bound = operator.attributes[name]
+            if np.isfinite(bound) and abs(bound) < 2**7 and bound != np.trunc(bound):
+                right = np.where(x == np.trunc(bound), gradient + right.dtype.type(1), right)
+        return right
