@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.attribution.needs import confirmed
 from dmlcts.suites.attribution.shrink import Effort
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
@@ -23,7 +26,9 @@ from dmlcts.suites.judging.judge import account, evidence
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.judging.test_judging import bench, f32
 from dmlcts.suites.selftest.mutants.layout import packed
+from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
+from dmlcts.suites.selftest.proof.probes import probes
 
 SCALED = ScaleBias(2, 1)
 
@@ -257,6 +262,42 @@ def test_what_is_not_needed_is_left_out_of_the_case() -> None:
     assert np.isfinite(operator.attributes["Max"])  # type: ignore[arg-type]  # a FLOAT
     assert (operator.output.strides, found.case.placement) == (None, Placement())
     assert found.needs == ("input strides",)
+
+
+class WrongOfStrided(Reference):
+    """MAX gets its first element wrong where all of some operands are strided."""
+
+    level = LEVEL
+    strided: tuple[str, ...] = ("BTensor",)
+
+    def dispatch_exact(
+        self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Mapping[str, Region]
+    ) -> None:
+        """Right first, then one byte turned over."""
+        super().dispatch_exact(operator, table, memory, bindings)
+        if all(operator.tensors[name].strides is not None for name in self.strided):
+            memory[bindings[operator.output_name].offset] ^= 0x3F
+
+
+class WrongOfBothStrided(WrongOfStrided):
+    """Of two."""
+
+    strided = ("ATensor", "BTensor")
+
+
+@pytest.mark.parametrize(("backend", "needs"), [
+    (WrongOfStrided, "strides of BTensor (right with packed inputs)"),
+    (WrongOfBothStrided, "strides of ATensor and BTensor (right with packed inputs)"),
+])  # fmt: skip
+def test_of_several_strided_inputs_those_are_named_whose_strides_matter(
+    backend: type[WrongOfStrided], needs: str
+) -> None:
+    tables = load_tables()
+    on = Bench("x", backend(), {}, tables)
+    (probe,) = [one for one in probes(tables) if one.table.short_name == "MAX" and str(one.signature) == "INT32"
+                and "test_padded_strides[" in one.test]  # fmt: skip
+    found = [smallest(on, one) for one in probe.run(on, 0).ledger.findings]
+    assert {dict(one.details).get("needs") for one in found} == {needs}
 
 
 def test_a_nan_beside_it_is_needed() -> None:
