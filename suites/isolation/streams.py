@@ -116,9 +116,7 @@ class IsolatedStream:
             self._call("end")
 
 
-def opened(
-    host: Hosting, kernel: int, memory: Bytes, bindings: Mapping[str, Region], slots: int
-) -> IsolatedStream:
+def opened(host: Hosting, kernel: int, memory: Bytes, bindings: Mapping[str, Region], slots: int) -> IsolatedStream:
     """Open a stream of a kernel of the running process.
 
     Args:

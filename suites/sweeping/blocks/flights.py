@@ -192,9 +192,7 @@ class Flight:
         for block, totals in zip(blocks, batch.totals, strict=True):
             totals.count_classes(classes_between(block.start, block.count, self._data_type))
             totals.failing = int(not totals.clean)
-        batch.doubtful = [
-            doubt or not totals.clean for doubt, totals in zip(batch.doubtful, batch.totals, strict=True)
-        ]
+        batch.doubtful = [doubt or not totals.clean for doubt, totals in zip(batch.doubtful, batch.totals, strict=True)]
         return batch
 
     def _send(self, waiting: Iterator[_Part], free: deque[int], flying: deque[_Part], batch: Batch) -> None:

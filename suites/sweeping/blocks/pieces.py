@@ -106,9 +106,7 @@ def _judge_one(
     altered = 0
     for start in range(0, tensor.count, PIECE):
         stop = min(start + PIECE, tensor.count)
-        if tensor.values is None and judge.certifies(
-            tensor.first + start, x[start:stop], output[start:stop], poison
-        ):
+        if tensor.values is None and judge.certifies(tensor.first + start, x[start:stop], output[start:stop], poison):
             totals.elements += stop - start
             totals.exact += stop - start
             continue
