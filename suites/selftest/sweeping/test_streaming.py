@@ -15,12 +15,15 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.running.options import Settings
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel
+from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 from dmlcts.suites.selftest.mutants.streaming import Streaming
+from dmlcts.suites.selftest.sweeping.stopped import stopped
+from dmlcts.suites.sweeping.blocks import streaming, targets
 from dmlcts.suites.sweeping.blocks.explaining import explain
 from dmlcts.suites.sweeping.blocks.station import Station
 from dmlcts.suites.sweeping.blocks.targets import Block, Target
 from dmlcts.suites.sweeping.blocks.totals import Totals, added
+from dmlcts.suites.sweeping.crews import workers
 from dmlcts.suites.sweeping.crews.workers import together
 
 TABLES = load_tables()
@@ -436,6 +439,40 @@ def test_threads_have_ended_before_a_lost_device_is_closed() -> None:
         patch.setattr(Flight, "_judged", slow)
         judged = Judged(Watching)
     assert judged.whole.stopped == 1
+
+
+# Stopped and resumed -------------------------------------------------------------------------------------
+
+
+class HalvesUp(Streaming):
+    """Halves go up."""
+
+    def half_away(self, x: Array) -> Array:
+        """Wrong for negative halves."""
+        return np.floor(x.astype(np.float64) + 0.5).astype(x.dtype)
+
+
+def test_a_sweep_in_streams_that_is_stopped_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "_LEAST_ELEMENTS", 1)
+    monkeypatch.setattr(streaming, "AT_ONCE", 3)
+    monkeypatch.setattr(workers, "AT_ONCE", 3)
+    monkeypatch.setattr(targets, "BLOCK_PATTERNS", 1 << 13)
+    HalvesUp.opened = 0
+
+    def bench() -> Bench:
+        return Bench("HalvesUp", HalvesUp(), {}, TABLES)
+
+    selection = {"operators": ["ROUND"], "data_types": ["FLOAT16"]}
+    found = stopped(tmp_path, bench, **selection)
+    assert HalvesUp.opened
+    assert len(found.judged) == 24, "three modes of eight blocks, each counted once"
+    monkeypatch.setattr(Streaming, "info", Reference.info)  # without streams
+    HalvesUp.opened = 0
+    uploaded = stopped(tmp_path / "uploaded", bench, **selection)
+    assert not HalvesUp.opened
+    found.ends_as(uploaded.second)
 
 
 # In a process of its own ---------------------------------------------------------------------------------

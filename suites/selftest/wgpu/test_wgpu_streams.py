@@ -10,6 +10,7 @@ import pytest
 
 from dmlcts.backends import DeviceLost, ExecutionFailed, NotSupported
 from dmlcts.backends.wgpu.device import WgpuDevice
+from dmlcts.backends.wgpu.shaders import Shader
 from dmlcts.backends.wgpu.stream import WgpuStream
 from dmlcts.specs import DataType, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
@@ -194,3 +195,35 @@ def test_a_fill_that_lies_is_told_by_what_it_wrote(
     assert added(found).clean
     assert said in told[0]
     assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    "right, planted, found",
+    [
+        ("return rounded(x);", "return select(rounded(x), 3.0, bitcast<u32>(x) == 0x4b012345u);", {"wrong": 1}),
+        ("(invocation < parameters.count)", "(invocation < parameters.count && invocation != 777u)",
+         {"wrong": 16, "unwritten": 16}),
+        ("store(place_target(invocation),", "memory_target[19] = 1.0; store(place_target(invocation),", {"strays": 16}),
+    ],
+)  # fmt: skip
+def test_a_shader_that_is_wrong_is_found_in_a_stream(
+    device: WgpuDevice, monkeypatch: pytest.MonkeyPatch, right: str, planted: str, found: dict[str, int]
+) -> None:
+    source = Shader.source
+    monkeypatch.setattr(Shader, "source", lambda self: source(self).replace(right, planted))
+    streamed, told = judged(device)
+    uploaded, _ = judged(device, least=1 << 40)
+    assert {name: getattr(added(streamed), name) for name in found} == found
+    assert without_times(streamed) == without_times(uploaded)
+    assert told == []
+
+
+def test_a_shader_that_changes_its_input_is_found_in_a_stream(
+    device: WgpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, right = Shader.source, "return memory_input[place];"
+    planted = "let found = memory_input[place]; if (bitcast<u32>(found) == 0x4b012345u) { memory_input[place] = 1.0; }"
+    monkeypatch.setattr(Shader, "source", lambda self: source(self).replace(right, f"{planted} return found;"))
+    streamed, told = judged(device)
+    assert [one.altered for one in streamed] == [0, 1, 0, 0]
+    assert told == []

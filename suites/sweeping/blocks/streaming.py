@@ -55,20 +55,20 @@ class Streaming:
         slots: tensors on their way at once, those being judged among them; 0 for what suits the threads.
         threads: threads that judge.
         tensor_elements: elements of a tensor; 0 for the usual.
-        least: targets of fewer elements are not worth a stream.
+        least: targets of fewer elements are not worth a stream; 0 for the usual.
         told: is told, in a sentence, what is odd about the backend's streams.
     """
 
     def __init__(
         self, bench: Bench, ways: Ways, *, slots: int = 0, threads: int = 1, tensor_elements: int = 0,
-        least: int = _LEAST_ELEMENTS, told: Callable[[str], None] | None = None,
+        least: int = 0, told: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
         self._bench = bench
         self._ways = ways
         self._slots = slots or 2 + max(1, threads // 2)
         self._threads = threads
         self._tensor_elements = tensor_elements or TENSOR_ELEMENTS
-        self._least = least
+        self._least = least or _LEAST_ELEMENTS
         self._told = told or (lambda text: complain(f"dmlcts: {text}"))
         self._endings = 0
         self._pool: ThreadPoolExecutor | None = None
