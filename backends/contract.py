@@ -195,6 +195,68 @@ class Kernel(Protocol):
         """Release what the kernel holds; calling it again does nothing."""
 
 
+class Stream(Protocol):
+    """Dispatches of one kernel in flight, on a memory that stays on the device; ``StreamingKernel.stream`` makes it.
+
+    What is asked of it happens in the order in which it is asked. One thread asks at a time, another one perhaps waits.
+    """
+
+    def fill(self, first: int) -> None:
+        """Write consecutive bit patterns into the elements of the input, from ``first`` on, wrapping at their width."""
+
+    def submit(self, slot: int, window: Region, *, step: int = 0, poison: int | None = None, run: bool = True) -> None:
+        """Prepare the memory, run the kernel on it, and begin to bring a part of it back; does not wait for the end.
+
+        Args:
+            slot: which way back is taken, from 0 on; nothing else is on its way there.
+            window: the bytes of the memory to bring back; offset and size are multiples of 16.
+            step: is added to every element of the input as it stands, wrapping at its width. So what an earlier
+                dispatch did to the input does not go unseen.
+            poison: the 32 bits that every word of the output is made to hold before the dispatch; ``None`` leaves it.
+            run: whether the kernel runs; else the memory is only prepared, and comes back as it was.
+
+        Raises:
+            DeviceLost: the device is gone.
+            ExecutionFailed: it could not be done.
+        """
+
+    def wait(self, slot: int) -> NDArray[np.uint8]:
+        """The bytes of the window that was asked for there, 1-D; nobody changes them until the slot is released.
+
+        Raises:
+            DeviceLost: the device is gone.
+            ExecutionFailed: the run failed.
+        """
+
+    def release(self, slot: int) -> None:
+        """Look no more at what :meth:`wait` gave; the slot is free again."""
+
+    def close(self) -> None:
+        """Release what the stream holds; calling it again does nothing."""
+
+
+class StreamingKernel(Kernel, Protocol):
+    """A kernel that can also be kept busy: with inputs made on the device and several dispatches on their way.
+
+    A device with such kernels says ``{"streams": True}`` in ``info.details``. It is for sweeps, whose inputs are
+    consecutive patterns; whatever looks wrong in a stream is found out again by :meth:`Kernel.dispatch`.
+    """
+
+    def stream(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region], slots: int) -> Stream:
+        """Open a stream.
+
+        Args:
+            memory: what the device's memory holds at first, as for :meth:`Kernel.dispatch`; it is left as it is.
+            bindings: likewise; no two regions overlap.
+            slots: how many submissions may be on their way back.
+
+        Raises:
+            NotSupported: for this description, or a memory of this size, there are none.
+            DeviceLost: the device is gone.
+            ExecutionFailed: it could not be opened.
+        """
+
+
 class Device(Protocol):
     """An opened device; a context manager that closes itself."""
 

@@ -19,6 +19,7 @@ from dmlcts.backends.wgpu.layout import Axes, Limits
 from dmlcts.backends.wgpu.programs import OPERATORS, Program, program_of
 from dmlcts.backends.wgpu.resources import Resources
 from dmlcts.backends.wgpu.shaders import GROUP, Shader, prepared_folder
+from dmlcts.backends.wgpu.stream import patterns_source
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, UsageError
 from dmlcts.specs.loading import load_tables
 
@@ -107,9 +108,10 @@ class WgpuDevice:
         self._elements = known
         self._builtin = builtin
         self._dump = dump
-        self._wgpu = wgpu
+        self.wgpu = wgpu
         self._compiled: dict[Shader, Compiled] = {}
         self._layouts: dict[int, Any] = {}  # of bind groups, by the number of sources
+        self._patterns: dict[int, tuple[Any, Any]] = {}  # pipelines and layouts, by the bytes of an element
         self._closed = False
         self._lost = ""
         self.turn = threading.Lock()  # the buffers serve one dispatch at a time, whichever thread it is from
@@ -175,7 +177,7 @@ class WgpuDevice:
         if sources not in self._layouts:
             # The sources are bound as writable too: wgpu refuses a buffer that is bound read-only beside it.
             kinds = ["uniform", *["storage"] * (1 + sources)]
-            visible = self._wgpu.ShaderStage.COMPUTE
+            visible = self.wgpu.ShaderStage.COMPUTE
             self._layouts[sources] = self.handle.create_bind_group_layout(
                 entries=[
                     {"binding": number, "visibility": visible, "buffer": {"type": kind}}
@@ -183,6 +185,20 @@ class WgpuDevice:
                 ]
             )
         return self._layouts[sources]
+
+    def patterns(self, itemsize: int) -> tuple[Any, Any]:
+        """The pipeline that writes consecutive patterns of so many bytes, and the layout of its bind group."""
+        if itemsize not in self._patterns:
+            text = patterns_source(itemsize)
+            if self._dump is not None:
+                self._dump.joinpath(f"patterns-{8 * itemsize}.wgsl").write_text(text, encoding="utf-8")
+            layout = self._layout(0)
+            pipeline = self.handle.create_compute_pipeline(
+                layout=self.handle.create_pipeline_layout(bind_group_layouts=[layout]),
+                compute={"module": self.handle.create_shader_module(code=text), "entry_point": "main"},
+            )
+            self._patterns[itemsize] = pipeline, layout
+        return self._patterns[itemsize]
 
     def groups(self, invocations: int) -> tuple[int, int]:
         """Workgroups along x and y that hold at least as many invocations."""
@@ -206,6 +222,7 @@ class WgpuDevice:
         if not self._closed:
             self._closed = True
             self._compiled.clear()
+            self._patterns.clear()
             self.resources.close()
             self.handle.destroy()
 
@@ -247,6 +264,7 @@ def _described(
             "float16": known[DataType.FLOAT16].path,
             "int64": known[DataType.INT64].path,
             "builtin": builtin,
+            "streams": True,
             "largest_binding": int(adapter.handle.limits["max-storage-buffer-binding-size"]),
             "largest_buffer": int(adapter.handle.limits["max-buffer-size"]),
         },

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends.bindings import check_bindings, check_memory
-from dmlcts.backends.contract import DeviceLost, ExecutionFailed
+from dmlcts.backends.contract import DeviceLost, ExecutionFailed, NotSupported
 from dmlcts.backends.wgpu.faults import faults_translated
 from dmlcts.backends.wgpu.layout import Chunk, Place, chunks, coalesced, reads_what_it_writes
 from dmlcts.backends.wgpu.programs import Program
-from dmlcts.backends.wgpu.resources import PARAMETER_WORDS, rounded_up
+from dmlcts.backends.wgpu.resources import PARAMETER_WORDS, Resources, rounded_up
 from dmlcts.backends.wgpu.shaders import GROUP, rows_of_axis
+from dmlcts.backends.wgpu.stream import WgpuStream
 from dmlcts.specs import OperatorDesc, Region
 
 if TYPE_CHECKING:
@@ -98,6 +100,37 @@ class WgpuKernel:
             self._device.lose(str(lost))
             raise
 
+    def stream(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region], slots: int) -> WgpuStream:
+        """Dispatches in flight on a memory that stays on the device; see ``Stream`` of the contract.
+
+        Args:
+            memory: what it holds at first: 1-D ``uint8``, contiguous, writable.
+            bindings: a region for each tensor, apart from each other.
+            slots: how many submissions may be on their way back.
+
+        Raises:
+            NotSupported: several inputs, strides, or more than one binding holds.
+            ExecutionFailed, DeviceLost, MemoryError: as in :meth:`dispatch`.
+        """
+        self._device.check_open()
+        if self._closed:
+            raise ExecutionFailed("the kernel is closed")
+        check_memory(memory)
+        check_bindings(memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=())
+        if len(self._program.inputs) != 1 or len(self._axes) != 1 or self._axes[0].sources != (1,):
+            raise NotSupported("the wgpu backend streams operators of one packed input")
+        planned = self._planned(bindings, rounded_up(memory.size))
+        if len(planned) != 1:
+            raise NotSupported("the tensors do not fit into one binding of the adapter")
+        (source,) = self._program.inputs
+        read, written = (
+            Region(bindings[name].offset, self._tensors[name].total_size_in_bytes) for name in (source, self._output)
+        )
+        return WgpuStream(
+            self._device, partial(_encode, planned[0], ["memory"]), memory, read, written,
+            self._tensors[source].data_type.itemsize, slots,
+        )  # fmt: skip
+
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""
         self._closed = True
@@ -153,13 +186,18 @@ class WgpuKernel:
 
     def _encoded(self, dispatch: Dispatch, buffers: Sequence[str]) -> Any:
         """An encoder that holds ``dispatch``, whose parameters are written first."""
-        resources, chunk = self._device.resources, dispatch.chunk
-        resources.write_parameters(dispatch.parameters)
-        windows = [(name, window.region) for name, window in zip(buffers, chunk.sources, strict=True)]
         encoder = self._device.handle.create_command_encoder()
-        compute = encoder.begin_compute_pass()
-        compute.set_pipeline(dispatch.compiled.pipeline)
-        compute.set_bind_group(0, resources.group(dispatch.compiled.layout, chunk.target.region, windows))
-        compute.dispatch_workgroups(dispatch.columns, dispatch.rows)
-        compute.end()
+        _encode(dispatch, buffers, self._device.resources, encoder)
         return encoder
+
+
+def _encode(dispatch: Dispatch, buffers: Sequence[str], resources: Resources, encoder: Any) -> None:
+    """Encode ``dispatch`` on these resources, whose parameters are written first."""
+    chunk = dispatch.chunk
+    resources.write_parameters(dispatch.parameters)
+    windows = [(name, window.region) for name, window in zip(buffers, chunk.sources, strict=True)]
+    compute = encoder.begin_compute_pass()
+    compute.set_pipeline(dispatch.compiled.pipeline)
+    compute.set_bind_group(0, resources.group(dispatch.compiled.layout, chunk.target.region, windows))
+    compute.dispatch_workgroups(dispatch.columns, dispatch.rows)
+    compute.end()

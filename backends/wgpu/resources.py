@@ -30,12 +30,15 @@ class Resources:
         wgpu: the module.
         device: wgpu's device.
         largest: bytes that a buffer may have at most.
+
+    Attributes:
+        largest: the same, as a multiple of 16.
     """
 
     def __init__(self, wgpu: Any, device: Any, largest: int) -> None:
         self._wgpu = wgpu
         self._device = device
-        self._largest = largest // 16 * 16
+        self.largest = largest // 16 * 16
         usage = wgpu.BufferUsage
         self._usages = {
             "memory": usage.STORAGE | usage.COPY_SRC | usage.COPY_DST,
@@ -49,8 +52,8 @@ class Resources:
 
     def check(self, size: int) -> None:
         """Raise ``DeviceMemoryError`` where no buffer can have ``size`` bytes."""
-        if size > self._largest:
-            limit = f"the adapter's largest buffer has {self._largest} bytes"
+        if size > self.largest:
+            limit = f"the adapter's largest buffer has {self.largest} bytes"
             raise DeviceMemoryError(f"a memory of {size} bytes is asked for; {limit}")
 
     def buffer(self, name: str, size: int) -> Any:
@@ -62,7 +65,7 @@ class Resources:
         if found is not None:
             self._forget(name)
         wanted = max(_SMALLEST, 1 << (size - 1).bit_length()) if size <= _KEPT else size
-        made = self._device.create_buffer(size=min(wanted, self._largest), usage=self._usages[name])
+        made = self._device.create_buffer(size=min(wanted, self.largest), usage=self._usages[name])
         self._buffers[name] = made
         return made
 

@@ -194,12 +194,12 @@ class Shader:
 
     def source(self) -> str:
         """The WGSL text."""
-        body = _rendered(_BODIES.get(self.operator, "formula"), shader=self)
-        memory = _rendered("memory", shader=self)
-        functions = called(_rendered(_library(self.element, self.operator), shader=self), body)
-        conversions = called(_rendered("float16", shader=self), memory + functions + body)
+        body = rendered(_BODIES.get(self.operator, "formula"), shader=self)
+        memory = rendered("memory", shader=self)
+        functions = called(rendered(_library(self.element, self.operator), shader=self), body)
+        conversions = called(rendered("float16", shader=self), memory + functions + body)
         parts = {"conversions": conversions, "functions": functions, "memory": memory, "body": body}
-        text = _rendered("kernel", shader=self, group=GROUP, **parts)
+        text = rendered("kernel", shader=self, group=GROUP, **parts)
         return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 
@@ -232,7 +232,8 @@ def prepared_folder(written: str) -> Path:
     return folder
 
 
-def _rendered(template: str, **given: object) -> str:
+def rendered(template: str, **given: object) -> str:
+    """The text of a template, by its name without an ending."""
     return _templates().get_template(f"{template}.wgsl.j2").render(**given)
 
 

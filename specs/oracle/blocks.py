@@ -255,6 +255,11 @@ class BlockJudge:
         useful = self._fast is not None and self.oracle.rounding.flushes and not self.oracle.signed_zeros
         return FastFormula(self.oracle, PIECE, flushed=True) if useful else None
 
+    def prepare(self) -> None:
+        """Compile the comparisons of consecutive patterns, where there are compiled ones."""
+        if self._certifier is not None:
+            self._certifier.patterns(0, np.zeros(1, self._data_type.numpy), np.zeros(1, self._data_type.numpy), 0)
+
     def certifies(self, first: int, x: Array, output: Array, poison: int) -> bool:
         """Whether a compiled comparison finds everything in order; where there is none it never does.
 
@@ -265,6 +270,10 @@ class BlockJudge:
             poison: no output may equal this bit pattern.
         """
         return self._certifier is not None and self._certifier.patterns(first, x, output, poison)
+
+    def certifies_alone(self, first: int, output: Array, poison: int) -> bool:
+        """The same of outputs for consecutive bit patterns from ``first`` on, of which nobody has the inputs."""
+        return self._certifier is not None and self._certifier.alone(first, output, poison)
 
     def expected(self, x: Array) -> Array:
         """One acceptable output for each element of a piece; valid until the next call."""

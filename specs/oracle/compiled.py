@@ -38,6 +38,12 @@ def available() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
+def prepare() -> None:
+    """Import numba, where it is installed, before it is needed."""
+    if available():
+        importlib.import_module("numba")
+
+
 class Certifier:
     """Says of outputs whether all of them are, bit for bit, what IEEE 754 gives.
 
@@ -58,7 +64,7 @@ class Certifier:
         if not oracle.any_payload:
             raise NotCompiled("payloads of NaN count")
         names = tuple(oracle.attributes)  # raises where a clause leaves the cast open
-        self._compare = _compiled(oracle.expression, names, data_type)
+        self._compare, self._compare_alone, self._consecutive = _compiled(oracle.expression, names, data_type)
         self._lane = _lane(data_type)
         bounds = [oracle.plain.attributes[name][0].reshape(1).view(self._lane) for name in names]
         self._bounds = np.concatenate(bounds) if bounds else np.zeros(1, self._lane)
@@ -71,19 +77,25 @@ class Certifier:
             output: the outputs, likewise.
             poison: a bit pattern, or ``None``.
         """
-        return self._compared(x, output, poison, 0, consecutive=False)
+        return bool(
+            self._compare(x.view(self._lane), output.view(self._lane), self._bounds, self._as_lane(poison or 0),
+                          poison is not None)
+        )  # fmt: skip
 
     def patterns(self, first: int, x: Array, output: Array, poison: int) -> bool:
         """Whether ``x`` holds consecutive patterns from ``first`` on, and :meth:`outputs` as well."""
-        return self._compared(x, output, poison, first, consecutive=True)
+        # one after the other: the two loops together are slower, for what the second leaves out is in the first again
+        ordered = bool(self._consecutive(x.view(self._lane), self._as_lane(first)))
+        return ordered and self.alone(first, output, poison)
 
-    def _compared(self, x: Array, output: Array, poison: int | None, first: int, *, consecutive: bool) -> bool:
-        bits = np.array([poison or 0, first, -int(consecutive) & (1 << 64) - 1], np.uint64)
-        held, start, ones = bits.astype(f"u{self._lane.itemsize}").view(self._lane)
-        guarded = poison is not None
-        return bool(
-            self._compare(x.view(self._lane), output.view(self._lane), self._bounds, held, guarded, start, ones)
-        )
+    def alone(self, first: int, output: Array, poison: int) -> bool:
+        """Whether every output is right for consecutive patterns from ``first`` on, and none equals the poison."""
+        held, start = self._as_lane(poison), self._as_lane(first)
+        return bool(self._compare_alone(output.view(self._lane), self._bounds, held, start))
+
+    def _as_lane(self, pattern: int) -> Any:
+        """A bit pattern, wrapped, as what is computed on."""
+        return np.array(pattern & (1 << 64) - 1, np.uint64).astype(f"u{self._lane.itemsize}").view(self._lane)[()]
 
 
 def _lane(data_type: DataType) -> np.dtype[Any]:
@@ -92,8 +104,14 @@ def _lane(data_type: DataType) -> np.dtype[Any]:
 
 
 @lru_cache(maxsize=64)
-def _compiled(expression: Expression, names: tuple[str, ...], data_type: DataType) -> Function:
-    """The comparison for a formula; numba compiles it when it is first called, in about half a second."""
+def _compiled(
+    expression: Expression, names: tuple[str, ...], data_type: DataType
+) -> tuple[Function, Function, Function]:
+    """Comparisons for a formula, on any inputs and on consecutive patterns, and whether inputs are such patterns.
+
+    Numba compiles each when it is first called, in about half a second. Consecutive patterns are taken in runs whose
+    upper bits stay as they are, the exponent among them: what follows from these the compiler takes out of the loop.
+    """
     numba: Any = importlib.import_module("numba")
     if data_type not in (DataType.FLOAT32, DataType.FLOAT16) and data_type.is_floating:
         raise NotCompiled(data_type.name)
@@ -102,21 +120,42 @@ def _compiled(expression: Expression, names: tuple[str, ...], data_type: DataTyp
     lane = _lane(data_type).type
     zero = lane(0)
     unlike = makers["unlike"]()
+    run_bits = np.finfo(data_type.numpy).nmant if data_type.is_floating else min(8 * data_type.itemsize - 1, 23)
+    run = np.int64(1 << run_bits)
+    lower = lane((1 << run_bits) - 1)
 
-    def compare(
-        x: Array, output: Array, bounds: Array, poison: Any, guarded: bool, first: Any, consecutive: Any
-    ) -> bool:
+    def compare(x: Array, output: Array, bounds: Array, poison: Any, guarded: bool) -> bool:
         differing = zero
         kept = False
         for index in range(x.size):
-            value = x[index]
-            differing |= unlike(function(value, bounds), output[index])
-            differing |= (value ^ lane(first + lane(index))) & consecutive
+            differing |= unlike(function(x[index], bounds), output[index])
             kept |= output[index] == poison
         return differing == 0 and not (kept and guarded)
 
-    compiled: Function = numba.njit(nogil=True)(compare)
-    return compiled
+    def compare_alone(output: Array, bounds: Array, poison: Any, first: Any) -> bool:
+        differing = zero
+        kept = False
+        start: Any = np.int64(0)
+        while start < output.size:
+            pattern = lane(first + lane(start))
+            low, upper = np.int64(pattern & lower), lane(pattern & ~lower)
+            stop = min(start + run - low, output.size)
+            part = output[start:stop]
+            for index in range(part.size):
+                value = lane(upper | (lane(low + index) & lower))
+                differing |= unlike(function(value, bounds), part[index])
+                kept |= part[index] == poison
+            start = stop
+        return differing == 0 and not kept
+
+    def consecutive(x: Array, first: Any) -> bool:
+        differing = zero
+        for index in range(x.size):
+            differing |= x[index] ^ lane(first + lane(index))
+        return bool(differing == 0)
+
+    compiled = numba.njit(nogil=True)
+    return compiled(compare), compiled(compare_alone), compiled(consecutive)
 
 
 def _function(expression: Expression, names: tuple[str, ...], makers: dict[str, Maker]) -> Function:

@@ -24,6 +24,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.specs.oracle.blocks import PIECE, BlockJudge
 from dmlcts.specs.oracle.compiled import available
 from dmlcts.specs.oracle.vectorised import VectorOracle
+from dmlcts.suites.benchmarks.memory_use import MemoryWatch
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.targets import Plan, resized
 from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
@@ -193,6 +194,10 @@ def swept(
     compiled: bool = True,
     bar: float = 0.0,
     isolation: str = "process",
+    lanes: int = 0,
+    tensor_elements: int = 0,
+    threads: int = 0,
+    streams: bool = True,
 ) -> Figure:
     """The end-to-end rate of a sweep: generating, dispatching, judging and writing it all down.
 
@@ -208,19 +213,26 @@ def swept(
         compiled: use the compiled comparison.
         bar: what it must reach.
         isolation: "process", or "none" for one process with the judge.
+        lanes: tensors in flight on a device, 0 for the usual.
+        tensor_elements: elements of a tensor, likewise.
+        threads: threads that judge what comes back from a stream, likewise.
+        streams: use streams where the backend has them.
     """
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings.read(
             backend=backend, options=options, results=str(Path(folder)), operators=[operator], data_types=[data_type]
         )  # fmt: skip
-        orders = Orders(backend, tuple(options), str(Path(folder)), compiled=compiled, isolation=isolation)
+        orders = Orders(
+            backend, tuple(options), str(Path(folder)), compiled=compiled, isolation=isolation, lanes=lanes,
+            tensor_elements=tensor_elements, threads=threads, streams=streams,
+        )  # fmt: skip
         crew = Processes(orders, workers)
         try:
             sweep = Sweep.planned(settings, crew.describe())
             chosen = sweep.plan.targets[: targets or None]
             sweep.plan = Plan(tuple(resized(target, max(1, target.size // share)) for target in chosen))
             told(f"sweeping {operator} {data_type}: {sweep.plan.elements:,} elements")
-            with held(sweep) as journal:
+            with held(sweep) as journal, MemoryWatch() as memory:
                 conduct(sweep, crew, lambda block, totals: None, journal, explained=False)
         finally:
             crew.close()
@@ -236,6 +248,7 @@ def swept(
         sweep.elements / sweep.seconds, crew.size, bar,
         {"elements": sweep.elements, "seconds": round(sweep.seconds, 3),
          "stages": {stage: round(seconds, 3) for stage, seconds in stages.items()},
+         "memory": memory.most,
          "wrong": sum(totals.wrong for totals in sweep.totals.values())},
     )  # fmt: skip
 

@@ -116,7 +116,7 @@ def _mishap(error: BaseException) -> Mishap:
 
 
 @contextlib.contextmanager
-def _calling() -> Iterator[None]:
+def calling() -> Iterator[None]:
     """Around every call of the implementation: whatever it did to this thread's arithmetic ends with the call."""
     try:
         yield
@@ -176,7 +176,7 @@ class Bench:
         self.level = level or FeatureLevel.parse(self.info.feature_level)
 
     def _open(self, device: Any = None) -> DeviceInfo:
-        with _calling():
+        with calling():
             device = open_device(self.backend, self.options) if device is None else device
             self._device = device
             if hasattr(device, "close"):
@@ -192,7 +192,7 @@ class Bench:
     def fresh(self) -> Bench:
         """Another bench on a device that has run nothing yet, of a new backend object where one can be made."""
         backend, device = self.backend, None
-        with _calling():
+        with calling():
             if isinstance(self._device, IsolatedDevice):
                 device = self._device.fresh()
             else:
@@ -202,7 +202,7 @@ class Bench:
 
     def close(self) -> None:
         """Close the device; a device that fails to close is reported as the backend's own error."""
-        with _calling():
+        with calling():
             self._stack.close()
 
     def _reopen(self) -> None:
@@ -240,7 +240,7 @@ class Bench:
     def create(self, operator: OperatorDesc) -> Any | Refusal | Mishap:
         """A kernel, or why there is none."""
         try:
-            with _calling():
+            with calling():
                 kernel = self._device.create(operator)
         except KeyboardInterrupt:
             raise
@@ -250,11 +250,12 @@ class Bench:
                 return Unsupported(words_of(error), False)
             if kind in ("invalid_argument", "not_supported"):
                 return Refusal(words_of(error), self.obliged(operator))
-            return self._recovered(error)
+            return self.recovered(error)
         self._histories.made(kernel, operator)
         return kernel
 
-    def _recovered(self, error: BaseException) -> Mishap:
+    def recovered(self, error: BaseException) -> Mishap:
+        """What the implementation did by raising ``error``; a device or process that was lost by it is another now."""
         if isinstance(error, floating_point.ArithmeticChanged):  # no verdict follows from what the suite computes now
             raise error
         if isinstance(error, BackendUnavailable):  # the process that took a lost one's place cannot open the device
@@ -313,12 +314,12 @@ class Bench:
     def dispatch(self, kernel: Any, arena: Arena) -> Mishap | None:
         """Run ``kernel`` on the arena's memory; ``None`` where it came back."""
         try:
-            with _calling(), np.errstate(all="ignore"):
+            with calling(), np.errstate(all="ignore"):
                 kernel.dispatch(arena.memory, dict(arena.bindings))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # as in create
-            return self._recovered(error)
+            return self.recovered(error)
         return None
 
     def run(self, case: Case, poison: Array | None = None) -> Outcome:
@@ -341,12 +342,12 @@ class Bench:
         if closer is None:
             return None
         try:
-            with _calling():
+            with calling():
                 closer()
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # as in create
-            return self._recovered(error)
+            return self.recovered(error)
         return None
 
     def forget(self) -> None:

@@ -21,6 +21,7 @@ from dmlcts.suites.isolation.descriptions import read_info
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.memory import Lease, SharedMemory
 from dmlcts.suites.isolation.process import Clock, WorkerProcess
+from dmlcts.suites.isolation.streams import IsolatedStream, opened
 
 Bytes = NDArray[np.uint8]
 
@@ -246,6 +247,17 @@ class IsolatedKernel:
         broken = segment.broken(lease.size)
         if broken:
             raise _RemoteExecutionFailedError(broken, broken)
+
+    def stream(self, memory: Bytes, bindings: Mapping[str, Region], slots: int) -> IsolatedStream:
+        """As :meth:`dmlcts.backends.contract.StreamingKernel.stream`; ``memory`` is one that ``allocate`` gave.
+
+        Raises:
+            WorkerLost: the process crashed, hung, ran out of memory or answered garbage.
+        """
+        host = self._device.host
+        if self._generation != host.generation or not host.alive:
+            self._again()
+        return opened(host, self._number, memory, bindings, slots)
 
     def _again(self) -> None:
         """Make the kernel in the process that took the place of a lost one."""

@@ -26,6 +26,7 @@ from dmlcts.specs.description_data import read_operator
 from dmlcts.suites.isolation import framing
 from dmlcts.suites.isolation.descriptions import write_info
 from dmlcts.suites.isolation.memory import WorkerMemory
+from dmlcts.suites.isolation.streams import WorkerStreams
 
 _MOST_TEXT = 4000
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
@@ -37,6 +38,7 @@ class _Worker:
         self._backend: Any = None
         self._devices: dict[int, Any] = {}
         self._kernels: dict[int, Any] = {}
+        self.streams = WorkerStreams(memory)
         self._start = resident_bytes()
         self._allowed = allowed
         self._trimmer = Trimmer()
@@ -75,6 +77,10 @@ class _Worker:
         with np.errstate(all="ignore"):
             self._kernels[kernel].dispatch(memory, regions)
         return {"size": size}
+
+    def stream(self, kernel: int, **fields: Any) -> dict[str, Any]:
+        """Open a stream of a kernel."""
+        return self.streams.open(self._kernels[kernel], **fields)
 
     def release(self, kernel: int) -> dict[str, Any]:
         """Close a kernel, where it can be closed."""
@@ -125,8 +131,9 @@ def _serve(source: int, target: int, worker: _Worker) -> None:
         return taken
 
     doing: dict[str, Callable[..., dict[str, Any]]] = {
-        name: getattr(worker, name) for name in ("open", "close", "create", "dispatch", "release")
+        name: getattr(worker, name) for name in ("open", "close", "create", "dispatch", "stream", "release")
     }
+    doing |= {name: getattr(worker.streams, name) for name in ("fill", "submit", "collect", "end")}
     while True:
         try:
             message = framing.decode(read)

@@ -196,6 +196,8 @@ def conduct(sweep: Sweep, crew: Crew, told: Told, journal: Journal, *, explained
     """
     began = time.perf_counter()
     try:
+        crew.prepare(sweep.plan.targets)
+        began = time.perf_counter()
         for block, totals in crew.judge(sweep.pending()):
             if sweep.count(block, totals):
                 journal.finished(block, totals)

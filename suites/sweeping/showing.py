@@ -150,7 +150,9 @@ def print_benchmark(found: Mapping[str, Any], *, markdown: bool = False) -> None
         if stages:
             spent = sum(stages.values()) or 1.0
             parts = ", ".join(f"{name} {100 * seconds / spent:.0f} %" for name, seconds in stages.items())
-            lines.append(f"{figure['what']}: {figure['details']['seconds']:.1f} s; of its time {parts}.")
+            held = figure["details"].get("memory")
+            most = f", at most {held / (1 << 20):,.0f} MiB of memory in all processes" if held else ""
+            lines.append(f"{figure['what']}: {figure['details']['seconds']:.1f} s; of its time {parts}{most}.")
     run = found["ordinary_run"]
     if run is not None:
         lines.append(

@@ -12,9 +12,9 @@ import pytest
 
 from dmlcts.backends.wgpu.adapters import BACKENDS
 from dmlcts.backends.wgpu.device import WgpuBackend, WgpuDevice
-from dmlcts.backends.wgpu.overhead import bare, compared, ours
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.loading import load_tables
+from dmlcts.suites.benchmarks.wgpu_overhead import bare, compared, ours
 from dmlcts.suites.cases.bench import Bench, Mishap
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.generation.subject import Subject

@@ -106,9 +106,7 @@ def _judge_one(
     altered = 0
     for start in range(0, tensor.count, PIECE):
         stop = min(start + PIECE, tensor.count)
-        if tensor.values is None and judge.certifies(
-            tensor.first + start, x[start:stop], output[start:stop], poison
-        ):
+        if tensor.values is None and judge.certifies(tensor.first + start, x[start:stop], output[start:stop], poison):
             totals.elements += stop - start
             totals.exact += stop - start
             continue
@@ -117,22 +115,55 @@ def _judge_one(
             else tensor.values[start:stop]
         )  # fmt: skip
         altered += count_differences(x[start:stop], pristine, target.data_type)
-        judged = judge.judge(pristine, output[start:stop], poison)
-        _count(totals, judged)
-        if judged.wrong.size:
-            got = output[start:stop][judged.wrong]
-            totals.blame(pristine[judged.wrong], got, target.data_type, tensor.start, tensor.count)
-            held = judged.wrong[got.view(target.data_type.bits_dtype) == poison]
-            if held.size:
-                kept.append(held + start)
-        if judged.poison.size:
-            kept.append(judged.poison + start)
+        kept += _judge_piece(judge, pristine, output[start:stop], target, tensor, start, totals, poison)
     if tensor.values is None:
         totals.count_classes(classes_between(tensor.first, tensor.count, target.data_type))
     else:
         _count_classes(totals, tensor.values)
     return altered, kept
 
+
+def _judge_piece(
+    judge: BlockJudge, pristine: Array, output: Array, target: Target, tensor: Tensor, start: int, totals: Totals,
+    poison: int,
+) -> list[Array]:  # fmt: skip
+    """Judge a piece that begins at ``start`` of its tensor; the places in the tensor that hold the poison."""
+    judged = judge.judge(pristine, output, poison)
+    _count(totals, judged)
+    kept = [judged.poison + start]
+    if judged.wrong.size:
+        got = output[judged.wrong]
+        totals.blame(pristine[judged.wrong], got, target.data_type, tensor.start, tensor.count)
+        kept.append(judged.wrong[got.view(target.data_type.bits_dtype) == poison] + start)
+    return [places for places in kept if places.size]
+
+
+def judge_pieces(
+    judge: BlockJudge, steps: Array, output: Array, target: Target, tensor: Tensor, start: int, totals: Totals,
+    poison: int,
+) -> list[Array]:  # fmt: skip
+    """Judge a part of a tensor's outputs, for consecutive patterns that nobody wrote down.
+
+    Args:
+        judge: of the thread.
+        steps: the numbers from 0 on, as many as a piece has elements, as bit patterns of the type.
+        output: the part's outputs.
+        target: what is swept.
+        tensor: where the part belongs.
+        start: its first element there.
+        totals: what it comes to is added here, but for the classes.
+        poison: what the output held before.
+
+    Returns:
+        The places in the tensor that hold the poison.
+    """
+    kept: list[Array] = []
+    for begin in range(0, output.size, PIECE):
+        part = output[begin : begin + PIECE]
+        first = (tensor.first + start + begin) % (1 << (8 * target.data_type.itemsize))
+        pristine = (steps[: part.size] + steps.dtype.type(first)).view(target.data_type.numpy)
+        kept += _judge_piece(judge, pristine, part, target, tensor, start + begin, totals, poison)
+    return kept
 
 
 def fill_input(memory: Lane, tensor: Tensor, x: Array) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count as counting
 from typing import Any
@@ -37,6 +37,7 @@ from dmlcts.suites.sweeping.blocks.lanes import (
 )
 from dmlcts.suites.sweeping.blocks.operands import SeveralJudge, singles_of
 from dmlcts.suites.sweeping.blocks.pieces import fill_inputs, judge_tensor
+from dmlcts.suites.sweeping.blocks.streaming import Streaming, Ways
 from dmlcts.suites.sweeping.blocks.targets import Block, Target, described, subject_of, with_bound
 from dmlcts.suites.sweeping.blocks.totals import Totals
 
@@ -60,11 +61,12 @@ class Station:
         compiled: use the compiled first comparison where it can be had.
         timeout: seconds that a block may take in a process of the implementation's own; ``None`` for the bench's own
             limit of each call.
+        streams: arguments of :class:`Streaming`, where backends may be asked for streams; else none are.
     """
 
     def __init__(
         self, bench: Bench, *, lanes: int = 1, tensor_elements: int | None = None, compiled: bool = True,
-        timeout: float | None = None,
+        timeout: float | None = None, streams: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self.bench = bench
         self.lanes = lanes
@@ -78,14 +80,18 @@ class Station:
         self._memories: dict[int, Lane] = {}
         self._judges: dict[tuple[int, OperatorDesc], BlockJudge | SeveralJudge] = {}
         self._kernels: dict[OperatorDesc, Any] = {}
+        ways = Ways(self.judge, self._new_judge, self._kernels.clear)
+        self.streaming = None if streams is None else Streaming(bench, ways, **streams)
 
     def finish(self) -> None:
         """Close kernels and lanes; the device stays open."""
+        self._end_streams()
         self._drop_kernels()
         self._end_lanes()
 
     def close(self) -> None:
         """Close kernels, lanes and the device."""
+        self._end_streams()
         self._drop_kernels()
         self.bench.close()
         self._end_lanes()  # last: on Linux a process ends with the thread that started it
@@ -93,6 +99,22 @@ class Station:
     def _end_lanes(self) -> None:
         if self._pool is not None:
             self._pool.shutdown()
+
+    def _end_streams(self) -> None:
+        if self.streaming is not None:
+            self.streaming.close()
+
+    def prepare(self, target: Target) -> None:
+        """Compile the comparison for a target, where it is worth that and can be."""
+        if target.kind == "patterns" and not target.inputs and self._compiled and target.elements >= _WORTH_COMPILING:
+            self._new_judge(described(self.bench.tables, target, self.bench.level, 1), target).prepare()
+
+    def judge_several(self, target: Target, blocks: Sequence[Block]) -> list[Totals]:
+        """Judge some blocks of a target, in a stream where the backend has them."""
+        if self.streaming is None:
+            return [self.judge(target, block) for block in blocks]
+        with self.bench.limited(math.inf if self._timeout is None else self._timeout):
+            return self.streaming.judge(target, blocks)
 
     def judge(self, target: Target, block: Block) -> Totals:
         """Generate, dispatch and judge a block; whatever the implementation does ends up in the totals."""
@@ -248,10 +270,13 @@ class Station:
                     gauge_of(self.bench.tables, operator, strict=self.bench.strict),
                 )  # fmt: skip
             else:
-                compiled = self._compiled and target.elements >= _WORTH_COMPILING
-                judge = BlockJudge(self.bench.vector_oracle(operator), compiled=compiled)
+                judge = self._new_judge(operator, target)
             self._judges[key] = judge
         return judge
+
+    def _new_judge(self, operator: OperatorDesc, target: Target) -> BlockJudge:
+        compiled = self._compiled and target.elements >= _WORTH_COMPILING
+        return BlockJudge(self.bench.vector_oracle(operator), compiled=compiled)
 
     def _memory(self, lane: int, operator: OperatorDesc, size: int) -> Lane:
         memory = self._memories.get(lane)

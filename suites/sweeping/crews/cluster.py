@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dmlcts.reports.documents.records import FailureRecord
@@ -75,6 +75,9 @@ class Cluster:
     def describe(self) -> Description:
         """What one of the workers says of its device."""
         return self._description
+
+    def prepare(self, targets: Sequence[Target]) -> None:
+        """Nothing: workers come and go."""
 
     def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
         """Judge all blocks, each as it is finished, a few for each worker ahead of it."""

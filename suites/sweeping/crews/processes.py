@@ -11,17 +11,19 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from dmlcts.backends import BackendUnavailable
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.specs import DmlctsError
+from dmlcts.suites.sweeping.blocks.streaming import MOST_THREADS
 from dmlcts.suites.sweeping.blocks.targets import Block, Target
 from dmlcts.suites.sweeping.blocks.totals import Totals, lost
-from dmlcts.suites.sweeping.crews.workers import Description, Job, Orders, Worker
+from dmlcts.suites.sweeping.crews.workers import PREPARED, Description, Job, Orders, Worker, together
 
 _ATTEMPTS = 2
 _OPENING_SECONDS = 600.0  # what opening devices again, after they were lost, may take of a block's time
@@ -59,11 +61,11 @@ def _asked(pipe: Connection) -> Any:
 
 @dataclass
 class _Seat:
-    """A worker process and what it is doing."""
+    """A worker process, what it is doing, and what it has been given to do next."""
 
     process: Any
     pipe: Connection
-    job: Job | None = None
+    jobs: deque[tuple[Target, list[Block]]] = field(default_factory=deque)
     since: float = 0.0
 
 
@@ -85,12 +87,14 @@ class Processes:
     """
 
     def __init__(self, orders: Orders, size: int = 0) -> None:
+        if size > 1 and not orders.threads:
+            orders = replace(orders, threads=max(1, min(MOST_THREADS, multiprocessing.cpu_count() // size)))
         self._orders = orders
         # a process of the implementation's own is ended by its worker, which tries the block's tensor once more
         self._timeout = orders.timeout if orders.isolation == "none" else 2 * orders.timeout + _OPENING_SECONDS
         self._context = multiprocessing.get_context("spawn")
-        self._seats = [self._hired()]
-        self._description: Description = self._ask(self._seats[0], "describe")
+        self._seats = [self._hired() for _ in range(size or 1)]  # all open their devices at once, before any judges
+        self._description: Description = self._ask_all("describe")[0]
         if not size:
             size = min(multiprocessing.cpu_count(), _MOST_BY_DEFAULT) if self._description.independent else 1
         self.size = size
@@ -102,11 +106,20 @@ class Processes:
         theirs.close()
         return _Seat(process, mine)
 
+    def _ask_all(self, verb: str, *arguments: Any) -> list[Any]:
+        for seat in self._seats:
+            seat.pipe.send((verb, arguments))
+        return [self._heard(seat, verb) for seat in self._seats]
+
     def _ask(self, seat: _Seat, verb: str, *arguments: Any) -> Any:
         seat.pipe.send((verb, arguments))
+        return self._heard(seat, verb)
+
+    @staticmethod
+    def _heard(seat: _Seat, verb: str) -> Any:
         try:
             return _answer(seat.pipe.recv())
-        except EOFError:
+        except (EOFError, ConnectionError):
             raise WorkerFailed(
                 f"the worker process died ({_exit(seat)}) before it could {verb}; run the backend by itself to see why"
             ) from None
@@ -115,51 +128,67 @@ class Processes:
         """What the first worker says of its device."""
         return self._description
 
+    def prepare(self, targets: Sequence[Target]) -> None:
+        """Let every worker make ready what the first targets need."""
+        self._ask_all("prepare", tuple(targets[:PREPARED]))
+
     def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
         """Judge all blocks, each as it is finished."""
         while len(self._seats) < self.size:
             self._seats.append(self._hired())
-        queue = iter(jobs)
-        again: list[Job] = []
+        queue = together(jobs, self._description.at_once)
+        again: list[tuple[Target, list[Block]]] = []
         attempts: dict[Block, int] = {}
+        ahead = 2 if self._description.at_once > 1 else 1  # so that a device with streams need not wait for the next
         while True:
             for seat in self._seats:
-                if seat.job is None:
-                    seat.job = again.pop() if again else next(queue, None)
-                    if seat.job is not None:
-                        seat.since = time.monotonic()
-                        seat.pipe.send(("judge", seat.job))
-            busy = [seat for seat in self._seats if seat.job is not None]
+                self._given(seat, again, queue, ahead)
+            busy = [seat for seat in self._seats if seat.jobs]
             if not busy:
                 return
             ready = set(wait([seat.pipe for seat in busy], timeout=1.0))
             for index, seat in enumerate(self._seats):
-                if seat.job is None:
+                if not seat.jobs:
                     continue
-                target, block = seat.job
-                late = seat.pipe not in ready and time.monotonic() - seat.since > self._timeout
+                target, blocks = seat.jobs[0]
+                late = seat.pipe not in ready and time.monotonic() - seat.since > self._timeout * len(blocks)
                 if seat.pipe not in ready and not late:
                     continue
                 try:
                     if late:
                         raise EOFError
-                    totals = _answer(seat.pipe.recv())
+                    found = _answer(seat.pipe.recv())
                 except (EOFError, ConnectionError):
                     said = ("timeout", f"no answer in {self._timeout:g} s") if late else ("crash", _exit(seat))
                     self._dismissed(seat)
                     self._seats[index] = self._hired()
-                    attempts[block] = attempts.get(block, 0) + 1
-                    if attempts[block] < _ATTEMPTS:
-                        again.append((target, block))
-                        continue
-                    totals = lost(block.count, target.elements_in(block), block.start, *said)
+                    again += [*seat.jobs][1:]
+                    for block in blocks:
+                        attempts[block] = attempts.get(block, 0) + 1
+                        if attempts[block] < _ATTEMPTS:
+                            again.append((target, [block]))  # alone: whichever of them it was is told by itself
+                        else:
+                            yield block, lost(block.count, target.elements_in(block), block.start, *said)
                 else:
-                    seat.job = None
-                yield block, totals
+                    seat.jobs.popleft()
+                    seat.since = time.monotonic()
+                    self._given(seat, again, queue, ahead)  # before anything is written down: it need not wait for that
+                    yield from zip(blocks, found, strict=True)
+
+    @staticmethod
+    def _given(
+        seat: _Seat, again: list[tuple[Target, list[Block]]], queue: Iterator[tuple[Target, list[Block]]], ahead: int
+    ) -> None:
+        """Give a worker as much to do as it may have before it."""
+        while len(seat.jobs) < ahead and (job := again.pop() if again else next(queue, None)) is not None:
+            if not seat.jobs:
+                seat.since = time.monotonic()
+            seat.jobs.append(job)
+            seat.pipe.send(("judge_several", job))
 
     def explain(self, target: Target, totals: Totals) -> list[FailureRecord]:
         """The failures of a target, found by a worker that is idle."""
-        free = next((seat for seat in self._seats if seat.job is None and seat.process.is_alive()), None)
+        free = next((seat for seat in self._seats if not seat.jobs and seat.process.is_alive()), None)
         if free is None:
             free = self._hired()
             self._seats.append(free)
@@ -169,10 +198,10 @@ class Processes:
     def close(self) -> None:
         """Let idle workers close their devices, and end the others."""
         for seat in self._seats:
-            if seat.job is None and seat.process.is_alive():
+            if not seat.jobs and seat.process.is_alive():
                 seat.pipe.send(None)
         for seat in self._seats:
-            if seat.job is None:
+            if not seat.jobs:
                 seat.process.join(5)
             self._dismissed(seat)
 

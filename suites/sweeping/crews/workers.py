@@ -6,25 +6,30 @@ not run in a process in which code of the implementation has run.
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.results import describe_device, environment
 from dmlcts.specs import FeatureLevel
+from dmlcts.specs.oracle.compiled import prepare
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.disclosure import disclose
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.explaining import explain
 from dmlcts.suites.sweeping.blocks.station import Station
+from dmlcts.suites.sweeping.blocks.streaming import AT_ONCE, MOST_THREADS
 from dmlcts.suites.sweeping.blocks.targets import Block, Target
 from dmlcts.suites.sweeping.blocks.totals import Totals
 
 Job = tuple[Target, Block]
 
 DEFAULT_SECONDS = 600.0
+PREPARED = 4
+"""So many targets are made ready before the sweep begins, in a fraction of a second each."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,8 @@ class Orders:
         compiled: use the compiled comparison where numba is installed.
         isolation: "process" for the implementation in a process of its own, "none" for one process with the judge.
         timeout: seconds that a block may take.
+        streams: judge in streams where the backend has them.
+        threads: that judge what comes back from a stream; 0 for as many as there are processors, up to some.
     """
 
     backend: str
@@ -56,6 +63,8 @@ class Orders:
     compiled: bool = True
     isolation: str = "process"
     timeout: float = DEFAULT_SECONDS
+    streams: bool = True
+    threads: int = 0
 
     def settings(self) -> Settings:
         """The same as a run's options."""
@@ -76,6 +85,7 @@ class Description:
         independent: whether several processes, each with a device of its own, get more done than one.
         isolation: "process" where the implementation has a process of its own, "none" where it shares the judge's.
         environment: the worker's machine and software.
+        at_once: blocks of a target that a worker is best given together: their tensors are in flight at once.
     """
 
     device: dict[str, Any]
@@ -84,6 +94,7 @@ class Description:
     independent: bool
     environment: dict[str, Any]
     isolation: str = "process"
+    at_once: int = 1
 
 
 class Worker:
@@ -120,25 +131,45 @@ class Worker:
             lanes = self._orders.lanes or (beside if self.independent else min(4, (os.cpu_count() or 1) + 1))
             self._station = Station(
                 self.bench, lanes=lanes, tensor_elements=self._orders.tensor_elements or None,
-                compiled=self._orders.compiled, timeout=self._orders.timeout,
+                compiled=self._orders.compiled, timeout=self._orders.timeout, streams=self._streams,
             )  # fmt: skip
         return self._station
+
+    @property
+    def _streams(self) -> dict[str, Any] | None:
+        """How streams are used; ``None`` where they are not."""
+        orders = self._orders
+        if not orders.streams or not self.bench.info.details.get("streams"):
+            return None
+        threads = orders.threads or min(MOST_THREADS, os.cpu_count() or 1)
+        return {"slots": orders.lanes, "threads": threads, "tensor_elements": orders.tensor_elements}
 
     def describe(self) -> Description:
         """What there is to know before planning; the device as a run names it, since a certification holds both."""
         disclose(self.bench)
+        if self._orders.compiled:
+            prepare()  # takes a second, which is none of the sweep's
         info = self.bench.info
         claimed = {
             name: tuple(data_type.name for data_type in types) for name, types in (info.data_types or {}).items()
         }
         return Description(
             describe_device(info), str(self.bench.level), claimed, self.independent, environment(),
-            "process" if self.bench.isolated else "none",
+            "process" if self.bench.isolated else "none", 1 if self._streams is None else AT_ONCE,
         )  # fmt: skip
+
+    def prepare(self, targets: Sequence[Target]) -> None:
+        """Make ready what takes a moment and is no judging: comparisons are compiled."""
+        for target in targets:
+            self.station.prepare(target)
 
     def judge(self, target: Target, block: Block) -> Totals:
         """Generate, dispatch and judge a block."""
-        return self.station.judge(target, block)
+        return self.judge_several(target, [block])[0]
+
+    def judge_several(self, target: Target, blocks: Sequence[Block]) -> list[Totals]:
+        """The same of some blocks of a target."""
+        return self.station.judge_several(target, blocks)
 
     def explain(self, target: Target, totals: Totals) -> list[FailureRecord]:
         """The failures of a target, on a device that has run nothing else."""
@@ -164,6 +195,9 @@ class Crew(Protocol):
     def describe(self) -> Description:
         """What one worker says of its device."""
 
+    def prepare(self, targets: Sequence[Target]) -> None:
+        """Make ready what the first of these targets need, where that takes a moment."""
+
     def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
         """Judge all blocks, each as it is finished, in any order."""
 
@@ -186,10 +220,14 @@ class Alone:
         """What the worker says of its device."""
         return self._worker.describe()
 
+    def prepare(self, targets: Sequence[Target]) -> None:
+        """Make ready what the first targets need."""
+        self._worker.prepare(targets[:PREPARED])
+
     def judge(self, jobs: Iterable[Job]) -> Iterator[tuple[Block, Totals]]:
         """Judge the blocks in turn."""
-        for target, block in jobs:
-            yield block, self._worker.judge(target, block)
+        for target, blocks in together(jobs, self._worker.describe().at_once):
+            yield from zip(blocks, self._worker.judge_several(target, blocks), strict=True)
 
     def explain(self, target: Target, totals: Totals) -> list[FailureRecord]:
         """The failures of a target."""
@@ -198,6 +236,13 @@ class Alone:
     def close(self) -> None:
         """Close the device."""
         self._worker.close()
+
+
+def together(jobs: Iterable[Job], most: int) -> Iterator[tuple[Target, list[Block]]]:
+    """Jobs that follow each other on one target, up to so many together."""
+    for _, run in itertools.groupby(jobs, key=lambda job: job[1].target):
+        while some := list(itertools.islice(run, most)):
+            yield some[0][0], [block for _, block in some]
 
 
 def claims(description: Description, operator: str, data_type: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the backend costs beside wgpu itself: ``python -m dmlcts.backends.wgpu.overhead [-o key=value ...]``.
+"""What the backend costs beside wgpu itself: ``python -m dmlcts.suites.benchmarks.wgpu_overhead [-o key=value ...]``.
 
 Both are measured in turns in one run, so that a busy machine slows them alike. The bare one does what no
 backend can do without, with the simplest shader: write the bytes to a buffer, dispatch, copy the buffer to one
@@ -100,7 +100,8 @@ def compared(runs: Sequence[Run], size: int, rounds: int) -> list[float]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print a line for a few sizes: the bare median, ours, and the share of the bare speed that ours reaches."""
-    parser = argparse.ArgumentParser(prog="python -m dmlcts.backends.wgpu.overhead", description=__doc__.split("\n")[0])
+    program = "python -m dmlcts.suites.benchmarks.wgpu_overhead"
+    parser = argparse.ArgumentParser(prog=program, description=__doc__.split("\n")[0])
     parser.add_argument("-o", action="append", default=[], metavar="KEY=VALUE", help="an option of the backend")
     parser.add_argument(
         "--rounds", type=int, default=15, help="rounds for the large sizes; those up to 1 MiB take 20 times more"

@@ -1,0 +1,207 @@
+"""A stream: one kernel on a memory that stays on the device, with the way back of several dispatches in flight.
+
+Each submission moves the input on, fills the output with a pattern, runs the kernel's own dispatch on the whole memory,
+as it is always bound, and copies a part of the memory into a buffer that the processor maps. While wgpu waits for the
+device it takes no further work, so a submission may take as long as those before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.backends.contract import DeviceLost, ExecutionFailed, NotSupported
+from dmlcts.backends.wgpu.faults import faults_translated
+from dmlcts.backends.wgpu.resources import Resources, rounded_up
+from dmlcts.backends.wgpu.shaders import GROUP, rendered
+from dmlcts.specs import Region
+
+if TYPE_CHECKING:
+    from dmlcts.backends.wgpu.device import WgpuDevice
+
+_PARAMETERS = 9
+_WORDS = (1 << 32) - 1
+
+Encode = Callable[[Resources, Any], None]
+"""Encodes a kernel's dispatch on the memory of these resources."""
+
+
+@dataclass
+class _Slot:
+    """The way back of one submission: a buffer, what is on its way in it, and what of it is mapped."""
+
+    buffer: Any = None
+    promise: Any = None
+    size: int = 0
+    mapped: bool = False
+
+
+class WgpuStream:
+    """Dispatches of a kernel in flight; ``stream`` of :class:`~dmlcts.backends.wgpu.kernel.WgpuKernel` makes it.
+
+    Args:
+        device: what it runs on.
+        encode: encodes the kernel's dispatch.
+        memory: what the device's memory holds at first, 1-D ``uint8``.
+        source: the input's region.
+        target: the output's region, apart from the input's.
+        itemsize: bytes of an element of the input: 1, 2 or 4.
+        slots: how many submissions may be on their way back.
+
+    Raises:
+        NotSupported: regions that are no whole words, or a memory larger than a binding may be.
+        ExecutionFailed: wgpu refuses the work.
+        DeviceLost: the adapter is gone.
+        MemoryError: the adapter cannot hold so much.
+    """
+
+    def __init__(
+        self, device: WgpuDevice, encode: Encode, memory: NDArray[np.uint8], source: Region, target: Region,
+        itemsize: int, slots: int,
+    ) -> None:  # fmt: skip
+        if itemsize > 4 or source.size % 4 or target.size % 4 or memory.size > device.binding_limits.binding:
+            raise NotSupported("the wgpu backend streams whole words of up to 32-bit elements within one binding")
+        self._device = device
+        self._encode = encode
+        self._source, self._target, self._itemsize = source, target, itemsize
+        self._slots = [_Slot() for _ in range(slots)]
+        self._closed = False
+        words = max(source.size, target.size) // 4
+        self._columns, self._rows = device.groups(words)
+        with faults_translated("making a stream"):
+            usage = device.wgpu.BufferUsage
+            self._readable = usage.COPY_DST | usage.MAP_READ
+            self._resources = Resources(device.wgpu, device.handle, device.resources.largest)
+            self._resources.upload(memory)
+            self._size = rounded_up(memory.size)
+            self._parameters = device.handle.create_buffer(size=64, usage=usage.UNIFORM | usage.COPY_DST)
+            self._pipeline, layout = device.patterns(itemsize)
+            memory_buffer = self._resources.buffer("memory", self._size)
+            self._memory = memory_buffer
+            bound = {"buffer": self._parameters, "offset": 0, "size": 64}
+            whole = {"buffer": memory_buffer, "offset": 0, "size": self._size}
+            self._group = device.handle.create_bind_group(
+                layout=layout, entries=[{"binding": 0, "resource": bound}, {"binding": 1, "resource": whole}]
+            )
+
+    def fill(self, first: int) -> None:
+        """Write consecutive patterns into the input, from ``first`` on, wrapping; whatever it held is gone."""
+        self._prepared(first, kept=False, poison=None)
+        with self._translating("filling the input"):
+            encoder = self._device.handle.create_command_encoder()
+            self._prepare(encoder)
+            self._device.handle.queue.submit([encoder.finish()])
+
+    def submit(self, slot: int, window: Region, *, step: int = 0, poison: int | None = None, run: bool = True) -> None:
+        """Move the input on, fill the output, run the kernel, and begin to bring a window of the memory back.
+
+        Args:
+            slot: which way back to take; nothing may be on its way in it.
+            window: the bytes of the memory to bring back; offset and size are multiples of 16.
+            step: is added to each element of the input, wrapping.
+            poison: a word that the output is filled with; ``None`` leaves it as it is.
+            run: whether the kernel runs.
+        """
+        held = self._slots[slot]
+        if held.promise is not None or held.mapped:
+            raise ExecutionFailed(f"slot {slot} of the stream is not free")
+        self._prepared(step, kept=True, poison=poison)
+        with self._translating("running the shader"):
+            if held.buffer is None or held.buffer.size < window.size:
+                if held.buffer is not None:
+                    held.buffer.destroy()
+                held.buffer = self._device.handle.create_buffer(size=window.size, usage=self._readable)
+            encoder = self._device.handle.create_command_encoder()
+            if step or poison is not None:
+                self._prepare(encoder)
+            if run:
+                self._encode(self._resources, encoder)
+            encoder.copy_buffer_to_buffer(self._memory, window.offset, held.buffer, 0, window.size)
+            self._device.handle.queue.submit([encoder.finish()])
+            held.size = window.size
+            held.promise = held.buffer.map_async(self._device.wgpu.MapMode.READ, 0, window.size)
+
+    def wait(self, slot: int) -> NDArray[np.uint8]:
+        """What a submission brought back: read-only bytes that stay until the slot is released."""
+        held = self._slots[slot]
+        if held.promise is None:
+            raise ExecutionFailed(f"nothing is on its way in slot {slot} of the stream")
+        with self._translating("bringing the output back"):
+            promise, held.promise = held.promise, None
+            promise.sync_wait()
+            held.mapped = True
+            return np.frombuffer(held.buffer.read_mapped(0, held.size, copy=False), np.uint8)
+
+    def release(self, slot: int) -> None:
+        """Give a slot back; the bytes that :meth:`wait` gave must not be looked at any more."""
+        held = self._slots[slot]
+        if held.mapped:
+            held.mapped = False
+            with self._translating("giving memory back"):
+                held.buffer.unmap()
+
+    def close(self) -> None:
+        """Free the memory and the ways back; calling it again does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        for number, held in enumerate(self._slots):
+            if held.promise is not None:
+                self.wait(number)
+            self.release(number)
+            if held.buffer is not None:
+                held.buffer.destroy()
+        self._resources.close()
+        self._parameters.destroy()
+
+    def _translating(self, doing: str) -> Any:
+        self._device.check_open()
+        if self._closed and doing != "giving memory back":
+            raise ExecutionFailed("the stream is closed")
+        return _Losing(self._device, doing)
+
+    def _prepared(self, first: int, *, kept: bool, poison: int | None) -> None:
+        """Write the parameters of the next preparation."""
+        with self._translating("writing parameters"):
+            source, target = self._source, self._target
+            filled = 0 if poison is None else target.size // 4
+            words = [
+                source.offset // 4, source.size // 4, target.offset // 4, filled, self._columns * GROUP,
+                _WORDS * kept, first & _WORDS, int(not kept), (poison or 0) & _WORDS,
+            ]  # fmt: skip
+            self._device.handle.queue.write_buffer(self._parameters, 0, np.array(words, np.uint32))
+
+    def _prepare(self, encoder: Any) -> None:
+        compute = encoder.begin_compute_pass()
+        compute.set_pipeline(self._pipeline)
+        compute.set_bind_group(0, self._group)
+        compute.dispatch_workgroups(self._columns, self._rows)
+        compute.end()
+
+
+class _Losing:
+    """Around work on the device: wgpu's errors as the contract's; a device that is lost is remembered as such."""
+
+    def __init__(self, device: WgpuDevice, doing: str) -> None:
+        self._device = device
+        self._translated = faults_translated(doing)
+
+    def __enter__(self) -> None:
+        self._translated.__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool | None:
+        try:
+            return self._translated.__exit__(kind, error, traceback)
+        except DeviceLost as lost:
+            self._device.lose(str(lost))
+            raise
+
+
+def patterns_source(itemsize: int) -> str:
+    """The WGSL text that writes patterns of so many bytes: 1, 2 or 4."""
+    bits = 8 * itemsize
+    return rendered("patterns", bits=bits, lanes=32 // bits, mask=f"{(1 << bits) - 1:#x}", group=GROUP)

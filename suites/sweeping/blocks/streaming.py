@@ -1,0 +1,206 @@
+"""Blocks judged in a stream where the backend has them, and the ordinary way wherever that leaves a doubt.
+
+A stream only ever shows that blocks are right. What looks wrong there is dispatched again the ordinary way, with
+uploaded inputs, and what that finds is told. Where it finds nothing, it is looked into what the stream prepared: a fill
+that lies is the backend's fault and no operator's, and ends the streaming; else the wrong outputs came once, and count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from dmlcts.specs import OperatorDesc
+from dmlcts.specs.oracle.blocks import BlockJudge
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.streams import StreamEnded
+from dmlcts.suites.console.saying import complain
+from dmlcts.suites.sweeping.blocks.flights import Batch, Flight
+from dmlcts.suites.sweeping.blocks.targets import Block, Target, described
+from dmlcts.suites.sweeping.blocks.totals import Totals
+
+TENSOR_ELEMENTS = 1 << 23
+MOST_THREADS = 8
+AT_ONCE = 16
+"""Blocks of a batch: so many are judged before the inputs are read back, and before anything is told of them."""
+_LEAST_ELEMENTS = 1 << 26
+_MOST_ENDINGS = 3
+_LOOKED_INTO = 16  # the preparation of one batch in so many is looked into
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What streaming asks of the station that it is for.
+
+    Attributes:
+        ordinary: judges a block with uploaded inputs.
+        judges: makes a judge of a description's outputs.
+        forget: drops kernels of a device that was lost.
+    """
+
+    ordinary: Callable[[Target, Block], Totals]
+    judges: Callable[[OperatorDesc, Target], BlockJudge]
+    forget: Callable[[], None]
+
+
+class Streaming:
+    """Judges batches of blocks.
+
+    Args:
+        bench: the device.
+        ways: what else is done at the station.
+        slots: tensors on their way at once, those being judged among them; 0 for what suits the threads.
+        threads: threads that judge.
+        tensor_elements: elements of a tensor; 0 for the usual.
+        least: targets of fewer elements are not worth a stream; 0 for the usual.
+        told: is told, in a sentence, what is odd about the backend's streams.
+    """
+
+    def __init__(
+        self, bench: Bench, ways: Ways, *, slots: int = 0, threads: int = 1, tensor_elements: int = 0,
+        least: int = 0, told: Callable[[str], None] | None = None,
+    ) -> None:  # fmt: skip
+        self._bench = bench
+        self._ways = ways
+        self._slots = slots or 2 + max(1, threads // 2)
+        self._threads = threads
+        self._tensor_elements = tensor_elements or TENSOR_ELEMENTS
+        self._least = least or _LEAST_ELEMENTS
+        self._told = told or (lambda text: complain(f"dmlcts: {text}"))
+        self._endings = 0
+        self._pool: ThreadPoolExecutor | None = None
+        self._flight: Flight | None = None
+        self._refused: set[str] = set()
+        self.seconds: dict[str, float] = {}
+
+    def judge(self, target: Target, blocks: Sequence[Block]) -> list[Totals]:
+        """What each of the blocks comes to."""
+        try:
+            flight = self._opened(target, blocks)
+            if flight is None:
+                return self._ordinarily(target, blocks)
+            if self._is_looked_into(target, blocks[0]):
+                lie = flight.prepared_amiss(flight.parts(blocks)[:1])
+                if lie:
+                    self._ground(lie)
+                    return self._ordinarily(target, blocks)
+            batch = flight.judge(blocks)
+        except StreamEnded as ended:
+            return self._after(ended, target, blocks)
+        if not batch.amiss and not any(batch.doubtful):
+            return batch.totals
+        return self._decided(target, blocks, batch)
+
+    def close(self) -> None:
+        """Close the stream, and let the threads go."""
+        self._drop()
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    # Streams come and go ---------------------------------------------------------------------------------
+
+    def _opened(self, target: Target, blocks: Sequence[Block]) -> Flight | None:
+        """The stream of the target; ``None`` where there is none, or none is worth it."""
+        size = min(self._tensor_elements, *(block.count for block in blocks))
+        fits = not any(block.count % size for block in blocks) and size * target.data_type.itemsize % 16 == 0
+        if target.kind != "patterns" or target.inputs or not fits or target.key in self._refused:
+            return None
+        offered = bool(self._bench.info.details.get("streams")) and self._endings < _MOST_ENDINGS
+        if target.elements < self._least or not offered:
+            return None
+        flight = self._flight
+        if flight is not None and (flight.target != target or flight.size != size):
+            self._drop()
+            flight = None
+        if flight is None:
+            flight = self._flight = self._made(target, size)
+            if flight.stream is None:
+                self._refused.add(target.key)
+                self._drop()
+                return None
+        flight.reached = 0
+        return flight
+
+    def _made(self, target: Target, size: int) -> Flight:
+        operator = described(self._bench.tables, target, self._bench.level, size)
+        self._pool = self._pool or ThreadPoolExecutor(self._threads)
+        return Flight(
+            self._bench, target, operator, lambda: self._ways.judges(operator, target),
+            slots=self._slots, pool=self._pool, threads=self._threads,
+        )  # fmt: skip
+
+    def _drop(self) -> None:
+        flight, self._flight = self._flight, None
+        if flight is not None:
+            if flight.stream is not None:
+                for name, spent in flight.stream.seconds.items():
+                    self.seconds[name] = self.seconds.get(name, 0.0) + spent
+            with contextlib.suppress(StreamEnded):
+                flight.close()
+
+    def _ground(self, why: str) -> None:
+        """No more streams on this device."""
+        self._drop()
+        self._endings = _MOST_ENDINGS
+        self._told(f"the backend's stream does not prepare what it is told to: {why}; inputs are uploaded from here on")
+
+    # What is decided the ordinary way ----------------------------------------------------------------------
+
+    def _ordinarily(self, target: Target, blocks: Sequence[Block]) -> list[Totals]:
+        return [self._ways.ordinary(target, block) for block in blocks]
+
+    def _is_looked_into(self, target: Target, block: Block) -> bool:
+        """Whether what is prepared for this block is read back before anything runs on it: the first, and some."""
+        drawn = zlib.crc32(f"{target.key} {target.seed} {block.start}".encode())
+        return block.start == 0 or drawn % _LOOKED_INTO == 0
+
+    def _after(self, ended: StreamEnded, target: Target, blocks: Sequence[Block]) -> list[Totals]:
+        """The blocks of a batch whose stream came to an end before they did."""
+        reached = self._flight.reached if self._flight is not None else 0
+        self._drop()
+        self._ways.forget()
+        self._endings += 1
+        found = self._ordinarily(target, blocks)
+        one, mishap = found[reached], ended.mishap
+        if mishap.outcome == "device_lost" and one.clean:
+            one.stopped += 1
+            one.failing = 1
+            one.note(blocks[reached].start, blocks[reached].count, mishap.outcome, mishap.text)
+        elif not ended.lost:
+            self._told(f"a stream of the backend came to its end: {mishap.text}; its blocks' inputs were uploaded")
+        return found
+
+    def _decided(self, target: Target, blocks: Sequence[Block], batch: Batch) -> list[Totals]:
+        """The totals of a batch in which something looked wrong."""
+        found: list[Totals] = []
+        for block, totals, doubtful in zip(blocks, batch.totals, batch.doubtful, strict=True):
+            found.append(self._ways.ordinary(target, block) if doubtful or batch.amiss else totals)
+        once = [
+            number for number, (totals, now) in enumerate(zip(batch.totals, found, strict=True))
+            if now.clean and not totals.clean
+        ]  # fmt: skip
+        if not once and not (batch.amiss and all(totals.clean for totals in found)):
+            self._drop()  # what the device's memory holds by now is not what the next batch should begin with
+            return found
+        try:
+            self._drop()
+            flight = self._opened(target, blocks)
+            lie = "" if flight is None else flight.prepared_amiss(flight.parts(blocks))
+        except StreamEnded as ended:
+            lie = ended.mishap.text
+        if lie:
+            self._ground(lie)
+            return found
+        for number in once:
+            found[number] = batch.totals[number]
+        if not once:
+            last = found[-1]
+            last.altered += 1
+            last.failing = 1
+            last.note(blocks[-1].start, blocks[-1].count, "fail", f"after dispatches in flight {batch.amiss}")
+        self._drop()
+        return found
