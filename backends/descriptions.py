@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dmlcts.backends.contract import InvalidArgument
 from dmlcts.specs import FeatureLevel, OperatorDesc, TensorDesc, UsageError
 from dmlcts.specs.models import OperatorTable
@@ -42,7 +44,24 @@ def checked_table(
     for name in operator.attributes:
         if name not in known:
             raise InvalidArgument(f"{table.operator} has no attribute {name}; it has {', '.join(known) or 'none'}")
+    _check_activation(operator, tables)
     return table
+
+
+def _check_activation(operator: OperatorDesc, tables: Tables) -> None:
+    """Refuse an activation with tensors of its own, or with other members than its structure has."""
+    activation = operator.activation
+    if activation is None:
+        return
+    if activation.tensors:
+        raise InvalidArgument(f"{activation.name} is fused and has tensors, which have to be null")
+    numbers = tables.activations[activation.name].numbers
+    if sorted(activation.attributes) != sorted(numbers):
+        given = ", ".join(activation.attributes) or "none"
+        raise InvalidArgument(f"{activation.name} is given {given}; its members are {', '.join(numbers) or 'none'}")
+    for name, value in activation.attributes.items():
+        if not isinstance(value, np.float32):
+            raise InvalidArgument(f"{name} of {activation.name} is {value!r}, not a FLOAT")
 
 
 def _check_tensor_names(operator: OperatorDesc, table: OperatorTable) -> None:

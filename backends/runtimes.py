@@ -147,7 +147,7 @@ def check_description(operator: OperatorDesc, level: FeatureLevel, tables: Table
 
     Raises:
         InvalidArgument: the description breaks rules of the spec tables; the message gives each clause.
-        NotSupported: it has a ScaleBias.
+        NotSupported: it has a ScaleBias or an activation.
     """
     table = checked_table(operator, level, tables)
     known = [attribute.name for attribute in table.attributes]
@@ -155,6 +155,8 @@ def check_description(operator: OperatorDesc, level: FeatureLevel, tables: Table
         raise InvalidArgument(f"the attributes are {sorted(operator.attributes)}, not {sorted(known)}")
     if operator.attributes.get("ScaleBias") is not None:
         raise NotSupported(f"ScaleBias: {NO_SCALE_BIAS.note}")
+    if operator.activation is not None:
+        raise NotSupported(f"{operator.activation.name}: no operator of the runtime has an activation fused to it")
     return table
 
 

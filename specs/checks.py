@@ -17,7 +17,7 @@ OwnCheck = Literal[
     "in-place", "constraint.data-type", "constraint.dimension-count", "constraint.sizes",
     "constraint.attribute-type", "support.level", "support.unlisted", "support.later-level", "enumerator.undefined",
     "idempotent", "monotone", "odd", "contained", "threshold-equivalence",
-    "silent", "relation",
+    "silent", "relation", "activation", "activation.unlisted", "activation.later-level",
 ]  # fmt: skip
 SharedCheck = Literal[
     "tensor.rank.minimum", "tensor.rank.maximum", "tensor.size.zero", "tensor.elements.maximum",
@@ -66,6 +66,9 @@ OWN: Mapping[OwnCheck, str] = {
     "contained": "outputs between the bounds",
     "silent": "inputs of which the pages do not say what they give (`where:`); what they give is named (`behaviours:`)",
     "relation": "what holds between inputs and the results of one or several operators (`holds:`), without an oracle",
+    "activation": "an activation fused to the operator (`when:` names it), with the numbers that its table has",
+    "activation.unlisted": "operators as activations that the list has not; whether they are refused is named",
+    "activation.later-level": "activations that only a later level has; whether they are refused is named",
     "threshold-equivalence": "CLIP without an upper bound beside THRESHOLD",
 }
 """What checks an operator's own clause, and what is done under that name."""

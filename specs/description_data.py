@@ -18,6 +18,7 @@ from dmlcts.specs.number_text import text
 
 _MEND = "use a file that dmlcts wrote under failures/"
 _MOST_TENSORS = 16
+_MOST_NESTED = 1  # an activation has none itself
 
 
 class DataReader:
@@ -98,12 +99,13 @@ def write_operator(operator: OperatorDesc) -> dict[str, Any]:
     return {"operator": operator.name, "tensors": tensors, "attributes": write_attributes(operator)}
 
 
-def read_operator(written: Any, where: str = "operator") -> OperatorDesc:
+def read_operator(written: Any, where: str = "operator", nested: int = _MOST_NESTED) -> OperatorDesc:
     """The description that :func:`write_operator` wrote.
 
     Args:
         written: plain data; further members of the mapping are passed over.
         where: what to call it in a message.
+        nested: how deep operators may stand in the attributes of one another.
 
     Raises:
         UsageError: it is not one; the message names what is wrong.
@@ -115,7 +117,7 @@ def read_operator(written: Any, where: str = "operator") -> OperatorDesc:
     return OperatorDesc(
         reader.text("operator", r"[A-Z][A-Z0-9_]{0,80}"),
         {name: _read_tensor(DataReader(value, f"tensors.{name}")) for name, value in tensors.items()},
-        read_attributes(reader),
+        read_attributes(reader, nested),
     )
 
 
@@ -124,13 +126,17 @@ def write_attributes(operator: OperatorDesc) -> dict[str, Any]:
     return {name: _written(value) for name, value in operator.attributes.items()}
 
 
-def read_attributes(reader: DataReader) -> dict[str, Attribute]:
+def read_attributes(reader: DataReader, nested: int = _MOST_NESTED) -> dict[str, Attribute]:
     """The attributes that :func:`write_attributes` wrote, as the member ``attributes``.
+
+    Args:
+        reader: what holds them.
+        nested: how deep operators may stand in the attributes of one another.
 
     Raises:
         UsageError: one of them is malformed.
     """
-    return {name: _read_attribute(name, value) for name, value in reader.mapping("attributes").items()}
+    return {name: _read_attribute(name, value, nested) for name, value in reader.mapping("attributes").items()}
 
 
 def _read_tensor(reader: DataReader) -> TensorDesc:
@@ -161,6 +167,8 @@ def _written(value: Attribute) -> Any:
         return {"scale": _bits(value.scale), "bias": _bits(value.bias)}
     if isinstance(value, np.uint32):
         return {"enumerator": int(value)}
+    if isinstance(value, OperatorDesc):
+        return write_operator(value)
     if isinstance(value, ScalarUnion):
         width = 2 * value.data_type.itemsize
         return {"data_type": value.data_type.name, "bits": f"0x{value.bits:0{width}x}", "value": text(value.value)}
@@ -174,7 +182,7 @@ def _read_float(name: str, written: Any) -> np.float32:
     raise UsageError(f"attribute {name} is not a FLOAT", 'write it as {bits: "0x3f800000"}')
 
 
-def _read_attribute(name: str, written: Any) -> Attribute:
+def _read_attribute(name: str, written: Any, nested: int) -> Attribute:
     if written is None or isinstance(written, str):
         return written
     if isinstance(written, Mapping):
@@ -182,6 +190,10 @@ def _read_attribute(name: str, written: Any) -> Attribute:
         if {"scale", "bias"} <= set(written):
             scale, bias = (_read_float(f"{name}.{part}", written[part]) for part in ("scale", "bias"))
             return ScaleBias(scale, bias)
+        if "operator" in written:
+            if nested < 1:
+                raise UsageError(f"attribute {name} is an operator within a fused one", "fuse one that has none itself")
+            return read_operator(written, f"attribute {name}", nested - 1)
         if "enumerator" in written:
             return np.uint32(reader.number("enumerator", (1 << 32) - 1))
         if "data_type" in written:

@@ -177,9 +177,6 @@ class ScalarUnion:
         return np.array(self.bits, self.data_type.bits_dtype).view(self.data_type.numpy)[()]
 
 
-Attribute = np.float32 | ScaleBias | ScalarUnion | str | np.uint32 | None
-
-
 def _identity(value: Attribute) -> Any:
     if isinstance(value, np.float32):
         return "f32", int(value.view(np.uint32))
@@ -204,7 +201,8 @@ class OperatorDesc:
         attributes: FLOAT members as ``numpy.float32`` (a Python float is rounded to one),
             "ScaleBias" as :class:`ScaleBias` or ``None``, "RoundingMode" as the enumerator's name, or as a
             ``numpy.uint32`` where the enumeration has no name for the number; a ``DML_TENSOR_DATA_TYPE`` as the
-            type's name ("INT64"), a ``DML_SCALAR_UNION`` as :class:`ScalarUnion`.
+            type's name ("INT64"), a ``DML_SCALAR_UNION`` as :class:`ScalarUnion`; a ``DML_OPERATOR_DESC``, which is an
+            activation that is fused, as an operator without tensors, or ``None``.
     """
 
     name: str
@@ -276,6 +274,15 @@ class OperatorDesc:
 
     def __repr__(self) -> str:
         return f"OperatorDesc({self.name!r}, {dict(self.tensors)!r}, {dict(self.attributes)!r})"
+
+    @cached_property
+    def activation(self) -> OperatorDesc | None:
+        """The operator that is fused into this one: the attribute that is an operator itself."""
+        return next((value for value in self.attributes.values() if isinstance(value, OperatorDesc)), None)
+
+
+Attribute = np.float32 | ScaleBias | ScalarUnion | OperatorDesc | str | np.uint32 | None
+"""What an attribute may be; an operator is one that is fused into the description's own."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ LatitudeName = Literal[
     "zero-sign", "subnormals", "nan", "nan-input", "nan-bound-zero", "nan-payload", "nan-comparison",
     "contraction", "float16-intermediate", "float16-conversion", "float16-overflow",
     "integer-cast-range", "inexact-threshold", "wider-maximum", "integer-scale-bias", "integer-overflow",
-    "any-value",
+    "wider-activation", "any-value",
 ]  # fmt: skip
 
 LATITUDES: tuple[LatitudeName, ...] = get_args(LatitudeName)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import DeviceInfo, ExecutionFailed, InvalidArgument
+from dmlcts.backends.cpu.activations import followed
 from dmlcts.backends.cpu.layouts import blocks, coalesced, is_disjoint
 from dmlcts.backends.cpu.programs import PROGRAMS, Array, Program
 from dmlcts.backends.descriptions import checked_table
@@ -80,7 +81,8 @@ class CpuDevice:
             raise InvalidArgument(f"the cpu backend has no {table.operator}")
         output = table.output
         inputs = [name for name in table.inputs if name in operator.tensors]
-        program, alignment = PROGRAMS[table.operator](operator), self._tables.limits["offset_alignment"]
+        program = followed(PROGRAMS[table.operator](operator), operator)
+        alignment = self._tables.limits["offset_alignment"]
         return CpuKernel(operator, program, inputs, output, table.tensors[output].may_alias, alignment)
 
     def close(self) -> None:

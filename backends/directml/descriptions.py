@@ -19,7 +19,7 @@ from dmlcts.backends.directml.abi.dml import (
     DML_TENSOR_DESC,
     DML_TENSOR_TYPE,
 )
-from dmlcts.backends.directml.elementwise import LAYOUTS, OperatorLayout
+from dmlcts.backends.directml.elementwise import ACTIVATIONS, LAYOUTS, OperatorLayout
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
 
 _MODES = {
@@ -32,7 +32,7 @@ class Description:
     """A ``DML_OPERATOR_DESC`` with all that it points to.
 
     Args:
-        operator: what to describe.
+        operator: what to describe; an activation among its attributes is described as well, its tensors null.
 
     Raises:
         InvalidArgument: the C structures cannot say it: an operator, member or mode that DirectML.h does not
@@ -49,6 +49,9 @@ class Description:
             raise InvalidArgument(f"DirectML.h has no element-wise operator {operator.name}")
         self.layout: OperatorLayout = layout
         self._kept: list[Any] = []
+        self.desc = self._described(operator, layout)
+
+    def _described(self, operator: OperatorDesc, layout: OperatorLayout) -> DML_OPERATOR_DESC:
         members = layout.structure()
         base = ctypes.addressof(members)
         for name, kind in layout.members.items():
@@ -57,7 +60,16 @@ class Description:
             if name not in layout.members:
                 raise InvalidArgument(f"{operator.name} has no member {name} in DirectML.h")
         self._kept.append(members)
-        self.desc = DML_OPERATOR_DESC(layout.code, base)
+        return DML_OPERATOR_DESC(layout.code, base)
+
+    def _fused(self, name: str, value: OperatorDesc) -> int:
+        """The address of the description of what is fused: an activation, or an operator that is none."""
+        layout = ACTIVATIONS.get(value.name) or LAYOUTS.get(value.name)
+        if layout is None:
+            raise InvalidArgument(f"{name} is {value.name}, of which this backend has no structure")
+        desc = self._described(value, layout)
+        self._kept.append(desc)
+        return ctypes.addressof(desc)
 
     def _put(self, members: Any, base: int, name: str, kind: str, operator: OperatorDesc) -> None:
         if kind == "tensor":
@@ -92,8 +104,10 @@ class Description:
             # The bits lie at the union's beginning whatever its type; those of FLOAT16 are its UInt16.
             offset = getattr(type(members), name).offset
             U64.from_address(base + offset).value = value.bits
+        elif isinstance(value, OperatorDesc):
+            setattr(members, name, self._fused(name, value))
         elif value is not None:
-            raise InvalidArgument(f"{name} of {operator.name} cannot be given here: only None can")
+            raise InvalidArgument(f"{name} is {value!r}, not an operator or None")
 
     def _tensor(self, name: str, tensor: TensorDesc) -> int:
         count = len(tensor.sizes)

@@ -1,4 +1,4 @@
-"""The descriptions of the ``DML_ELEMENT_WISE_*`` operators: their codes and their structures' members.
+"""The descriptions of the ``DML_ELEMENT_WISE_*`` operators and of activations: their codes, and structures' members.
 
 Source: DirectML.h, target version 0x6400. The layout follows from the members by the rules of C, which is what
 ctypes does; a selftest compares it with what a C compiler says.
@@ -64,6 +64,16 @@ _OPERATORS = {
     "OutputZeroPointTensor OutputTensor": "QUANTIZED_LINEAR_ADD=147",
 }
 
+# Activations, which stand in the place of an operator that is fused to another one.
+_ACTIVATIONS = {
+    _UNARY: "IDENTITY=38 RELU=44 SIGMOID=47 SOFTSIGN=50 TANH=51 GELU=157",
+    f"{_UNARY} Alpha:float": "ELU=35 LEAKY_RELU=39 THRESHOLDED_RELU=52 CELU=128",
+    f"{_UNARY} Alpha:float Beta:float": "HARD_SIGMOID=37 LINEAR=40 PARAMETRIC_SOFTPLUS=43 SCALED_TANH=46",
+    f"{_UNARY} Alpha:float Gamma:float": "SCALED_ELU=45",
+    f"{_UNARY} Steepness:float": "SOFTPLUS=49",
+    f"{_UNARY} Bias:float Threshold:float": "SHRINK=90",
+}
+
 _OUTPUTS = ("OutputTensor", "OutputGradientTensor")
 
 
@@ -94,20 +104,21 @@ class OperatorLayout:
         return tuple(name for name, kind in self.members.items() if kind == "tensor" and name in _OUTPUTS)
 
 
-def _layouts() -> Mapping[str, OperatorLayout]:
+def _layouts(listed: Mapping[str, str], prefix: str) -> Mapping[str, OperatorLayout]:
     found = {}
-    for members, operators in _OPERATORS.items():
+    for members, operators in listed.items():
         kinds: dict[str, str] = {}
         for member in members.split():
             label, _, kind = member.partition(":")
             kinds[label] = kind or "tensor"
         for operator in operators.split():
             short, code = operator.split("=")
-            name = f"ELEMENT_WISE_{short}"
+            name = f"{prefix}{short}"
             fields = [(member, _KINDS[kind]) for member, kind in kinds.items()]
             structure = type(f"DML_{name}_OPERATOR_DESC", (ctypes.Structure,), {"_fields_": fields})
             found[name] = OperatorLayout(name, int(code), MappingProxyType(kinds), structure)
     return MappingProxyType(found)
 
 
-LAYOUTS = _layouts()
+LAYOUTS = _layouts(_OPERATORS, "ELEMENT_WISE_")
+ACTIVATIONS = _layouts(_ACTIVATIONS, "ACTIVATION_")

@@ -129,7 +129,8 @@ def encode_create(kernel: int, operator: OperatorDesc) -> bytes:
     """The payload of ``create``.
 
     Raises:
-        NotSupported: DirectML has no number for the operator.
+        NotSupported: DirectML has no number for the operator, or an activation is fused to it, for which the protocol
+            has no attribute.
         InvalidArgument: DirectML's structures cannot say it: a member that the operator does not have, a number
             outside of its type, more than 16 dimensions.
     """
@@ -137,6 +138,8 @@ def encode_create(kernel: int, operator: OperatorDesc) -> bytes:
     layout = known.operators.get(operator.name)
     if layout is None:
         raise NotSupported(f"{known.protocol} has no number for {operator.name}")
+    if operator.activation is not None:
+        raise NotSupported(f"{known.protocol} cannot say that {operator.activation.name} is fused to {operator.name}")
     places = {name: index for index, name in enumerate(layout.members)}
     for name in (*operator.tensors, *operator.attributes):
         if name not in places or (layout.members[name] == "tensor") != (name in operator.tensors):

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmlcts.backends.contract import InvalidArgument
+from dmlcts.backends.contract import InvalidArgument, NotSupported
 from dmlcts.backends.wgpu.elements import Element
 from dmlcts.backends.wgpu.formulas import COMPUTED, FORMULAS, INFINITY, INFINITY_MODES, OF_MIXED_TYPES, ON_WORDS, SCALED
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias
@@ -78,6 +78,7 @@ def program_of(
 
     Raises:
         InvalidArgument: an attribute is missing or is not of its type.
+        NotSupported: an activation is fused to it.
     """
     sources = tuple(_element(operator, name, known) for name in inputs)
     target = _element(operator, output, known)
@@ -86,7 +87,7 @@ def program_of(
     low, high = (*bounds, (0, 0), (0, 0))[:2]
     scaling, scale, bias = _scaled(operator, sources[0])
     if operator.attributes.get("FusedActivation") is not None:
-        raise InvalidArgument("the wgpu backend has no fused activations")
+        raise NotSupported("the wgpu backend has no fused activations")
     constants = (low, high, scale, bias)
     return Program(operator.name, tuple(inputs), sources, target, mode, len(bounds) == 2, scaling, constants)
 

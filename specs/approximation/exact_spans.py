@@ -71,3 +71,12 @@ def lowered(datum: Datum, distance: Fraction | None, form: Format) -> Datum:
     if least <= -beyond:
         return Datum(True, float("-inf"))
     return up(Datum(least < 0, least), form)
+
+
+def finite_and_infinite(span: Span, greatest: Datum) -> set[Span]:
+    """A span, or where one end is infinite its finite numbers and the infinity: nothing lies between them."""
+    if span.low.infinite == span.high.infinite:
+        return {span}
+    if span.high.infinite:
+        return {Span(span.low, greatest), point(span.high)}
+    return {point(span.low), Span(negated(greatest), span.high)}

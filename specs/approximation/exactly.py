@@ -13,12 +13,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from dmlcts.specs.approximation.exact_bounds import holds, margin
+from dmlcts.specs.approximation.exact_results import COMPARISONS, OPEN, real_ends, truths
 from dmlcts.specs.approximation.exact_spans import (
     Span,
     by_value,
     datum_of,
     decoded,
     down,
+    finite_and_infinite,
     lowered,
     nearest,
     negated,
@@ -44,13 +46,6 @@ _FORMATS: Mapping[DataType, Format] = {
 }  # fmt: skip
 _OF_SIGNED_ZEROS = ("divide", "pow", "atan_yx")
 _WHOLE = ("floor", "ceil", "trunc", "round_half_even", "round_half_away")
-
-
-class _Open:
-    """Any value."""
-
-
-OPEN = _Open()
 
 
 class _Value(NamedTuple):
@@ -174,12 +169,33 @@ class _Steps:
                 return _Value("constant", frozenset({point(datum_of(value))}))
             case Limit(name, target):
                 return _limit(self.oracle.types[target], lowest=name == "lowest")
+            case Cast(target, argument, True):
+                return self._between(self.evaluate(argument, inputs), self.oracle.types[target])
             case Cast(target, argument):
                 own = self.oracle.types[target]
                 return self._cast(self.evaluate(argument, inputs), self.reading.computing(own))
+            case Call("select", (Call(name, sides), one, other)) if name in COMPARISONS:
+                held = self._held(name, [self.evaluate(side, inputs) for side in sides])
+                kind, branches = self._alike(FUNCTIONS["max"], [self.evaluate(part, inputs) for part in (one, other)])
+                chosen = (members for members, truth in zip(branches, (True, False), strict=True) if truth in held)
+                return _Value(kind, frozenset().union(*chosen))
             case Call(name, arguments) if name != "select":
                 return self._applied(FUNCTIONS[name], [self.evaluate(argument, inputs) for argument in arguments])
         raise FormulaError(f"{expression} is not evaluated over intervals", "write it without a choice")
+
+    def _between(self, value: _Value, own: DataType) -> _Value:
+        """What an operator gives to the next: in a wider type as it is, or rounded as its own type stores it."""
+        if value.kind is own:
+            return value
+        form = _FORMATS[own]
+        found = set(value.members)
+        for one in value.members:
+            if one is None or one is OPEN:
+                continue
+            ways = (nearest, nearest) if self.oracle.strict else (down, up)
+            stored = Span(*(way(end, form) for way, end in zip(ways, one, strict=True)))
+            found |= finite_and_infinite(stored, decoded(form, form.largest))
+        return _Value(value.kind, frozenset(found))
 
     def _cast(self, value: _Value, target: DataType) -> _Value:
         if value.kind == target:
@@ -216,17 +232,28 @@ class _Steps:
         return _Value(target, frozenset(found))
 
     def _applied(self, function: Function, values: list[_Value]) -> _Value:
-        kind = met(function, [value.kind for value in values])
-        form = _FORMATS.get(kind) if isinstance(kind, DataType) else None
-        sets = [
-            frozenset(point(nearest(one.low, form)) for one in value.members)
-            if value.kind == "constant" and form is not None else value.members
-            for value in values
-        ]  # fmt: skip
+        kind, sets = self._alike(function, values)
         found: set[Any] = set()
         for operands in itertools.product(*sets):
             found |= set(self._of(function, kind, operands))
         return _Value(kind, frozenset(found))
+
+    def _alike(self, function: Function, values: list[_Value]) -> tuple[Typed, list[frozenset[Any]]]:
+        """The type in which a function's operands meet, and their members, constants rounded to it."""
+        kind = met(function, [value.kind for value in values])
+        form = _FORMATS.get(kind) if isinstance(kind, DataType) else None
+        return kind, [
+            frozenset(point(nearest(one.low, form)) for one in value.members)
+            if value.kind == "constant" and form is not None else value.members
+            for value in values
+        ]  # fmt: skip
+
+    def _held(self, comparison: str, values: list[_Value]) -> set[bool]:
+        """What a comparison may give."""
+        _, sets = self._alike(FUNCTIONS[comparison], values)
+        lenient = "nan-comparison" in self.oracle.latitudes
+        found = (truths(comparison, operands, lenient=lenient) for operands in itertools.product(*sets))
+        return set().union(*found)
 
     def _of(self, function: Function, kind: Typed, operands: tuple[Any, ...]) -> Iterable[Any]:
         if OPEN in operands:
@@ -234,12 +261,13 @@ class _Steps:
         if None in operands:
             floating = isinstance(kind, DataType) and kind.is_floating
             rule = self.oracle.law.tolerance(function.name, kind, strict=self.oracle.strict) if floating else None  # type: ignore[arg-type]
-            return {OPEN} if leaves_nan_open(rule) else {None, *_despite_nan(function, operands)}
+            others = {one for one in operands if one is not None} if self._selects_numbers(function) else set()
+            return {OPEN} if leaves_nan_open(rule) else {None, *others, *_despite_nan(function, operands)}
         if isinstance(kind, DataType) and kind.is_floating and self._is_outside(function, kind, operands):
             return {OPEN}
         found: set[Any] = set()
         for bits in PRECISIONS:
-            real = _real_ends(function, operands, bits)
+            real = real_ends(function, operands, bits)
             if real is None or real is OPEN:
                 return {real}
             outer, inner = real
@@ -258,6 +286,10 @@ class _Steps:
         for one in self._with_other_sign(function, operands, real):
             found |= self._rounded(function, kind, one, operands, bits, outer=outer)
         return found
+
+    def _selects_numbers(self, function: Function) -> bool:
+        """Whether the other operand of a minimum or maximum with a NaN is acceptable."""
+        return function.selects and "nan" in self.oracle.latitudes
 
     def _is_outside(self, function: Function, kind: DataType, operands: tuple[Span, ...]) -> bool:
         """Whether operands are outside what the function's rule is about."""
@@ -295,12 +327,8 @@ class _Steps:
         if function.name in _WHOLE and span.low.value != span.high.value:
             near = not span.low.infinite and not span.high.infinite and span.high.fraction - span.low.fraction <= 1
             found = {point(span.low), point(span.high)} if near else {span}
-        if span.low.infinite != span.high.infinite:  # nothing lies between the greatest finite number and infinity
-            greatest = decoded(form, form.largest)
-            if span.high.infinite:
-                found = {Span(span.low, greatest), point(span.high)}
-            else:
-                found = {point(span.low), Span(negated(greatest), span.high)}
+        if span.low.infinite != span.high.infinite:
+            found = finite_and_infinite(span, decoded(form, form.largest))
         if oracle.flushes(kind, *real):
             found.add(point(Datum(False, Fraction(0))))
         return found
@@ -341,42 +369,6 @@ def _named_ends(operands: tuple[Span, ...]) -> tuple[dict[str, Datum], dict[str,
     """The lower and the upper ends of a function's arguments, as bounds call them."""
     low, high = ({name: one[end] for name, one in zip(ARGUMENTS, operands, strict=False)} for end in (0, 1))
     return low, high
-
-
-def _real_ends(function: Function, operands: tuple[Span, ...], bits: int) -> Any:
-    """The least and the greatest real result, twice: at most and at least so far apart.
-
-    ``None`` where there is none, :data:`OPEN` where they have no bound.
-    """
-    real = function.exact.real
-    assert real is not None, f"{function.name} has a real meaning"  # noqa: S101 - lint sees to it
-    if all(one.low == one.high for one in operands):
-        found = real(*(one.low for one in operands), bits=bits)
-        return None if found is None else (Span(*found), Span(found.high, found.low))
-    low, high = 0, 1
-    match function.name:
-        case "add":
-            corners: list[tuple[int, ...]] = [(low, low), (high, high)]
-        case "subtract":
-            corners = [(low, high), (high, low)]
-        case "multiply" | "divide":
-            corners = [*itertools.product((low, high), repeat=2)]
-            low_divisor, high_divisor = operands[1].low.value, operands[1].high.value
-            if function.name == "divide" and low_divisor != high_divisor and low_divisor <= 0 <= high_divisor:
-                return OPEN
-        case "neg":
-            corners = [(low,), (high,)]
-        case _ if function.monotone:
-            corners = [(low,) * len(operands), (high,) * len(operands)]
-        case _:
-            raise FormulaError(f"{function.name} is given an approximate value", "round or cast it first")
-    every = [real(*(one[end] for one, end in zip(operands, corner, strict=True)), bits=bits) for corner in corners]
-    there = [one for one in every if one is not None]
-    if len(there) < len(every):
-        return OPEN if there else None
-    lows, highs = zip(*there, strict=True)
-    return (Span(min(lows, key=by_value), max(highs, key=by_value)),
-            Span(min(highs, key=by_value), max(lows, key=by_value)))  # fmt: skip
 
 
 def _despite_nan(function: Function, operands: tuple[Any, ...]) -> set[Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs.approximation import rounding
+from dmlcts.specs.approximation import array_choices, rounding
 from dmlcts.specs.approximation.array_bounds import Around
 from dmlcts.specs.approximation.intervals import Interval, apart, ends, finite_and_infinite
 from dmlcts.specs.approximation.rules import DescribedResults, Reading, leaves_nan_open
@@ -210,12 +210,26 @@ class _Steps:
                 limits: Any = np.finfo(own.numpy) if own.is_floating else np.iinfo(own.numpy)
                 number = limits.min if name == "lowest" else limits.max
                 return _Value(own, [Interval.at(np.asarray(number, _DOUBLE))])
+            case Cast(target, argument, True):
+                return self.between(self.evaluate(argument, inputs), self.oracle.types[target])
             case Cast(target, argument):
                 own = self.oracle.types[target]
                 return self.cast(self.evaluate(argument, inputs), self.reading.computing(own))
+            case Call("select", (Call(name, sides), one, other)) if name in array_choices.ORDERED:
+                return self.chosen(name, *([self.evaluate(part, inputs) for part in parts]
+                                           for parts in (sides, (one, other))))  # fmt: skip
             case Call(name, arguments) if name != "select":
                 return self.applied(FUNCTIONS[name], [self.evaluate(argument, inputs) for argument in arguments])
         raise FormulaError(f"{expression} is not evaluated over intervals", "write it without a choice")
+
+    def between(self, value: _Value, own: DataType) -> _Value:
+        """What an operator gives to the next: in a wider type as it is, or rounded as its own type stores it."""
+        if value.kind is own:
+            return value
+        down, up = (rounding.nearest,) * 2 if self.oracle.strict else (rounding.down, rounding.up)
+        stored = [replace(one, low=down(one.low, own), high=up(one.high, own)) for one in value.alternatives]
+        split = [part for one in stored for part in finite_and_infinite(one, own)]
+        return replace(value, alternatives=[*value.alternatives, *split])
 
     def cast(self, value: _Value, target: DataType) -> _Value:
         if value.kind == target:
@@ -247,6 +261,19 @@ class _Steps:
             return [replace(one, low=end, high=end) for end in (low, high)]
         return [replace(one, low=low, high=high)]
 
+    def chosen(self, comparison: str, sides: list[_Value], branches: list[_Value]) -> _Value:
+        """One of two values, as a comparison of two others may hold or not."""
+        lenient = "nan-comparison" in self.latitudes
+        pairs = itertools.product(*(value.alternatives for value in self._alike(FUNCTIONS[comparison], sides)))
+        truths = array_choices.either([array_choices.held(comparison, *pair, lenient=lenient) for pair in pairs])
+        then, otherwise = self._alike(FUNCTIONS["max"], branches)
+        return _Value(then.kind, array_choices.chosen(truths, then.alternatives, otherwise.alternatives))
+
+    def _alike(self, function: Function, values: list[_Value]) -> list[_Value]:
+        """The values in the type in which a function's operands meet."""
+        kind = met(function, [value.kind for value in values])
+        return [replace(self._constant(value, kind), kind=kind) for value in values]
+
     def applied(self, function: Function, values: list[_Value]) -> _Value:
         kind = met(function, [value.kind for value in values])
         constants = [self._constant(value, kind) for value in values]
@@ -269,6 +296,8 @@ class _Steps:
         opened = opened | ((np.isnan(low) != np.isnan(high)) & ~given)
         exact = Interval(low, high, nan, opened)
         found = [exact]
+        if function.selects and "nan" in self.latitudes:
+            found += array_choices.others_despite_nan(operands)
         if function.name in _OF_SIGNED_ZEROS and "zero-sign" in self.latitudes:
             found += _other_sign(function, exact, operands)
         if not (isinstance(kind, DataType) and kind.is_floating):
@@ -315,11 +344,18 @@ class _Steps:
 class _Exactly(_Steps):
     """The evaluation of a formula over real numbers, nothing rounded but by FLOAT64."""
 
+    def between(self, value: _Value, own: DataType) -> _Value:
+        return value
+
     def cast(self, value: _Value, target: DataType) -> _Value:
         return value
 
     def _constant(self, value: _Value, kind: Typed) -> _Value:
         return value
+
+    def chosen(self, comparison: str, sides: list[_Value], branches: list[_Value]) -> _Value:
+        given = (value.alternatives[0].low for value in (*sides, *branches))
+        return _Value("real", [Interval.at(array_choices.plainly(comparison, *given))])
 
     def _of(self, function: Function, kind: Typed, operands: tuple[Interval, ...]) -> list[Interval]:
         return [Interval.at(ends(function, operands)[0])]

@@ -93,6 +93,10 @@ def _meaning(function: Function) -> Any:
     return kept
 
 
+def _loses_zero(one: Interval, other: Interval) -> Mask:
+    return (one.low < 0) & (one.high > 0) & (np.isinf(other.low) | np.isinf(other.high))
+
+
 def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Array]:
     """The least and the greatest real result of a function on intervals, in FLOAT64.
 
@@ -115,6 +119,8 @@ def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Arr
                      for b in (operands[1].low, operands[1].high)]  # fmt: skip
             low, high = np.minimum.reduce(every), np.maximum.reduce(every)
             partly = np.isnan(low) & ~np.logical_and.reduce([np.isnan(one) for one in every])
+            if function.name == "multiply":  # a zero inside of one, and the other infinite: NaN, which is at no corner
+                partly = partly | _loses_zero(*operands) | _loses_zero(*operands[::-1])
             if function.name == "divide":  # a divisor that may be zero among others leaves everything open
                 partly = partly | ((operands[1].low <= 0) & (operands[1].high >= 0)
                                    & (operands[1].low != operands[1].high))  # fmt: skip

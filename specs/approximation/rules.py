@@ -44,6 +44,9 @@ def leaves_nan_open(tolerance: Tolerance | None) -> bool:
     return tolerance is not None and tolerance.within is not None and "is_nan(" in tolerance.within
 
 
+_WIDER = {DataType.FLOAT16: DataType.FLOAT32, DataType.FLOAT32: DataType.FLOAT64}
+
+
 @dataclass(frozen=True)
 class Reading:
     """One way to compute a formula.
@@ -51,16 +54,17 @@ class Reading:
     Attributes:
         expression: the formula, without choices of enumerators.
         where: the condition on the inputs under which it counts, or ``None``.
-        widened: whether FLOAT16 is computed in FLOAT32 and converted at the end.
+        widened: the type that is computed in a wider one and converted at the end: FLOAT16 in FLOAT32, or FLOAT32 in
+            FLOAT64; ``None`` where each is computed in itself.
     """
 
     expression: Expression
     where: Expression | None
-    widened: bool
+    widened: DataType | None
 
     def computing(self, data_type: DataType) -> DataType:
         """The type in which values of a type are computed."""
-        return DataType.FLOAT32 if self.widened and data_type is DataType.FLOAT16 else data_type
+        return _WIDER[data_type] if data_type is self.widened else data_type
 
 
 def readings(law: Law, expression: Expression, signature: Signature, *, strict: bool) -> tuple[Reading, ...]:
@@ -80,9 +84,12 @@ def readings(law: Law, expression: Expression, signature: Signature, *, strict: 
         if here and (permitted.strict or not strict):
             where = None if permitted.where is None else parse(permitted.where, names)
             formulas.append((parse(permitted.formula, names, types=table.type_variables), where))
-    halves = any(data_type is DataType.FLOAT16 for _, data_type in signature.types)
-    through = halves and "float16-intermediate" in law.latitudes(signature.data_type, strict=False)
-    ways = (False, True) if through else (False,)
+    types = {data_type for _, data_type in signature.types}
+    ways: list[DataType | None] = [None]
+    if DataType.FLOAT16 in types and "float16-intermediate" in law.latitudes(signature.data_type, strict=False):
+        ways.append(DataType.FLOAT16)
+    if DataType.FLOAT32 in types and "wider-activation" in law.latitudes(signature.data_type, strict=strict):
+        ways.append(DataType.FLOAT32)
     return tuple(Reading(formula, where, widened) for formula, where in formulas for widened in ways)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from dmlcts.specs.checking.activation_checks import fused_faults
 from dmlcts.specs.checking.common_checks import Loaded, tables_of
 from dmlcts.specs.checking.statement_checks import relation_faults
 from dmlcts.specs.errors import Fault
 from dmlcts.specs.models import (
+    ActivationsTable,
     AnyTable,
     CastsTable,
     DataTypesTable,
@@ -57,6 +59,9 @@ def joint_faults(loaded: Sequence[Loaded[AnyTable]], *, whole: bool) -> Iterator
     claims = [(document, ("format",), "of the factors") for document, _ in tables_of(loaded, FactorsTable)]
     yield from _claimed_twice(claims, "the table", "keep one, and edit that")
 
+    claims = [(document, ("format",), "of the activations") for document, _ in tables_of(loaded, ActivationsTable)]
+    yield from _claimed_twice(claims, "the table", "keep one, and edit that")
+
     claims = [
         (document, ("casts", index, "target"), rule.target)
         for document, table in tables_of(loaded, CastsTable)
@@ -67,6 +72,7 @@ def joint_faults(loaded: Sequence[Loaded[AnyTable]], *, whole: bool) -> Iterator
     if whole:
         yield from _support_faults(operators, loaded)
         yield from relation_faults(operators)
+        yield from fused_faults(operators, tables_of(loaded, ActivationsTable))
     if whole:  # else the latitude may stand in the file that could not be read
         known = [latitude.name for _, table in latitudes for latitude in table.latitudes]
         yield from _latitude_faults(owners, known)

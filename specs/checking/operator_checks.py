@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from dmlcts.specs.checking.common_checks import Loaded, clause_faults, repeated
+from dmlcts.specs.checking.formula_checks import accuracy_faults, formula_faults, permitted_faults
 from dmlcts.specs.checking.statement_checks import statement_faults
 from dmlcts.specs.checks import OWN
-from dmlcts.specs.errors import Fault, FormulaError
-from dmlcts.specs.formula import kind_of, multiply_add, parse
-from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.errors import Fault
 from dmlcts.specs.levels import FeatureLevel
-from dmlcts.specs.models import Example, OperatorTable, PermittedFormula, SupportTable
+from dmlcts.specs.models import Example, OperatorTable, SupportTable
 from dmlcts.specs.reading.mends import closest
 from dmlcts.specs.reading.yaml_source import Document, KeyPath, shown
-from dmlcts.specs.tables.formula_types import misplaced_approximation, result_fault
-from dmlcts.specs.tables.signatures import signatures
+from dmlcts.specs.tables.fusing import FUSED
 
-BOUND_NAMES = ("x", "y", "t", "ulp")
-"""What a bound of an accuracy rule may be an expression of: arguments, real result, spacing of numbers there."""
 MOST_DIMENSIONS = 8  # DML_TENSOR_DIMENSION_COUNT_MAX1
 
 
@@ -27,7 +22,7 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     """What is wrong with an operator's table, looked at by itself."""
     yield from _struct_faults(loaded)
     yield from _tensor_faults(loaded)
-    yield from _formula_faults(loaded)
+    yield from formula_faults(loaded)
     yield from _support_faults(loaded)
     document, table = loaded.document, loaded.table
     levels = [support.level for support in table.support]
@@ -48,8 +43,8 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                     yield document.fault((*path, "data_types", item), cause, closest(name, listed))
         yield from clause_faults(document, path, clause)
     yield from _check_faults(loaded)
-    yield from _accuracy_faults(loaded)
-    yield from _permitted_faults(loaded)
+    yield from accuracy_faults(document, table.accuracy, [source.id for source in table.sources])
+    yield from permitted_faults(loaded)
     yield from statement_faults(document, table)
     for index, example in enumerate(table.examples):
         yield from _example_faults(loaded, ("examples", index), example)
@@ -58,7 +53,7 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
 def _check_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
     """What checks the clauses: each of them something, and no two the same under the same circumstances."""
     document, table = loaded.document, loaded.table
-    enumerations = {item.name: item.enumerators for item in table.attributes if item.type == "ENUM"}
+    enumerations = {item.name: item.enumerators for item in table.attributes if item.type in ("ENUM", FUSED)}
     first: dict[object, str] = {}
     for index, clause in enumerate(table.clauses):
         path: KeyPath = ("clauses", index)
@@ -125,116 +120,6 @@ def _struct_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
             yield document.fault((*path, "role"), cause, "add `role:` with one of low, high, other")
         elif not number and attribute.role is not None:
             yield document.fault((*path, "role"), f"{attribute.name} is no number", "remove it", at_key=True)
-
-
-def _formula_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
-    document, table = loaded.document, loaded.table
-    enumerations = {item.name: item.enumerators for item in table.attributes if item.type == "ENUM"}
-    names = (*table.formula_names, *table.numbers)
-    yield from _faults_of(document, ("formula",), lambda: _checked(table, names, enumerations))
-    for index, attribute in enumerate(table.attributes):
-        if attribute.formula is not None:
-            path = ("attributes", index, "formula")
-            yield from _faults_of(document, path, functools.partial(multiply_add, attribute.formula))
-
-
-def _checked(
-    table: OperatorTable, names: Sequence[str], enumerations: Mapping[str, Sequence[str]]
-) -> None:
-    """Parse the formula, and see that it gives the output's type on every signature.
-
-    Raises:
-        FormulaError: it is no formula, or gives something else.
-    """
-    expression = parse(table.formula, names, enumerations, table.type_variables)
-    misplaced = misplaced_approximation(expression, {rule.function for rule in table.accuracy})
-    if misplaced is not None:
-        raise FormulaError(misplaced, "round the value first, or state no accuracy of what it comes from")
-    if any(row.kind == "output" for row in table.tensors.values()):
-        for signature in signatures(table):
-            if len(signature.types) == len(table.type_variables):
-                cause = result_fault(expression, table, signature)
-                if cause is not None:
-                    raise FormulaError(cause, "cast the result, as in cast(U, ...), or correct the types")
-
-
-def _accuracy_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
-    """The accuracy rules: of functions that are approximate, each type once, and with a bound."""
-    document, table = loaded.document, loaded.table
-    approximate = [name for name, function in FUNCTIONS.items() if function.arrays.real is not None]
-    first: set[tuple[str, str]] = set()
-    for index, rule in enumerate(table.accuracy):
-        path: KeyPath = ("accuracy", index)
-        if rule.function not in approximate:
-            cause = f"no accuracy can be stated of {rule.function!r}"
-            yield document.fault((*path, "function"), cause, closest(rule.function, approximate))
-        for item, name in enumerate(rule.data_types):
-            if (rule.function, name) in first:
-                cause = f"{rule.function} on {name} has a rule already"
-                yield document.fault((*path, "data_types", item), cause, "keep one of them")
-            first.add((rule.function, name))
-        if rule.source not in [source.id for source in table.sources]:
-            cause = f"undefined source {rule.source!r}"
-            yield document.fault((*path, "source"), cause, closest(rule.source, [one.id for one in table.sources]))
-        for member, tolerance in (("judged", rule.judged), ("strict", rule.strict)):
-            stated = [one for one in ("ulp", "relative", "absolute") if getattr(tolerance, one) is not None]
-            if not stated and not tolerance.neighbours:
-                yield document.fault((*path, member), "the tolerance has no bound", "add `ulp:`", at_key=True)
-            for amount in (*stated, "within"):
-                text = getattr(tolerance, amount)
-                if isinstance(text, str):
-                    parsed = functools.partial(_checked_bound, text, "truth" if amount == "within" else "T")
-                    yield from _faults_of(document, (*path, member, amount), parsed)
-
-
-def _checked_bound(text: str, wanted: str) -> None:
-    """Parse a bound or a condition of an accuracy rule.
-
-    Raises:
-        FormulaError: it is neither, or not the one that is wanted.
-    """
-    if kind_of(parse(text, BOUND_NAMES)) != wanted:
-        said = "a condition" if wanted == "truth" else "a number"
-        raise FormulaError(f"{text!r} is not {said}", f"write {said} of {', '.join(BOUND_NAMES)}")
-
-
-def _permitted_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
-    """The permitted formulas: each a formula of the output's type, with a condition on the inputs, and a source."""
-    document, table = loaded.document, loaded.table
-    names = (*table.formula_names, *table.numbers)
-    sources = [source.id for source in table.sources]
-    for index, permitted in enumerate(table.permitted_formulas):
-        path: KeyPath = ("permitted_formulas", index)
-        yield from _faults_of(document, (*path, "formula"), functools.partial(_checked_way, table, permitted))
-        if permitted.where is not None:
-            yield from _faults_of(document, (*path, "where"), functools.partial(parse, permitted.where, names))
-        if permitted.source not in sources:
-            yield document.fault((*path, "source"), f"undefined source {permitted.source!r}",
-                                 closest(permitted.source, sources))  # fmt: skip
-
-
-def _checked_way(table: OperatorTable, permitted: PermittedFormula) -> None:
-    """Parse a permitted formula, and see that it gives the output's type on every floating-point signature.
-
-    Raises:
-        FormulaError: it is no formula, or gives something else.
-    """
-    expression = parse(permitted.formula, (*table.formula_names, *table.numbers), types=table.type_variables)
-    for signature in signatures(table):
-        if any(data_type.is_floating for _, data_type in signature.types):
-            cause = result_fault(expression, table, signature)
-            if cause is not None:
-                raise FormulaError(cause, "cast the result, as in cast(U, ...), or correct the types")
-
-
-def _faults_of(document: Document, path: KeyPath, parsed: Callable[[], object]) -> Iterator[Fault]:
-    """The fault of the formula at ``path``, if parsing it raises one."""
-    try:
-        parsed()
-    except FormulaError as error:
-        # Only there does a character of the formula stand in the file at the same distance.
-        offset = error.offset if path in document.plain else 0
-        yield document.fault(path, error.cause, error.mend, offset=offset)
 
 
 def _support_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:

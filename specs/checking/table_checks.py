@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from dmlcts.specs.checking.activation_checks import activation_faults
 from dmlcts.specs.checking.common_checks import Loaded, clause_faults, repeated
 from dmlcts.specs.checking.factor_checks import factor_faults
 from dmlcts.specs.checking.operator_checks import operator_faults
@@ -13,6 +14,7 @@ from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import Fault
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import (
+    ActivationsTable,
     CastsTable,
     DataTypesTable,
     FactorsTable,
@@ -48,6 +50,8 @@ def own_faults(loaded: Loaded[Any]) -> Iterator[Fault]:
             yield from _feature_level_faults(Loaded(document, table))
         case FactorsTable():
             yield from factor_faults(Loaded(document, table))
+        case ActivationsTable():
+            yield from activation_faults(Loaded(document, table))
 
 
 def _source_faults(document: Document, sources: Sequence[Source]) -> Iterator[Fault]:

@@ -75,10 +75,18 @@ class Choice:
 
 @dataclass(frozen=True)
 class Cast:
-    """A value brought into the type that the type variable ``target`` stands for."""
+    """A value brought into the type that the type variable ``target`` stands for.
+
+    Attributes:
+        target: the type variable.
+        argument: the value.
+        between: it is one that could be stored in that type between two operators, and need not be: where a wider type
+            computes, it may keep that.
+    """
 
     target: str
     argument: Expression
+    between: bool = False
 
 
 @dataclass(frozen=True)
@@ -191,8 +199,8 @@ class _Parser:
                 for other in others:
                     joined = Call(_OPERATORS[type(operator)], (joined, self.argument(other, depth, "truth")))
                 return joined
-            case ast.Call(func=ast.Name(id="cast"), args=[ast.Name(id=target), argument], keywords=[]):
-                return Cast(self.type(node, target), self.expression(argument, depth + 1))
+            case ast.Call(func=ast.Name(id="cast" | "between" as name), args=[ast.Name(id=target), argument], keywords=[]):  # noqa: E501
+                return Cast(self.type(node, target), self.expression(argument, depth + 1), name == "between")
             case ast.Call(func=ast.Name(id="lowest" | "highest" as name), args=[ast.Name(id=target)], keywords=[]):
                 return Limit(name, self.type(node, target))
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if self.operators is not None and (
@@ -378,8 +386,8 @@ def choose(expression: Expression, enumerators: Mapping[str, str]) -> Expression
             return choose(then if enumerators[attribute] == enumerator else otherwise, enumerators)
         case Call(function, arguments):
             return Call(function, tuple(choose(argument, enumerators) for argument in arguments))
-        case Cast(target, argument):
-            return Cast(target, choose(argument, enumerators))
+        case Cast(target, argument, between):
+            return Cast(target, choose(argument, enumerators), between)
         case Stored(how, target, argument):
             return Stored(how, target, choose(argument, enumerators))
         case Outside(target, argument):

@@ -27,6 +27,7 @@ from dmlcts.specs.loading import kept
 from dmlcts.specs.loading.upgrading import OLD_FORMATS
 from dmlcts.specs.models import (
     MODELS,
+    ActivationsTable,
     AnyTable,
     CastsTable,
     DataTypesTable,
@@ -192,5 +193,8 @@ def _assembled(batch: _Batch, *, runnable: bool = True) -> Tables:
         ),
         known_types=tuple(known),
         relation_level=Levels(operators),
+        activations=MappingProxyType(
+            {one.operator: one for _, table in tables_of(batch.loaded, ActivationsTable) for one in table.activations}
+        ),
         factors=next((table for _, table in tables_of(batch.loaded, FactorsTable)), None),
     )

@@ -4,6 +4,7 @@ A table that fits these models and passes :mod:`dmlcts.specs.loading`'s checks i
 the suites and the reports can rely on without looking again.
 """
 
+from dmlcts.specs.models.activations import Activation, ActivationsTable
 from dmlcts.specs.models.base import (
     ClauseId,
     DataTypeName,
@@ -61,6 +62,8 @@ from dmlcts.specs.models.support import SupportRow, SupportTable
 __all__ = [
     "MODELS",
     "AccuracyRule",
+    "Activation",
+    "ActivationsTable",
     "AnyTable",
     "AttributeTable",
     "CastRule",

@@ -43,7 +43,8 @@ class Clause(Model):
     id: ClauseId
     check: OwnCheck | SharedCheck = Field(description="what the suite checks it with")
     when: dict[Identifier, Identifier] = Field(
-        default_factory=dict, description="enumeration attributes with the enumerators that it is about; else all"
+        default_factory=dict, description="enumeration attributes with the enumerators that it is about, else all; "
+        "attributes that are operators with the activation",
     )
     text: Text = Field(description="the statement, in our words")
     obligation: Obligation

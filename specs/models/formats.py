@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dmlcts.specs.models.activations import ActivationsTable
 from dmlcts.specs.models.factors import FactorsTable
 from dmlcts.specs.models.operators import OperatorTable
 from dmlcts.specs.models.shared import CastsTable, DataTypesTable, FeatureLevelsTable, LatitudeTable, RulesTable
 
-AnyTable = OperatorTable | RulesTable | LatitudeTable | CastsTable | DataTypesTable | FeatureLevelsTable | FactorsTable
+AnyTable = (
+    OperatorTable | RulesTable | LatitudeTable | CastsTable | DataTypesTable | FeatureLevelsTable | FactorsTable
+    | ActivationsTable
+)  # fmt: skip
 
 MODELS: dict[str, type[AnyTable]] = {
     "dmlcts/operator/2": OperatorTable,
@@ -16,4 +20,5 @@ MODELS: dict[str, type[AnyTable]] = {
     "dmlcts/data-types/1": DataTypesTable,
     "dmlcts/feature-levels/1": FeatureLevelsTable,
     "dmlcts/factors/1": FactorsTable,
+    "dmlcts/activations/1": ActivationsTable,
 }

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models.base import (
     ClauseId,
@@ -135,6 +136,11 @@ class Example(Model):
     outputs: tuple[float, ...]
 
 
+def _said(value: object) -> object:
+    """An attribute as clauses name it: an activation by its name."""
+    return value.name if isinstance(value, OperatorDesc) else value
+
+
 class OperatorTable(Model):
     """One operator, from one page."""
 
@@ -185,13 +191,14 @@ class OperatorTable(Model):
             data_type: a type; a clause that is about floating-point types or integers alone, or about some types by
                 name, and not about this one is passed over.
             types: what the type variables stand for; a clause that is about others is passed over.
-            enumerators: attributes of a description; a clause that is about other enumerators is passed over.
+            enumerators: attributes of a description; a clause that is about other enumerators, or activations, is
+                passed over.
         """
         for check in checks:
             for clause in self.checked_by(check):
                 if data_type is not None and not clause.may_be_about(data_type, types):
                     continue
-                if all(enumerators.get(name, wanted) == wanted for name, wanted in clause.when.items()):
+                if all(_said(enumerators.get(name, wanted)) == wanted for name, wanted in clause.when.items()):
                     return clause.id
         return None
 

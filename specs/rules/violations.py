@@ -17,6 +17,7 @@ from dmlcts.specs.descriptions import OperatorDesc, TensorDesc
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.fusing import fused_attribute
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,21 @@ def _unlisted(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
     ]
 
 
+def _activation_violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> list[Violation]:
+    """An activation that the list does not have, or that only a later level has."""
+    given, table = operator.activation, tables.operator(operator.name)
+    if given is None:
+        return []
+    known = tables.activations.get(given.name)
+    if known is None or fused_attribute(table) is None:
+        text = f"{given.name} is not among the activations that may be fused to {table.short_name}"
+        return [Violation(_clause(table, "activation.unlisted"), text)]
+    if known.feature_level > level:
+        text = f"feature level {level} does not list {given.name}"
+        return [Violation(_clause(table, "activation.later-level"), text)]
+    return []
+
+
 def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> tuple[Violation, ...]:
     """Everything for which an implementation of ``level`` may refuse ``operator``.
 
@@ -140,6 +156,7 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
         *unconditional_violations(operator, tables),
         *_unlisted(operator, table),
         *_enumerator_violations(operator, table),
+        *_activation_violations(operator, level, tables),
     ]
     tensors = {name: (tensor.data_type, tensor.rank) for name, tensor in operator.tensors.items()}
     if not found and not table.supports(tensors, level):

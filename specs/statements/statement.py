@@ -54,8 +54,8 @@ class Stated:
 
 
 def speaks_of(clause: Clause, table: OperatorTable, operator: OperatorDesc) -> bool:
-    """Whether a clause with a statement is about a description: its type, its enumerators, and no ScaleBias."""
-    if any(isinstance(value, ScaleBias) for value in operator.attributes.values()):
+    """Whether a clause with a statement is about a description: its type, its enumerators, and nothing fused to it."""
+    if any(isinstance(value, ScaleBias | OperatorDesc) for value in operator.attributes.values()):
         return False
     if any(operator.attributes.get(name) != wanted for name, wanted in clause.when.items()):
         return False

@@ -17,6 +17,8 @@ Typed = DataType | Literal["truth", "real", "constant"]
 
 _OF_INTERVALS = ("subtract", "multiply", "divide", "neg")
 """Functions that may fall, and are known on intervals all the same."""
+_ORDERED = ("less", "less_equal", "greater", "greater_equal")
+"""Comparisons by which a choice between approximate values may be made: of intervals either may hold, or both."""
 _PATTERNS = {1: DataType.UINT8, 2: DataType.UINT16, 4: DataType.UINT32, 8: DataType.UINT64}
 
 
@@ -61,6 +63,9 @@ def misplaced_approximation(expression: Expression, approximate: Collection[str]
         approximate: the functions that an accuracy rule is about.
     """
     match expression:
+        case Call("select", (Call(comparison, sides), one, other)) if comparison in _ORDERED:
+            parts = (*sides, one, other)
+            return next((found for part in parts if (found := misplaced_approximation(part, approximate))), None)
         case Call(name, arguments):
             for argument in arguments:
                 inner = misplaced_approximation(argument, approximate)

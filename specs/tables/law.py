@@ -16,6 +16,7 @@ from dmlcts.specs.formula import Call, Choice, Expression, MultiplyAdd, Name, Nu
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import LatitudeName, Latitudes
 from dmlcts.specs.models import CastRule, Clause, Latitude, OperatorTable, Tolerance
+from dmlcts.specs.tables.fusing import is_about_activation
 
 CastTarget = str
 """A row of the table of casts: "integer", "FLOAT16" or "FLOAT32"."""
@@ -54,7 +55,8 @@ class Law:
         key = (data_type, strict)
         if key not in self._found:
             self._found[key] = frozenset(
-                name for clause in self.table.clauses if is_about(clause, data_type, self.table)
+                name for clause in self.table.clauses
+                if is_about(clause, data_type, self.table) and is_about_activation(clause, self.table, None)
                 for name in clause.latitude if not strict or self.latitude_table[name].kept_when_strict
             )  # fmt: skip
         return self._found[key]

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.errors import UsageError
 from dmlcts.specs.formula import multiply_add, parse
 from dmlcts.specs.levels import FeatureLevel
-from dmlcts.specs.models import CastRule, Clause, FactorsTable, Latitude, OperatorTable, RulesTable, Source
+from dmlcts.specs.models import Activation, CastRule, Clause, FactorsTable, Latitude, OperatorTable, RulesTable, Source
+from dmlcts.specs.tables.fusing import flattened, fused_attribute, fused_table
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import unlisted_beside
 
@@ -33,6 +35,8 @@ class Tables:
         factors: what a case varies; ``None`` where no such table was loaded.
         casts: the documented casts of FLOAT attributes, by target.
         known_types: the element types that the table of data types lists.
+        activations: what may be fused to an operator that takes an activation, by ``OperatorDesc`` name
+            ("ACTIVATION_RELU").
         relation_level: the lowest level that obliges an implementation to every operator of a relation, on a type.
     """
 
@@ -43,6 +47,7 @@ class Tables:
     factors: FactorsTable | None = None
     casts: Mapping[str, CastRule] = field(default_factory=dict)
     known_types: tuple[DataType, ...] = tuple(DataType)
+    activations: Mapping[str, Activation] = field(default_factory=dict)
     relation_level: RelationLevel = field(default=_of_no_relation, compare=False)
 
     def operator(self, name: str) -> OperatorTable:
@@ -160,6 +165,27 @@ class Tables:
         if known is None or known.table is not operator:
             known = self._laws[operator.operator] = self._made(operator)
         return known
+
+    def fused(self, operator: OperatorDesc) -> tuple[Law, OperatorDesc]:
+        """What the tables say of a description, with an activation fused to it, and the description for the oracles.
+
+        The law is that of one operator whose formula is the activation's around the operator's own, and the description
+        has the activation's numbers among its attributes.
+
+        Raises:
+            UsageError: no table describes the operator, or the activation that is fused to it, or it takes none.
+        """
+        table, activation = self.operator(operator.name), operator.activation
+        if activation is None:
+            return self.law(table), operator
+        if fused_attribute(table) is None or activation.name not in self.activations:
+            known = ", ".join(one.short_name for one in self.activations.values()) or "none"
+            raise UsageError(f"{table.short_name} cannot be given {activation.name}", f"known activations: {known}")
+        key = f"{table.operator} {activation.name}"
+        known_law = self._laws.get(key)
+        if known_law is None:
+            known_law = self._laws[key] = self._made(fused_table(table, self.activations[activation.name]))
+        return known_law, flattened(operator)
 
     def _made(self, operator: OperatorTable) -> Law:
         enumerations = {item.name: item.enumerators for item in operator.attributes if item.type == "ENUM"}

@@ -75,15 +75,14 @@ def oracle_of(tables: Tables, operator: OperatorDesc, *, strict: bool) -> Oracle
     """The oracle of a description.
 
     Raises:
-        UsageError: no table describes the operator.
+        UsageError: no table describes the operator, or an activation that is fused to it.
     """
-    table = tables.operator(operator.name)
-    law = tables.law(table)
+    law, described = tables.fused(operator)
     if law.of_one_input:
-        return OneInput(VectorOracle(law, operator, strict=strict))
-    if is_approximate(table, Signature.of(operator, table)):
-        return ApproximateResults(law, operator, strict=strict)
-    return SeveralInputs(law, operator, strict=strict)
+        return OneInput(VectorOracle(law, described, strict=strict))
+    if is_approximate(law.table, Signature.of(operator, law.table)):
+        return ApproximateResults(law, described, strict=strict)
+    return SeveralInputs(law, described, strict=strict)
 
 
 class OneInput:

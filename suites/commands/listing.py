@@ -108,7 +108,8 @@ def _print_attributes(console: Console, tables: Tables, operator: OperatorTable)
         elif item.type == "DML_TENSOR_DATA_TYPE":
             values, said = "a data type", f"has to be that of {item.same_as}"
         elif item.type == "DML_OPERATOR_DESC":
-            values, said = "an operator, or none", "fused; none is given one here"
+            known = ", ".join(one.short_name for one in tables.activations.values())
+            values, said = f"an activation, or none: {known}", "fused: applied to what the operator gives"
         else:
             values, said = "a scale and a bias, or none", f"{item.formula or 'x * scale + bias'}, before the operator"
         table.add_row(Text(item.name), Text(values), Text(said))

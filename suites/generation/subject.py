@@ -250,10 +250,11 @@ class Subject:
         return Case(operator, streams, clause, layout_clause, expectation, placement or Placement())
 
     def values_clause(self, attributes: Mapping[str, Any]) -> str:
-        """The clause that states the operator's values: the formula's, the enumerator's, or that of special bounds."""
+        """The clause that states the values: the formula's, the activation's, the enumerator's, or that of bounds."""
         if not self.of_one_type:
+            fused = any(isinstance(value, OperatorDesc) for value in attributes.values())
             return (
-                self.table.clause_of("values", "rounding", data_type=self.data_type,
+                self.table.clause_of("activation" if fused else "values", "rounding", data_type=self.data_type,
                                      types=dict(self.signature.types), **attributes)
                 or self.table.clauses[0].id
             )

@@ -252,6 +252,9 @@ def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
         return text_with_bits(value).replace(text(value), str(int(value)), 1) if large else text_with_bits(value)
     if isinstance(value, str | np.uint32):
         return str(value)
+    if isinstance(value, OperatorDesc):
+        given = ", ".join(f"{name} {attribute_text(number)}" for name, number in value.attributes.items())
+        return f"{value.name} with {given}" if given else value.name
     if isinstance(value, ScalarUnion):
         return f"{text_with_bits(value.value)} as {value.data_type.name}"
     return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"

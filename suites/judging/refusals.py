@@ -8,6 +8,7 @@ from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, Tensor
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.case import Case
@@ -85,6 +86,8 @@ def _lacking(bench: Bench, case: Case) -> str:
     plain_attributes: dict[str, Attribute] = {
         name: None if isinstance(value, ScaleBias) else value for name, value in operator.attributes.items()
     }
+    if operator.activation is not None:
+        return case.clause
     unscaled = OperatorDesc(operator.name, operator.tensors, plain_attributes)
     strided = any(tensor.strides is not None for tensor in operator.tensors.values())
     if expressible(unscaled):
@@ -137,7 +140,7 @@ def _refused_clause(bench: Bench, case: Case) -> str:
     for item in table.attributes:
         if item.is_number:
             ordinary[item.name] = number(table, signature, item, 0 if item.role == "low" else 1)
-        elif item.type == "DML_SCALE_BIAS":
+        elif item.type in ("DML_SCALE_BIAS", FUSED):
             ordinary[item.name] = None
     usual = OperatorDesc(case.operator.name, case.operator.tensors, ordinary)
     if usual != case.operator and attempt(bench, usual) is None:

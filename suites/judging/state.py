@@ -250,13 +250,16 @@ def _with_company(finding: Finding, given: Mapping[OperatorDesc, Array]) -> Find
 
 def _said(operator: OperatorDesc) -> str:
     """An operator with its attributes, on one line."""
-    attributes = ", ".join(f"{name} {_attribute_text(value)}" for name, value in operator.attributes.items())
-    return f"{operator.name}, {attributes}"
+    return ", ".join(
+        [operator.name, *(f"{name} {_attribute_text(value)}" for name, value in operator.attributes.items())]
+    )
 
 
 def _attribute_text(value: Attribute) -> str:
     if isinstance(value, ScaleBias):
         return f"({text(value.scale)}, {text(value.bias)})"
+    if isinstance(value, OperatorDesc):
+        return f"({_said(value)})"
     if isinstance(value, ScalarUnion):
         return text(value.value)
     return text(value) if isinstance(value, np.float32) else str("none" if value is None else value)

@@ -53,7 +53,7 @@ _TAIL = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 """Abramowitz and Stegun, 7.1.26: the error function within 1.5e-7, from 0 on."""
 
 
-def _error_function(x: Array) -> Array:
+def error_function(x: Array) -> Array:
     """The error function, which numpy has not: its series near zero, elsewhere within 1.5e-7."""
     magnitude = np.abs(x)
     step = 1 / (1 + 0.3275911 * magnitude)
@@ -89,7 +89,7 @@ tanh = _of_one(_in_float64(np.tanh))
 asinh = _of_one(_in_float64(np.arcsinh))
 acosh = _of_one(_in_float64(np.arccosh))
 atanh = _of_one(_in_float64(np.arctanh))
-erf = _of_one(_in_float64(_error_function))
+erf = _of_one(_in_float64(error_function))
 
 
 def constant_pow(operator: OperatorDesc) -> Program:

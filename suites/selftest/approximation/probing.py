@@ -96,15 +96,19 @@ def differences(
     Bounds that are expressions, and functions with an error, are widened by the vectorised one: it may also admit what
     is next to an end of the exact intervals, and at a power of two, where the spacing changes, what twice the bound
     would.
-    Where further formulas are permitted their steps may meet powers of two on the way: it must not admit less.
+    Where further formulas are permitted, or several functions of an activation have bounds of their own, their steps
+    may meet powers of two on the way: it must not admit less.
     """
-    law, kind = tables.law(tables.operator(operator.name)), operator.output.data_type
+    kind = operator.output.data_type
+    fused = operator.activation is not None
+    law, operator = tables.fused(operator)
+    several = fused and len({rule.function for rule in law.table.accuracy if not rule.judged.neighbours}) > 1
     exactly = ApproximateOracle(law, operator, strict=strict)
     answers = ApproximateVectorOracle(law, operator, strict=strict).acceptance(given).elements()
     patterns = {name: array.view(f"u{array.dtype.itemsize}").tolist() for name, array in given.items()}
     for index, answer in enumerate(answers):
         exact = exactly.acceptable({name: bits[index] for name, bits in patterns.items()})
-        wider = exact if not law.table.permitted_formulas else Acceptable(frozenset(), any_value=True)
+        wider = Acceptable(frozenset(), any_value=True) if several or law.table.permitted_formulas else exact
         if kind.is_floating and not wider.any_value:
             wider = replace(exact, intervals=frozenset(map(partial(_widened, kind), exact.intervals)))
         places = probes([exact, answer], kind)

@@ -11,9 +11,10 @@ import pytest
 
 from dmlcts.backends.contract import ExecutionFailed, InvalidArgument
 from dmlcts.backends.directml.abi.com_object import live_objects
+from dmlcts.backends.directml.abi.dml import DML_OPERATOR_DESC
 from dmlcts.backends.directml.backend import DirectMLBackend, DirectMLDevice
 from dmlcts.backends.directml.descriptions import Description
-from dmlcts.backends.directml.elementwise import LAYOUTS
+from dmlcts.backends.directml.elementwise import ACTIVATIONS, LAYOUTS
 from dmlcts.specs import DataType, OperatorDesc, Region, ScalarUnion, TensorDesc
 from dmlcts.suites.selftest.backends.worked_examples import EXAMPLES, Example, check, placed
 from dmlcts.suites.selftest.directml.directml_here import needs_directml
@@ -92,11 +93,28 @@ def test_an_optional_tensor_that_is_not_there_is_a_null_pointer() -> None:
     assert _members(OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {}))[0].ZeroPointTensor is not None
 
 
-def test_a_fused_activation_can_only_be_none() -> None:
+def test_a_fused_activation_is_a_description_whose_tensors_are_null() -> None:
     tensors = {"ATensor": F32, "BTensor": F32, "OutputTensor": F32}
     assert _members(OperatorDesc("ELEMENT_WISE_ADD1", tensors, {"FusedActivation": None}))[0].FusedActivation is None
-    with pytest.raises(InvalidArgument, match="FusedActivation of ELEMENT_WISE_ADD1 cannot be given"):
-        Description(OperatorDesc("ELEMENT_WISE_ADD1", tensors, {"FusedActivation": "RELU"}))
+    fused = OperatorDesc("ACTIVATION_SHRINK", {}, {"Bias": 0.25, "Threshold": 1.5})
+    description = Description(OperatorDesc("ELEMENT_WISE_ADD1", tensors, {"FusedActivation": fused}))
+    members = description.layout.structure.from_address(description.desc.Desc)
+    desc = DML_OPERATOR_DESC.from_address(members.FusedActivation)
+    assert desc.Type == 90
+    shrink = ACTIVATIONS["ACTIVATION_SHRINK"].structure.from_address(desc.Desc)
+    assert (shrink.InputTensor, shrink.OutputTensor, shrink.Bias, shrink.Threshold) == (None, None, 0.25, 1.5)
+
+
+@pytest.mark.parametrize(("fused", "said"), [
+    ("RELU", "FusedActivation is 'RELU', not an operator or None"),
+    (OperatorDesc("ACTIVATION_NONE", {}), "FusedActivation is ACTIVATION_NONE, of which this backend has no structure"),
+    (OperatorDesc("ACTIVATION_RELU", {}, {"Alpha": 1.0}), "ACTIVATION_RELU has no member Alpha"),
+    (OperatorDesc("ACTIVATION_LEAKY_RELU", {}), "Alpha is None, not a FLOAT"),
+])  # fmt: skip
+def test_what_no_structure_can_say_of_an_activation_is_refused(fused: Any, said: str) -> None:
+    tensors = {"ATensor": F32, "BTensor": F32, "OutputTensor": F32}
+    with pytest.raises(InvalidArgument, match=said):
+        Description(OperatorDesc("ELEMENT_WISE_ADD1", tensors, {"FusedActivation": fused}))
 
 
 def test_the_examples_reach_every_exact_operator() -> None:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from dmlcts.backends.directml.abi import com, d3d12, dml, dxcore, dxgi
-from dmlcts.backends.directml.elementwise import LAYOUTS
+from dmlcts.backends.directml.elementwise import ACTIVATIONS, LAYOUTS
 from dmlcts.suites.selftest.directml import windows_metadata
 
 HERE = Path(__file__).parent
@@ -83,6 +83,12 @@ def test_the_whole_element_wise_family_is_described() -> None:
     codes = TABLES[dml]["enumerations"]["DML_OPERATOR_TYPE"]
     assert {f"DML_OPERATOR_{name}": layout.code for name, layout in LAYOUTS.items()} == codes
     assert len(codes) == 65
+
+
+def test_the_activations_have_the_numbers_of_the_header() -> None:
+    found = {f"DML_OPERATOR_{name}": layout.code for name, layout in ACTIVATIONS.items()}
+    assert found == TABLES[dml]["activations"]
+    assert len(found) == 17
 
 
 def test_inputs_and_outputs_are_told_apart() -> None:

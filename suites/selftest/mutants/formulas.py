@@ -214,6 +214,28 @@ def numbers(operator: OperatorDesc, cast: Callable[[np.float32, DataType, str], 
     return found
 
 
+ACTIVATIONS: Mapping[str, Formula] = {
+    "LINEAR": lambda x, alpha, beta: alpha * x + beta,
+    "HARD_SIGMOID": lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
+    "RELU": lambda x: np.clip(x, 0, None),
+    "LEAKY_RELU": lambda x, alpha: np.where(x < 0, alpha * x, x),
+    "THRESHOLDED_RELU": lambda x, alpha: np.where(x > alpha, x, 0),
+    "IDENTITY": lambda x: x,
+    "SHRINK": lambda x, bias, threshold: np.select([x > threshold, x < -threshold], [x - bias, x + bias], 0),
+    "SIGMOID": lambda x: np.exp(-np.logaddexp(0, -x)),
+    "TANH": np.tanh,
+    "SCALED_TANH": lambda x, alpha, beta: alpha * np.tanh(beta * x),
+    "ELU": lambda x, alpha: np.where(x < 0, alpha * (np.exp(np.clip(x, None, 0)) - 1), x),
+    "CELU": lambda x, alpha: np.where(x < 0, alpha * (np.exp(np.clip(x, None, 0) / alpha) - 1), x),
+    "SCALED_ELU": lambda x, alpha, gamma: gamma * np.where(x > 0, x, alpha * np.exp(np.clip(x, None, 0)) - alpha),
+    "SOFTPLUS": lambda x, steepness: np.logaddexp(0, steepness * x) / steepness,
+    "PARAMETRIC_SOFTPLUS": lambda x, alpha, beta: alpha * np.logaddexp(0, beta * x),
+    "SOFTSIGN": lambda x: x / (1 + np.abs(x)),
+    "GELU": lambda x: 0.5 * x * (1 + error_function(x / np.sqrt(2))),
+}
+"""What is fused to an operator, of numbers in FLOAT64 and the members of the activation's struct by their names."""
+
+
 Given = Mapping[str, Array]
 """The inputs that are there, by the tensors' names."""
 

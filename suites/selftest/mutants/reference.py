@@ -16,7 +16,7 @@ from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.rules import violations
-from dmlcts.suites.selftest.mutants.formulas import FORMULAS, QUANTISING, numbers, scaled
+from dmlcts.suites.selftest.mutants.formulas import ACTIVATIONS, FORMULAS, QUANTISING, numbers, scaled
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -117,7 +117,14 @@ class Reference:
         kind = next(iter(operator.tensors.values())).data_type
         first = scaled(inputs[0], operator.attributes.get("ScaleBias"), self.scale_bias, kind)
         formula = FORMULAS[short]
-        return np.asarray(formula(first, *inputs[1:], *numbers(operator, self.cast)))
+        found = np.asarray(formula(first, *inputs[1:], *numbers(operator, self.cast)))
+        return found if operator.activation is None else self.activate(operator.activation, found, inputs)
+
+    def activate(self, activation: OperatorDesc, results: Array, inputs: list[Array]) -> Array:
+        """The fused activation of results that are rounded to the tensor's type, computed in FLOAT64."""
+        given = {name.lower(): np.float64(value) for name, value in activation.attributes.items()}  # type: ignore[arg-type]
+        formula = ACTIVATIONS[activation.name.removeprefix("ACTIVATION_")]
+        return np.asarray(formula(results.astype(np.float64), **given)).astype(results.dtype)
 
     def compute(self, operator: OperatorDesc, x: Array) -> Array:
         """The operator's values for the elements ``x``, of x's type and shape."""

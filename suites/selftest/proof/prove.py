@@ -293,7 +293,8 @@ def _takes_long(name: str) -> bool:
 
 
 _VALUE_MODULES = ("test_clamping", "test_rounding", "test_casting", "test_special_values", "test_scale_bias",
-                  "test_magnitudes", "test_properties", "test_relations", "test_silent_points")  # fmt: skip
+                  "test_magnitudes", "test_properties", "test_relations", "test_silent_points",
+                  "test_activations")  # fmt: skip
 _SEEDED = ("test_seeded_bulk", "drawn")
 _NOT_FOR_PAIRS = ("test_properties", "test_every_input", "test_integer_bounds", "test_representable_bounds",
                   "test_float16_bounds", *_SEEDED)  # fmt: skip

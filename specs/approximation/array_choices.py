@@ -1,0 +1,84 @@
+"""What comparisons of intervals may give, for arrays, and what is chosen by them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from dmlcts.specs.approximation.intervals import Interval, Mask
+from dmlcts.specs.arithmetic.vector_arithmetic import Array
+
+ORDERED = {"less": np.less, "less_equal": np.less_equal, "greater": np.greater, "greater_equal": np.greater_equal}
+"""The comparisons by which a formula of approximate values may choose."""
+
+
+class Held(NamedTuple):
+    """Where a comparison may hold, and where it may not."""
+
+    true: Mask
+    false: Mask
+
+
+def held(comparison: str, one: Interval, other: Interval, *, lenient: bool) -> Held:
+    """What a comparison of two intervals may give for each element.
+
+    Args:
+        comparison: one of :data:`ORDERED`.
+        one: its first operand.
+        other: its second.
+        lenient: whether a comparison with a NaN may hold.
+    """
+    left, right = (one, other) if comparison.startswith("less") else (other, one)
+    if comparison.endswith("equal"):
+        true, false = left.low <= right.high, left.high > right.low
+    else:
+        true, false = left.low < right.high, left.high >= right.low
+    anything = one.open | other.open
+    unordered = one.nan | other.nan
+    return Held(true | anything | (unordered & lenient), false | anything | unordered)
+
+
+def plainly(comparison: str, one: Array, other: Array, then: Array, otherwise: Array) -> Array:
+    """What is chosen where numbers are compared."""
+    return np.where(ORDERED[comparison](one, other), then, otherwise)
+
+
+def either(found: list[Held]) -> Held:
+    """What any of several comparisons may give."""
+    true, false = (reduce(np.logical_or, masks) for masks in zip(*found, strict=True))
+    return Held(true, false)
+
+
+def where(there: Mask, one: Interval, other: Interval | None = None) -> Interval:
+    """An interval at some elements, and at the others another one, or none."""
+    if other is None:
+        low, high = (np.where(there, end, np.nan) for end in (one.low, one.high))
+        return replace(one, low=low, high=high, nan=one.nan & there, open=one.open & there)
+    return Interval(
+        np.where(there, one.low, other.low), np.where(there, one.high, other.high),
+        np.where(there, one.nan, other.nan), np.where(there, one.open, other.open),
+    )  # fmt: skip
+
+
+def chosen(truths: Held, then: list[Interval], otherwise: list[Interval]) -> list[Interval]:
+    """Every alternative of either branch where it may be chosen; each of them is a number at every element."""
+    count = max(len(then), len(otherwise))
+    paired = [(then[min(place, len(then) - 1)], otherwise[min(place, len(otherwise) - 1)]) for place in range(count)]
+    found = [where(truths.true, *pair) for pair in paired]
+    if np.any(truths.true & truths.false):
+        found += [where(truths.false, *pair[::-1]) for pair in paired]
+    return found
+
+
+def others_despite_nan(operands: tuple[Interval, ...]) -> list[Interval]:
+    """Each operand of a minimum or maximum where another one is a NaN."""
+    found = []
+    for place, one in enumerate(operands):
+        rest = [other.nan for number, other in enumerate(operands) if number != place]
+        lost = reduce(np.logical_or, rest)
+        if np.any(lost):
+            found.append(where(lost, replace(one, nan=np.zeros((), bool))))
+    return found

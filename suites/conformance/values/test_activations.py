@@ -1,0 +1,101 @@
+"""Activations that are fused to an operator: what they give, in which layouts, and which of them are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import OperatorDesc, TensorDesc
+from dmlcts.specs.models import Activation
+from dmlcts.specs.tables.fusing import fused_attribute
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.generation import activations
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+_BOUNDS = {"Min": np.float32(-1), "Max": np.float32(1), "ScaleBias": None}
+_UNLISTED = (OperatorDesc("ELEMENT_WISE_CLIP", {}, _BOUNDS), OperatorDesc("ELEMENT_WISE_ABS", {}, {"ScaleBias": None}))
+
+
+def _name(subject: Subject) -> str:
+    attribute = fused_attribute(subject.table)
+    assert attribute is not None, "the clauses are of operators that take one"
+    return attribute.name
+
+
+def _spoken_of(subject: Subject, judge: Judge, *, later: bool) -> list[Activation]:
+    """The activations that the judged level has, or those that only later ones have."""
+    name, known = _name(subject), judge.bench.tables.activations
+    named = [clause.when[name] for clause in subject.table.checked_by("activation")]
+    return [known[one] for one in named if (known[one].feature_level > subject.level) == later]
+
+
+@checks("activation")
+def test_activations(subject: Subject, judge: Judge) -> None:
+    """Each activation, with each set of its numbers, of results around these, of every magnitude, and special ones."""
+    judge.all(_valued(subject, _spoken_of(subject, judge, later=False)))
+
+
+def _valued(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
+    name = _name(subject)
+    for activation in listed:
+        for number, described in enumerate(activations.descriptions(activation)):
+            attributes = subject.attributes(**{name: described})
+            numbers = activation.number_sets[number]
+            yield subject.case(subject.values_clause(attributes), activations.elements(subject, numbers), attributes)
+
+
+@checks("activation")
+def test_activations_in_every_layout(subject: Subject, judge: Judge) -> None:
+    """Each activation with strides on every tensor, in place of each input that it may be, and on many elements."""
+    judge.all(_laid_out(subject, _spoken_of(subject, judge, later=False)))
+
+
+def _laid_out(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
+    name, rank = _name(subject), subject.ranks[0]
+    sizes = (*([1] * (rank - 2)), 5, 67) if rank > 1 else (335,)
+    spread = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
+    values = subject.distinct(335)
+    halves = values.each(lambda array: np.where(np.arange(array.size) % 3 == 1, -array, array))
+    for activation in listed:
+        described = next(activations.descriptions(activation))
+        attributes = subject.attributes(**{name: described})
+        clause = subject.values_clause(attributes)
+        yield Case(subject.describe(sizes, attributes, spread, None), halves.streams, clause, "tensor.strides.padded")
+        yield Case(subject.describe(sizes, attributes, None, spread), halves.streams, clause, "tensor.strides.output")
+        for alias in subject.table.tensors[subject.table.output].may_alias:
+            placement = Placement(in_place=True, alias="" if alias == next(iter(subject.inputs)) else alias)
+            operator = subject.describe(sizes, attributes)
+            yield Case(operator, halves.streams, clause, subject.in_place_clause, placement=placement)
+
+
+def _answers(subject: Subject, judge: Judge, clause: str, asked: list[OperatorDesc], expectation: str) -> None:
+    """Name which activations are refused, and which are accepted."""
+    answers: dict[str, list[str]] = {"refuses": [], "accepts": []}
+    for described in asked:
+        attributes = subject.attributes(**{_name(subject): described})
+        case = subject.case(clause, subject.distinct(61), attributes, expectation=expectation)
+        judgement = judge(case)
+        answers["refuses" if judgement.refused else "accepts"].append(described.name)
+    behaviour = " and ".join(f"{answer} {', '.join(named)}" for answer, named in answers.items() if named)
+    judge.characterise(clause, case.operator, behaviour)
+
+
+@checks("activation.unlisted")
+def test_unlisted_activations_are_characterised(subject: Subject, judge: Judge) -> None:
+    """Operators that the list of activations lacks: refused, or accepted; nothing is dispatched."""
+    _answers(subject, judge, subject.clause("activation.unlisted"), [*_UNLISTED], "either")
+
+
+@checks("activation.later-level")
+def test_later_activations_are_characterised(subject: Subject, judge: Judge) -> None:
+    """Activations that only a later level has: refused, or accepted and then right."""
+    later = _spoken_of(subject, judge, later=True)
+    if not later:
+        pytest.skip(f"feature level {subject.level} has every activation")
+    described = [next(activations.descriptions(one)) for one in later]
+    _answers(subject, judge, subject.clause("activation.later-level"), described, "oracle")
