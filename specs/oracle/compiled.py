@@ -26,6 +26,7 @@ Maker = Callable[..., Function]
 Compiler = Callable[[Function], Function]
 """What ``numba.njit`` is; numba itself has no types."""
 
+_STRETCH = 1 << 13
 _ROUNDINGS = ("trunc", "round_half_even", "round_half_away")
 
 
@@ -64,7 +65,7 @@ class Certifier:
         if not oracle.any_payload:
             raise NotCompiled("payloads of NaN count")
         names = tuple(oracle.attributes)  # raises where a clause leaves the cast open
-        self._compare, self._compare_alone, self._consecutive = _compiled(oracle.expression, names, data_type)
+        self._compare, self._compare_alone, self._compare_patterns = _compiled(oracle.expression, names, data_type)
         self._lane = _lane(data_type)
         bounds = [oracle.plain.attributes[name][0].reshape(1).view(self._lane) for name in names]
         self._bounds = np.concatenate(bounds) if bounds else np.zeros(1, self._lane)
@@ -84,9 +85,8 @@ class Certifier:
 
     def patterns(self, first: int, x: Array, output: Array, poison: int) -> bool:
         """Whether ``x`` holds consecutive patterns from ``first`` on, and :meth:`outputs` as well."""
-        # one after the other: the two loops together are slower, for what the second leaves out is in the first again
-        ordered = bool(self._consecutive(x.view(self._lane), self._as_lane(first)))
-        return ordered and self.alone(first, output, poison)
+        held, start = self._as_lane(poison), self._as_lane(first)
+        return bool(self._compare_patterns(x.view(self._lane), output.view(self._lane), self._bounds, held, start))
 
     def alone(self, first: int, output: Array, poison: int) -> bool:
         """Whether every output is right for consecutive patterns from ``first`` on, and none equals the poison."""
@@ -95,7 +95,9 @@ class Certifier:
 
     def _as_lane(self, pattern: int) -> Any:
         """A bit pattern, wrapped, as what is computed on."""
-        return np.array(pattern & (1 << 64) - 1, np.uint64).astype(f"u{self._lane.itemsize}").view(self._lane)[()]
+        width = 8 * self._lane.itemsize
+        pattern &= (1 << width) - 1
+        return self._lane.type(pattern - (pattern >> (width - 1) << width) if self._lane.kind == "i" else pattern)
 
 
 def _lane(data_type: DataType) -> np.dtype[Any]:
@@ -107,7 +109,7 @@ def _lane(data_type: DataType) -> np.dtype[Any]:
 def _compiled(
     expression: Expression, names: tuple[str, ...], data_type: DataType
 ) -> tuple[Function, Function, Function]:
-    """Comparisons for a formula, on any inputs and on consecutive patterns, and whether inputs are such patterns.
+    """Comparisons for a formula: on any inputs, on consecutive patterns, and on those with a look at the inputs.
 
     Numba compiles each when it is first called, in about half a second. Consecutive patterns are taken in runs whose
     upper bits stay as they are, the exponent among them: what follows from these the compiler takes out of the loop.
@@ -155,7 +157,18 @@ def _compiled(
         return bool(differing == 0)
 
     compiled = numba.njit(nogil=True)
-    return compiled(compare), compiled(compare_alone), compiled(consecutive)
+    alone, ordered = compiled(compare_alone), compiled(consecutive)
+
+    def compare_patterns(x: Array, output: Array, bounds: Array, poison: Any, first: Any) -> bool:
+        # Two loops over a stretch that stays in the cache: in one, nothing would be taken out of it.
+        right = True
+        for start in range(0, x.size, _STRETCH):
+            stop = min(start + _STRETCH, x.size)
+            pattern = lane(first + lane(start))
+            right &= ordered(x[start:stop], pattern) and alone(output[start:stop], bounds, poison, pattern)
+        return right
+
+    return compiled(compare), alone, compiled(compare_patterns)
 
 
 def _function(expression: Expression, names: tuple[str, ...], makers: dict[str, Maker]) -> Function:

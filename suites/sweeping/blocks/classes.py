@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,13 +56,18 @@ def classes_between(first: int, count: int, data_type: DataType) -> dict[str, in
     """How many of ``count`` consecutive patterns from ``first`` on belong to each class, without looking at them."""
     if not data_type.is_floating:
         return {"integer": count}
+    found = dict.fromkeys(CLASSES[:-1], 0)
+    for name, low, high in _stretches(data_type):
+        found[name] += max(0, min(first + count, high) - max(first, low))
+    return found
+
+
+@lru_cache(maxsize=8)
+def _stretches(data_type: DataType) -> tuple[tuple[str, int, int], ...]:
+    """The classes of a floating-point type's patterns in their order: name, first pattern, the one after the last."""
     information = np.finfo(data_type.numpy)
     sign = 1 << (8 * data_type.itemsize - 1)
     infinity = ((1 << information.nexp) - 1) << information.nmant
     ends = [0, 1, 1 << information.nmant, infinity, infinity + 1, sign]
-    names = ("zero", "subnormal", "normal", "infinite", "nan")
-    found = dict.fromkeys(names, 0)
-    for base in (0, sign):
-        for name, low, high in zip(names, ends[:-1], ends[1:], strict=True):
-            found[name] += max(0, min(first + count, base + high) - max(first, base + low))
-    return found
+    within = list(zip(CLASSES[:-1], ends[:-1], ends[1:], strict=True))
+    return tuple((name, base + low, base + high) for base in (0, sign) for name, low, high in within)

@@ -104,6 +104,11 @@ def _judge_one(
     x, output = memory.elements(source, tensor.count), memory.elements(sink, tensor.count)
     kept: list[Array] = []
     altered = 0
+    if tensor.values is None and judge.certifies(tensor.first, x, output, poison):
+        totals.elements += tensor.count
+        totals.exact += tensor.count
+        totals.count_classes(classes_between(tensor.first, tensor.count, target.data_type))
+        return 0, []
     for start in range(0, tensor.count, PIECE):
         stop = min(start + PIECE, tensor.count)
         if tensor.values is None and judge.certifies(tensor.first + start, x[start:stop], output[start:stop], poison):

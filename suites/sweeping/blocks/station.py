@@ -43,7 +43,7 @@ from dmlcts.suites.sweeping.blocks.totals import Totals
 
 Array = NDArray[Any]
 
-TENSOR_ELEMENTS = (1 << 17, 1 << 19, 1 << 21, 1 << 22)
+TENSOR_ELEMENTS = (1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22)
 """Tensor sizes that are tried; the one with the best rate is taken."""
 _TRIALS = 2
 _WORTH_COMPILING = 1 << 26  # numba takes a second, in which numpy judges hundreds of millions of elements
