@@ -281,7 +281,7 @@ def test_what_no_buffer_can_hold_is_refused_and_the_device_goes_on(device: WgpuD
 
 def test_a_memory_that_no_buffer_can_hold_is_refused(device: WgpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(device.resources, "_largest", 4096)
+        patched.setattr(device.resources, "largest", 4096)
         patched.setattr(device.resources, "_buffers", {})
         with pytest.raises(MemoryError, match="of 4224 bytes is asked for"):
             run(device, CLIP, F32, np.zeros(515), Min=0, Max=1)
