@@ -22,7 +22,7 @@ from dmlcts.specs.tables import Tables
 
 _NO_REASON = "Not explained yet"
 _UNABLE = (Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value)
-_SHOWN = ("Min", "Max", "ScaleBias", "RoundingMode")
+_SHOWN = ("Min", "Max", "ScaleBias", "RoundingMode", "FusedActivation")
 
 
 def _cell(text: str) -> str:

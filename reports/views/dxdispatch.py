@@ -64,6 +64,8 @@ def _scalar_union(written: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _attribute(written: Any) -> Any:
+    if isinstance(written, Mapping) and "operator" in written:  # fused, without tensors
+        return _dispatchable(written, {})
     if isinstance(written, Mapping) and "data_type" in written:
         return _scalar_union(written)
     if isinstance(written, Mapping) and "scale" in written:

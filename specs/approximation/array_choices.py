@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from typing import NamedTuple
 
@@ -52,11 +51,8 @@ def either(found: list[Held]) -> Held:
     return Held(true, false)
 
 
-def where(there: Mask, one: Interval, other: Interval | None = None) -> Interval:
-    """An interval at some elements, and at the others another one, or none."""
-    if other is None:
-        low, high = (np.where(there, end, np.nan) for end in (one.low, one.high))
-        return replace(one, low=low, high=high, nan=one.nan & there, open=one.open & there)
+def where(there: Mask, one: Interval, other: Interval) -> Interval:
+    """An interval at some elements, and at the others another one."""
     return Interval(
         np.where(there, one.low, other.low), np.where(there, one.high, other.high),
         np.where(there, one.nan, other.nan), np.where(there, one.open, other.open),
@@ -73,12 +69,11 @@ def chosen(truths: Held, then: list[Interval], otherwise: list[Interval]) -> lis
     return found
 
 
-def others_despite_nan(operands: tuple[Interval, ...]) -> list[Interval]:
-    """Each operand of a minimum or maximum where another one is a NaN."""
-    found = []
+def others_despite_nan(found: Interval, operands: tuple[Interval, ...]) -> list[Interval]:
+    """What a minimum or maximum gives, but each operand where another one is a NaN."""
+    every = []
     for place, one in enumerate(operands):
-        rest = [other.nan for number, other in enumerate(operands) if number != place]
-        lost = reduce(np.logical_or, rest)
+        lost = reduce(np.logical_or, [other.nan for number, other in enumerate(operands) if number != place])
         if np.any(lost):
-            found.append(where(lost, replace(one, nan=np.zeros((), bool))))
-    return found
+            every.append(where(lost & ~np.isnan(one.low), one, found))
+    return every

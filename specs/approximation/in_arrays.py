@@ -297,7 +297,7 @@ class _Steps:
         exact = Interval(low, high, nan, opened)
         found = [exact]
         if function.selects and "nan" in self.latitudes:
-            found += array_choices.others_despite_nan(operands)
+            found += array_choices.others_despite_nan(exact, operands)
         if function.name in _OF_SIGNED_ZEROS and "zero-sign" in self.latitudes:
             found += _other_sign(function, exact, operands)
         if not (isinstance(kind, DataType) and kind.is_floating):

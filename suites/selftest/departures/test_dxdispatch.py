@@ -16,7 +16,7 @@ from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorD
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.cases.values import Values
+from dmlcts.suites.cases.values import Streams, Values
 from dmlcts.suites.generation.strategies import sizes, strides
 
 
@@ -148,6 +148,19 @@ def test_a_scalar_union_is_told_by_its_member(kind: DataType, number: float, tol
     case = Case(operator, Values.of([1], DataType.INT8), "clip1.formula")
     desc = model(case.to_json())["dispatchables"]["operator"]["desc"]
     assert (desc["Min"], desc["MinMaxDataType"]) == (told_as, kind.name)
+
+
+def test_a_fused_activation_is_told_without_tensors() -> None:
+    tensor = TensorDesc(DataType.FLOAT32, (2,))
+    fused = OperatorDesc("ACTIVATION_SHRINK", {}, {"Bias": 0.25, "Threshold": np.inf})
+    tensors = dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor)
+    operator = OperatorDesc("ELEMENT_WISE_ADD1", tensors, {"FusedActivation": fused})
+    values = Streams(tuple((name, Values.of([1.0, 2.0], DataType.FLOAT32)) for name in ("ATensor", "BTensor")))
+    written = model(Case(operator, values, "add1.activation.shrink").to_json())
+    jsonschema.Draft202012Validator(schema("dxdispatch-model")).validate(written)
+    assert written["dispatchables"]["operator"]["desc"]["FusedActivation"] == {
+        "type": "DML_OPERATOR_ACTIVATION_SHRINK", "desc": {"Bias": 0.25, "Threshold": "inf"}
+    }  # fmt: skip
 
 
 def test_a_case_whose_values_the_results_do_not_hold_says_so() -> None:
