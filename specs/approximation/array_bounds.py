@@ -78,8 +78,10 @@ class Around:
         if tolerance.within is None:
             return np.ones((), bool)
         condition = bound(tolerance.within)
-        held = (np.asarray(rounding.evaluated(condition, names), bool) for names in self._arguments)
-        return np.asarray(np.logical_and(*held))
+        low, high = self._arguments
+        ends = (low,) if all(_alike(low[name], high[name]) for name in low) else (low, high)
+        held = [np.asarray(rounding.evaluated(condition, names), bool) for names in ends]
+        return np.asarray(np.logical_and(held[0], held[-1]))
 
     @property
     def _arguments(self) -> list[Mapping[str, Array]]:
@@ -95,11 +97,8 @@ class Around:
         """
         middle = self.exact.low, self.exact.high
         arguments = self._arguments[: 1 if all(one.is_point for one in self.operands) else 2]
-        distances = [
-            reduce(np.fmax, [rounding.margin(self.kind, tolerance, result, given)
-                             for given in arguments for result in results])
-            for results in zip(real, middle, strict=True)
-        ]  # fmt: skip
+        margins = [rounding.margins(self.kind, tolerance, (*real, *middle), given) for given in arguments]
+        distances = [reduce(np.fmax, [one for found in margins for one in found[end::2]]) for end in (0, 1)]
         low, high = real
         below, above = (np.nan_to_num(distance, nan=0.0, posinf=np.inf) for distance in distances)
         least = np.where(np.isinf(low), low, add_to_odd(low, -below))
@@ -108,3 +107,8 @@ class Around:
         near = real if self.function.arrays.error else middle  # FLOAT64 shows which results the type holds
         next_down, next_up = (rounding.nearest,) * 2 if strict else (rounding.down, rounding.up)
         return np.fmin(inner[0], next_down(near[0], self.kind)), np.fmax(inner[1], next_up(near[1], self.kind))
+
+
+def _alike(one: Array, other: Array) -> bool:
+    """Whether two arrays hold the same numbers, to the bit."""
+    return one is other or (one.shape == other.shape and one.tobytes() == other.tobytes())

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dmlcts.specs.approximation.rules import bounds_of
+from dmlcts.specs.approximation.steps import Known, steps_of
 from dmlcts.specs.arithmetic.vector_arithmetic import Array
 from dmlcts.specs.datatypes import DataType
-from dmlcts.specs.formula import Call, Expression, Name, Number
-from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.formula import Expression
 from dmlcts.specs.models import Tolerance
 
 DOUBLE = np.dtype(np.float64)
@@ -66,13 +66,35 @@ def spacing(value: Array, kind: DataType) -> Array:
     return np.where(np.isfinite(value), unit, np.inf)
 
 
-def margin(kind: DataType, tolerance: Tolerance, result: Array, arguments: Mapping[str, Array]) -> Array:
-    """The greatest of the distances that a tolerance names; of exact zeros the absolute one alone."""
+def margins(
+    kind: DataType, tolerance: Tolerance, results: Sequence[Array], arguments: Mapping[str, Array]
+) -> list[Array]:
+    """For each of several results of the same arguments the greatest of the distances that a tolerance names.
+
+    Of exact zeros it is the absolute one alone.
+
+    Args:
+        kind: the type that computes.
+        tolerance: the rule.
+        results: real results in FLOAT64; one that stands there twice is looked at once.
+        arguments: of the function, by the names that bounds have for them.
+    """
+    known: list[Known] = [{} for _ in bounds_of(tolerance)]
+    found: dict[int, Array] = {}
+    for result in results:
+        if id(result) not in found:
+            found[id(result)] = _margin(kind, tolerance, result, arguments, known)
+    return [found[id(result)] for result in results]
+
+
+def _margin(
+    kind: DataType, tolerance: Tolerance, result: Array, arguments: Mapping[str, Array], known: Sequence[Known]
+) -> Array:
     unit = spacing(result, kind)
     names = {**arguments, "t": result, "ulp": unit}
     found = np.zeros(result.shape)
-    for name, amount in bounds_of(tolerance):
-        value = np.asarray(amount) if isinstance(amount, float) else evaluated(amount, names) * _SLACK
+    for (name, amount), shared in zip(bounds_of(tolerance), known, strict=True):
+        value = np.asarray(amount) if isinstance(amount, float) else steps_of(amount).value(names, shared) * _SLACK
         match name:
             case "ulp":
                 distance = np.where(result == 0, 0.0, value * unit)
@@ -86,15 +108,4 @@ def margin(kind: DataType, tolerance: Tolerance, result: Array, arguments: Mappi
 
 def evaluated(expression: Expression, names: Mapping[str, Any]) -> Any:
     """A bound or a condition, in FLOAT64."""
-    match expression:
-        case Name(name):
-            return names[name]
-        case Number(value):
-            return np.asarray(value, DOUBLE)
-        case Call("select", (condition, one, other)):
-            return np.where(*(evaluated(part, names) for part in (condition, one, other)))
-        case Call(name, arguments):
-            arrays = FUNCTIONS[name].arrays
-            function: Any = arrays.truth or arrays.compared or arrays.real or arrays.ufunc
-            return function(*(evaluated(argument, names) for argument in arguments))
-    raise AssertionError(f"lint refuses {expression} as a bound")
+    return steps_of(expression).value(names)
