@@ -11,12 +11,17 @@ from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.specs.models import Activation
 from dmlcts.specs.tables.fusing import fused_attribute
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.oracles import ApproximateResults
 from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import text
 from dmlcts.suites.generation import activations
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.findings import Judgement
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
+_FAR = 1 << 12
+_SMALL, _LARGE = 0.0625, 64.0
 _BOUNDS = {"Min": np.float32(-1), "Max": np.float32(1), "ScaleBias": None}
 _UNLISTED = (OperatorDesc("ELEMENT_WISE_CLIP", {}, _BOUNDS), OperatorDesc("ELEMENT_WISE_ABS", {}, {"ScaleBias": None}))
 
@@ -37,7 +42,43 @@ def _spoken_of(subject: Subject, judge: Judge, *, later: bool) -> list[Activatio
 @checks("activation")
 def test_activations(subject: Subject, judge: Judge) -> None:
     """Each activation, with each set of its numbers, of results around these, of every magnitude, and special ones."""
-    judge.all(_valued(subject, _spoken_of(subject, judge, later=False)))
+    listed = _spoken_of(subject, judge, later=False)
+    judge.all(_valued(subject, listed), lambda case, judgement: _characterise(judge, case, judgement))
+
+
+def _characterise(judge: Judge, case: Case, judgement: Judgement) -> None:
+    """Name how near results are that no page binds, and what sums that are no finite numbers give, unless they fail."""
+    clause = judge.bench.tables.clause(case.clause)
+    if clause.obligation != "unspecified" or not judgement.executions or judgement.findings:
+        return
+    run = judgement.executions[0]
+    oracle = judge.bench.oracle(case.operator)
+    assert isinstance(oracle, ApproximateResults), "an activation is of what accuracy rules are about"
+    with np.errstate(all="ignore"):
+        real, total = oracle.real(run.inputs), sum(array.astype(np.float64) for array in run.inputs.values())
+        measured = (np.abs(total) <= _LARGE) & np.isfinite(run.output)
+        unit = np.spacing(np.maximum(np.abs(real), _SMALL).astype(run.output.dtype))
+        error = np.abs(run.output.astype(np.float64) - real) / unit
+    said = [_near(float(np.max(error, initial=0, where=measured)))]
+    for value in (np.inf, -np.inf, np.nan):
+        given = run.output[np.isnan(total) if np.isnan(value) else total == value]
+        if given.size:
+            said.append(f"{text(run.output.dtype.type(value))} gives {text(given[0])}")
+    judge.characterise(case.clause, case.operator, ", ".join(said))
+
+
+def _near(error: float) -> str:
+    """The largest error in units of the last place, as the next power of two from 1/2 on.
+
+    That of small results counts as of numbers of 1/16: below, FLOAT64 is no reference for differences such as
+    exp(x) - 1, nor is it for exponentials of large sums.
+    """
+    if error > _FAR:
+        return f"further than {_FAR} ULP from its formula"
+    bound = 0.5
+    while bound < error:
+        bound *= 2
+    return f"within {bound:g} ULP of its formula"
 
 
 def _valued(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
