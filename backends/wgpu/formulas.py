@@ -86,6 +86,28 @@ _WORDS = {
     "BIT_SHIFT_RIGHT": "shifted_right(a, b)",
 }
 
+_ACTIVATIONS = {  # of x; low and high are the first and the second number
+    "IDENTITY": "x",
+    "RELU": "larger(x, Value())",
+    "LEAKY_RELU": "select(product(low, x), x, at_most(Value(), x))",
+    "THRESHOLDED_RELU": "select(Value(), x, less(low, x))",
+    "LINEAR": "sum(product(low, x), high)",
+    "HARD_SIGMOID": "larger(Value(), smaller(sum(product(low, x), high), one()))",
+    "SHRINK": "select(select(Value(), sum(x, low), less(x, negated(high))), difference(x, low), less(high, x))",
+    "SIGMOID": "quotient(one(), sum(one(), exponential(negated(x))))",
+    "TANH": "hyperbolic_tangent(x)",
+    "SCALED_TANH": "product(low, hyperbolic_tangent(product(high, x)))",
+    "ELU": "select(product(low, difference(exponential(x), one())), x, at_most(Value(), x))",
+    "CELU": "sum(larger(Value(), x), smaller(Value(), product(low, difference(exponential(quotient(x, low)), one()))))",
+    "SCALED_ELU": (
+        "select(product(high, difference(product(low, exponential(x)), low)), product(high, x), less(Value(), x))"
+    ),
+    "SOFTPLUS": "quotient(soft_larger(product(low, x)), low)",
+    "PARAMETRIC_SOFTPLUS": "product(low, soft_larger(product(high, x)))",
+    "SOFTSIGN": "quotient(x, sum(one(), absolute(x)))",
+    "GELU": "product(product(half(), x), sum(one(), error_function(product(x, root_of_half()))))",
+}
+
 POW = "ELEMENT_WISE_POW"
 QUANTIZE, DEQUANTIZE = "ELEMENT_WISE_QUANTIZE_LINEAR", "ELEMENT_WISE_DEQUANTIZE_LINEAR"
 QUANTIZED_ADD = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
@@ -99,6 +121,10 @@ FORMULAS: Mapping[str, str] = MappingProxyType(
     | {f"ELEMENT_WISE_{name}": f"select(0u, 1u, {text})" for name, text in _TRUTHS.items()}
 )
 """The operators that are nothing but one expression."""
+ACTIVATIONS: Mapping[str, str] = MappingProxyType(
+    {f"ACTIVATION_{name}": text for name, text in _ACTIVATIONS.items()}
+)
+"""What may be fused to an operator, of what that gives."""
 INFINITY = "ELEMENT_WISE_IS_INFINITY"
 INFINITY_MODES = tuple(_INFINITIES)
 

@@ -13,9 +13,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dmlcts.backends.contract import InvalidArgument, NotSupported
+from dmlcts.backends.contract import InvalidArgument
 from dmlcts.backends.wgpu.elements import Element
-from dmlcts.backends.wgpu.formulas import COMPUTED, FORMULAS, INFINITY, INFINITY_MODES, OF_MIXED_TYPES, ON_WORDS, SCALED
+from dmlcts.backends.wgpu.formulas import (
+    ACTIVATIONS,
+    COMPUTED,
+    FORMULAS,
+    INFINITY,
+    INFINITY_MODES,
+    OF_MIXED_TYPES,
+    ON_WORDS,
+    SCALED,
+)
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias
 
 Word = int
@@ -52,7 +61,8 @@ class Program:
         upper: whether there is a Max.
         scaling: "" without ScaleBias; else whether it is computed in the type of the values, in wrapping
             integers, or in FLOAT32 and cast back to the integer type.
-        constants: Min, Max, scale and bias as two 32-bit words each.
+        constants: Min, Max, scale and bias as two 32-bit words each; an activation's numbers in place of the bounds.
+        activation: the name of the operator that is fused to it, or "".
     """
 
     operator: str
@@ -63,6 +73,7 @@ class Program:
     upper: bool = False
     scaling: Scaling = ""
     constants: tuple[Words, Words, Words, Words] = ((0, 0),) * 4
+    activation: str = ""
 
 
 def program_of(
@@ -78,18 +89,22 @@ def program_of(
 
     Raises:
         InvalidArgument: an attribute is missing or is not of its type.
-        NotSupported: an activation is fused to it.
     """
     sources = tuple(_element(operator, name, known) for name in inputs)
     target = _element(operator, output, known)
     mode = _mode(operator)
     bounds = [_bound(operator, name, sources[0]) for name in _BOUNDS.get(operator.name, ())]
+    fused = operator.activation
+    if fused is not None:
+        if fused.name not in ACTIVATIONS:
+            raise InvalidArgument(f"the wgpu backend has no {fused.name}")
+        bounds = [_bound(fused, name, sources[0]) for name in fused.attributes]
     low, high = (*bounds, (0, 0), (0, 0))[:2]
     scaling, scale, bias = _scaled(operator, sources[0])
-    if operator.attributes.get("FusedActivation") is not None:
-        raise NotSupported("the wgpu backend has no fused activations")
-    constants = (low, high, scale, bias)
-    return Program(operator.name, tuple(inputs), sources, target, mode, len(bounds) == 2, scaling, constants)
+    return Program(
+        operator.name, tuple(inputs), sources, target, mode, len(bounds) == 2, scaling, (low, high, scale, bias),
+        "" if fused is None else fused.name,
+    )  # fmt: skip
 
 
 def _element(operator: OperatorDesc, name: str, known: Mapping[DataType, Element]) -> Element:

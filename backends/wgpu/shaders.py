@@ -17,7 +17,7 @@ from pathlib import Path
 import jinja2
 
 from dmlcts.backends.wgpu.elements import Element
-from dmlcts.backends.wgpu.formulas import OF_MIXED_TYPES, ON_WORDS, called, expression, identifier
+from dmlcts.backends.wgpu.formulas import ACTIVATIONS, OF_MIXED_TYPES, ON_WORDS, called, expression, identifier
 from dmlcts.backends.wgpu.layout import Axes, source_is_flat, target_is_flat
 from dmlcts.backends.wgpu.programs import CLIP, ROUND, THRESHOLD, Program, Scaling
 from dmlcts.specs import UsageError
@@ -57,7 +57,7 @@ class Shader:
     """Everything that a shader's text depends on.
 
     Attributes:
-        operator, inputs, elements, target_element, mode, upper, scaling: as in :class:`Program`.
+        operator, inputs, elements, target_element, mode, upper, scaling, activation: as in :class:`Program`.
         sources_flat: for each source, whether it is read from one end to the other, without looking at the axes.
         target_flat: the target is written from one end to the other.
         builtin: use WGSL's ``clamp``, ``round`` and ``trunc``.
@@ -73,6 +73,7 @@ class Shader:
     sources_flat: tuple[bool, ...]
     target_flat: bool
     builtin: bool
+    activation: str = ""
 
     @classmethod
     def of(cls, program: Program, axes: Axes, builtin: bool) -> Shader:
@@ -89,6 +90,7 @@ class Shader:
             flat,
             target_is_flat(axes),
             builtin and program.operator in _BUILTIN,
+            program.activation,
         )
 
     @property
@@ -154,6 +156,7 @@ class Shader:
         if self.target_element.data_type is not self.element.data_type:
             words.append(f"to {self.target_element.data_type.name}")
         words.append(_SCALINGS[self.scaling])
+        words.append(f"with {self.activation}" if self.activation else "")
         if not (all(self.sources_flat) and self.target_flat):
             *sources, target = ("packed" if flat else "strided" for flat in (*self.sources_flat, self.target_flat))
             words.append(f"from {' and '.join(sources)} to {target} elements")
@@ -184,9 +187,14 @@ class Shader:
         return next(tensor for tensor in self.sources if tensor.name == name)
 
     @property
+    def before(self) -> str:
+        """What is computed before an activation, or ""."""
+        return expression(self.operator, self.mode) if self.activation else ""
+
+    @property
     def expression(self) -> str:
-        """What it computes."""
-        return expression(self.operator, self.mode)
+        """What it computes; the activation of ``x`` where there is one."""
+        return ACTIVATIONS[self.activation] if self.activation else expression(self.operator, self.mode)
 
     def names(self, word: str) -> bool:
         """Whether the expression speaks of ``word``."""

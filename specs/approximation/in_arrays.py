@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dmlcts.specs.approximation import array_choices, rounding
 from dmlcts.specs.approximation.array_bounds import Around
-from dmlcts.specs.approximation.intervals import Interval, apart, ends, finite_and_infinite
+from dmlcts.specs.approximation.intervals import Interval, apart, distinct, ends, finite_and_infinite
 from dmlcts.specs.approximation.rules import DescribedResults, Reading, leaves_nan_open
 from dmlcts.specs.approximation.scaling import Scaling
 from dmlcts.specs.arithmetic.vector_arithmetic import Array
@@ -279,7 +279,7 @@ class _Steps:
         constants = [self._constant(value, kind) for value in values]
         found = [result for operands in itertools.product(*(value.alternatives for value in constants))
                  for result in self._of(function, kind, operands)]  # fmt: skip
-        return _Value(kind, found)
+        return _Value(kind, distinct(found))
 
     def _constant(self, value: _Value, kind: Typed) -> _Value:
         if value.kind != "constant" or not (isinstance(kind, DataType) and kind.is_floating):

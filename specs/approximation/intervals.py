@@ -72,6 +72,16 @@ def finite_and_infinite(one: Interval, kind: DataType) -> list[Interval]:
     return [finite, infinite]
 
 
+def distinct(every: list[Interval]) -> list[Interval]:
+    """Each of some intervals once, whatever made it."""
+    if len(every) < _FEW:
+        return every
+    parts = ((one, (one.low, one.high, one.nan, one.open)) for one in every)
+    known = {tuple((array.shape, array.tobytes()) for array in map(np.asarray, given)): one for one, given in parts}
+    return list(known.values())
+
+
+_FEW = 5
 _NO_UFUNC = {"round_half_away": round_half_away}
 _OVERFLOWING = ("exp", "sinh", "cosh", "pow")
 _GREATEST = float(np.finfo(np.float64).max)

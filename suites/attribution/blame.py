@@ -161,7 +161,7 @@ def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
         - ``tensor.position``, where a rank, a shape or a number of elements is: an element's value does not depend
           on those, with whatever attributes;
         - the case's value clause, where nothing of all that is needed; the one of its other attributes, where the
-          case was made for ScaleBias and is wrong without.
+          case was made for ScaleBias or for an activation and is wrong without.
     """
     case = finding.case
     factors = needs.factors
@@ -188,7 +188,9 @@ def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
 
 
 def _value_clause(bench: Bench, case: Case) -> str:
-    """The case's clause, or that of its other attributes where it is about a ScaleBias that the case has lost."""
+    """The case's clause, or that of its other attributes where it is about what the case has lost."""
+    if bench.tables.clause(case.clause).check == "activation" and case.operator.activation is None:
+        return subject_of(bench, case).values_clause(case.operator.attributes)
     table = bench.tables.operator(case.operator.name)
     scaled = {table.clause_of(check) for check in ("scale-bias", "scale-bias.integer", "scale-bias.integer-inexact")}
     if case.clause not in scaled or case.operator.attributes.get("ScaleBias") is not None:

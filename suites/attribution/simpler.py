@@ -300,6 +300,16 @@ def _without_scale_bias(bench: Bench, finding: Finding) -> Iterator[Case]:
         yield _with_attributes(finding.case, _scaled(finding.case))
 
 
+def _without_activation(bench: Bench, finding: Finding) -> Iterator[Case]:
+    fused = {name: None for name, value in finding.case.operator.attributes.items() if isinstance(value, OperatorDesc)}
+    if fused:
+        yield _with_attributes(finding.case, fused)
+
+
+def _activation_said(case: Case) -> str:
+    return "" if case.operator.activation is None else case.operator.activation.name
+
+
 def _fixed(words: str) -> Callable[[Case], str]:
     return lambda case: words
 
@@ -341,4 +351,5 @@ FACTORS = (
         other for others in _enumerators(bench, case).values() for other in others
     ), replaces=False),
     Factor("ScaleBias", _without_scale_bias, _fixed("ScaleBias"), _base("without ScaleBias")),
+    Factor("activation", _without_activation, _activation_said, _base("without an activation")),
 )  # fmt: skip

@@ -11,12 +11,19 @@ from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.specs.models import Activation
 from dmlcts.specs.tables.fusing import fused_attribute
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.oracles import ApproximateResults
 from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import text
 from dmlcts.suites.generation import activations
+from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.findings import Judgement
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
+_FAR = 1 << 12
+_MANY = (1 << 15) + 1
+_SMALL, _LARGE = 0.0625, 64.0
 _BOUNDS = {"Min": np.float32(-1), "Max": np.float32(1), "ScaleBias": None}
 _UNLISTED = (OperatorDesc("ELEMENT_WISE_CLIP", {}, _BOUNDS), OperatorDesc("ELEMENT_WISE_ABS", {}, {"ScaleBias": None}))
 
@@ -37,7 +44,43 @@ def _spoken_of(subject: Subject, judge: Judge, *, later: bool) -> list[Activatio
 @checks("activation")
 def test_activations(subject: Subject, judge: Judge) -> None:
     """Each activation, with each set of its numbers, of results around these, of every magnitude, and special ones."""
-    judge.all(_valued(subject, _spoken_of(subject, judge, later=False)))
+    listed = _spoken_of(subject, judge, later=False)
+    judge.all(_valued(subject, listed), lambda case, judgement: _characterise(judge, case, judgement))
+
+
+def _characterise(judge: Judge, case: Case, judgement: Judgement) -> None:
+    """Name how near results are that no page binds, and what sums that are no finite numbers give, unless they fail."""
+    clause = judge.bench.tables.clause(case.clause)
+    if clause.obligation != "unspecified" or not judgement.executions or judgement.findings:
+        return
+    run = judgement.executions[0]
+    oracle = judge.bench.oracle(case.operator)
+    assert isinstance(oracle, ApproximateResults), "an activation is of what accuracy rules are about"
+    with np.errstate(all="ignore"):
+        real, total = oracle.real(run.inputs), sum(array.astype(np.float64) for array in run.inputs.values())
+        measured = (np.abs(total) <= _LARGE) & np.isfinite(run.output)
+        unit = np.spacing(np.maximum(np.abs(real), _SMALL).astype(run.output.dtype))
+        error = np.abs(run.output.astype(np.float64) - real) / unit
+    said = [_near(float(np.max(error, initial=0, where=measured)))]
+    for value in (np.inf, -np.inf, np.nan):
+        given = run.output[np.isnan(total) if np.isnan(value) else total == value]
+        if given.size:
+            said.append(f"{text(run.output.dtype.type(value))} gives {text(given[0])}")
+    judge.characterise(case.clause, case.operator, ", ".join(said))
+
+
+def _near(error: float) -> str:
+    """The largest error in units of the last place, as the next power of two from 1/2 on.
+
+    That of small results counts as of numbers of 1/16: below, FLOAT64 is no reference for differences such as
+    exp(x) - 1, nor is it for exponentials of large sums.
+    """
+    if error > _FAR:
+        return f"further than {_FAR} ULP from its formula"
+    bound = 0.5
+    while bound < error:
+        bound *= 2
+    return f"within {bound:g} ULP of its formula"
 
 
 def _valued(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
@@ -51,26 +94,57 @@ def _valued(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
 
 @checks("activation")
 def test_activations_in_every_layout(subject: Subject, judge: Judge) -> None:
-    """Each activation with strides on every tensor, in place of each input that it may be, and on many elements."""
+    """Each activation with strides of every kind, in place of each input that it may be, and on many elements."""
     judge.all(_laid_out(subject, _spoken_of(subject, judge, later=False)))
 
 
 def _laid_out(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
-    name, rank = _name(subject), subject.ranks[0]
-    sizes = (*([1] * (rank - 2)), 5, 67) if rank > 1 else (335,)
-    spread = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
-    values = subject.distinct(335)
-    halves = values.each(lambda array: np.where(np.arange(array.size) % 3 == 1, -array, array))
+    name, count = _name(subject), 3 * 5 * 23
+    rank = max(subject.ranks)
+    sizes = ((*([1] * (rank - 3)), 3, 5, 23) if rank > 2 else (*([1] * (rank - 1)), count))[-rank:]
+    packed = TensorDesc(subject.data_type, sizes).element_strides
+    spread = tuple(2 * stride for stride in packed)
+    turned = TensorDesc(subject.data_type, sizes[::-1]).element_strides[::-1]
+    repeated = (*packed[:-1], 0)
+    values, many = (_of_both_signs(subject, number) for number in (count, _MANY))
+    first = next(iter(subject.inputs))
     for activation in listed:
-        described = next(activations.descriptions(activation))
-        attributes = subject.attributes(**{name: described})
+        attributes = subject.attributes(**{name: next(activations.descriptions(activation))})
         clause = subject.values_clause(attributes)
-        yield Case(subject.describe(sizes, attributes, spread, None), halves.streams, clause, "tensor.strides.padded")
-        yield Case(subject.describe(sizes, attributes, None, spread), halves.streams, clause, "tensor.strides.output")
+        for layout, source, target in (
+            ("padded", spread, None), ("output", None, spread), ("permuted", turned, None),
+            ("broadcast", repeated, None),
+        ):  # fmt: skip
+            operator = subject.describe(sizes, attributes, source, target)
+            yield Case(operator, values.streams, clause, f"tensor.strides.{layout}")
         for alias in subject.table.tensors[subject.table.output].may_alias:
-            placement = Placement(in_place=True, alias="" if alias == next(iter(subject.inputs)) else alias)
+            placement = Placement(in_place=True, alias="" if alias == first else alias)
             operator = subject.describe(sizes, attributes)
-            yield Case(operator, halves.streams, clause, subject.in_place_clause, placement=placement)
+            yield Case(operator, values.streams, clause, subject.in_place_clause, placement=placement)
+        yield subject.case(clause, many, attributes, layout_clause="tensor.position")
+
+
+def _of_both_signs(subject: Subject, count: int) -> Elements:
+    """Ordinary elements, of which every third is negative."""
+    return subject.distinct(count).each(lambda array: np.where(np.arange(array.size) % 3 == 1, -array, array))
+
+
+@checks("activation", "execution.independent")
+def test_activations_beside_each_other(subject: Subject, judge: Judge) -> None:
+    """Kernels that differ in the numbers of their activation alone, and one without it, alive at the same time."""
+    judge.all(_beside(subject, _spoken_of(subject, judge, later=False)))
+
+
+def _beside(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
+    name, values = _name(subject), _of_both_signs(subject, 61)
+    for activation in listed:
+        sets = [*activations.descriptions(activation), None]
+        operators = tuple(subject.describe(subject.flat(61), subject.attributes(**{name: one})) for one in sets)
+        for operator in (operators[0], operators[-2])[: len(sets) - 1]:
+            yield Case(
+                operator, values.streams, subject.values_clause(operator.attributes), "execution.independent",
+                "beside others", beside=operators,
+            )  # fmt: skip
 
 
 def _answers(subject: Subject, judge: Judge, clause: str, asked: list[OperatorDesc], expectation: str) -> None:

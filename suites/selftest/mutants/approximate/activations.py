@@ -217,3 +217,38 @@ class LaterActivationIsIdentity(Reference):
         if activation.name in ("ACTIVATION_CELU", "ACTIVATION_GELU"):
             return results
         return super().activate(activation, results, inputs)
+
+
+class KernelsShareNumbers(Reference):
+    """All kernels of an activation have the numbers of the one that was made last."""
+
+    level = "6.4"
+    operator = "ELEMENT_WISE_ADD1"
+    clause = "execution.independent"
+
+    def __init__(self) -> None:
+        self.last: dict[str, OperatorDesc] = {}
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """Remembers them."""
+        if operator.activation is not None:
+            self.last[operator.activation.name] = operator.activation
+        return super().create(operator)
+
+    def activate(self, activation: OperatorDesc, results: Array, inputs: list[Array]) -> Array:
+        """With those."""
+        return super().activate(self.last[activation.name], results, inputs)
+
+
+class ActivationByPacks(Reference):
+    """On tensors with strides the activation is left out."""
+
+    level = "6.4"
+    operator = "ELEMENT_WISE_ADD1"
+    clause = "tensor.strides.padded"
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """As without it, where the first input has strides."""
+        if operator.name != self.operator or operator.input.strides is None:
+            return super().compute_exact(operator, inputs)
+        return super().compute_exact(OperatorDesc(operator.name, operator.tensors, {"FusedActivation": None}), inputs)

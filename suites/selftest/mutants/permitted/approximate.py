@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc
-from dmlcts.suites.selftest.mutants.formulas import Array, Given, dequantised, kept_within, numbers
+from dmlcts.suites.selftest.mutants.formulas import ACTIVATIONS, Array, Given, dequantised, kept_within, numbers
 from dmlcts.suites.selftest.mutants.permitted.minimum import MINIMUM, nearest, toward_zero
 from dmlcts.suites.selftest.mutants.permitted.steps import FLOATING, INTEGER, Permitted
 
@@ -25,7 +25,10 @@ class MinimumOfDirect3D(_Approximate):
         return nearest(values, kind)
 
     def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
-        """Of numbers; of negative bases and with ScaleBias as ever."""
+        """Of numbers; of negative bases and with ScaleBias as ever, and of an activation of what comes out."""
+        if operator.activation is not None:
+            plain = OperatorDesc(operator.name, operator.tensors, {"FusedActivation": None})
+            return self.activate(operator.activation, self.compute_exact(plain, inputs), inputs)
         right = super().compute_exact(operator, inputs)
         name = operator.name.removeprefix("ELEMENT_WISE_")
         if name not in MINIMUM or right.dtype.kind != "f" or operator.attributes.get("ScaleBias") is not None:
@@ -154,7 +157,72 @@ class PowersOfNegativesAreZero(_Powers):
         return right if x.dtype.kind == "f" or exponent.dtype.kind == "f" else np.where(exponent < 0, 0, right)
 
 
+class _Activations(_Approximate):
+    """Activations computed in another way that is permitted; of sums that are rounded, where nothing else is said."""
+
+    touches, among = (FLOATING,), ("ADD1",)
+    exact = ("LINEAR", "HARD_SIGMOID", "RELU", "LEAKY_RELU", "THRESHOLDED_RELU", "IDENTITY", "SHRINK")
+
+    def activated(self, activation: OperatorDesc, results: Array) -> Array:
+        """The activation in the type of ``results``."""
+        given = {name.lower(): results.dtype.type(value) for name, value in activation.attributes.items()}
+        return np.asarray(ACTIVATIONS[activation.name.removeprefix("ACTIVATION_")](results, **given))
+
+
+class ActivationOfUnroundedSum(_Activations):
+    """The sum of two FLOAT16 is kept in FLOAT32, that of two FLOAT32 in FLOAT64, until the activation is applied."""
+
+    choice = ("sum before an activation",)
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """Rounded once, at the end."""
+        if operator.name != "ELEMENT_WISE_ADD1" or operator.activation is None:
+            return super().compute_exact(operator, inputs)
+        wide = np.float32 if inputs[0].dtype == np.float16 else np.float64
+        total = inputs[0].astype(wide) + inputs[1].astype(wide)
+        return self.activated(operator.activation, total).astype(inputs[0].dtype)
+
+
+class ActivationInTheTensorsType(_Activations):
+    """Every step of an activation without functions of real numbers is rounded to the tensor's type."""
+
+    choice = ("steps of an activation",)
+
+    def activate(self, activation: OperatorDesc, results: Array, inputs: list[Array]) -> Array:
+        """In FLOAT16 or FLOAT32."""
+        if activation.name.removeprefix("ACTIVATION_") not in self.exact:
+            return super().activate(activation, results, inputs)
+        return self.activated(activation, results)
+
+
+class ActivationOfNanIsNumber(_Activations):
+    """The larger of a number and a NaN is the number, so that RELU and HARD_SIGMOID give 0 of a NaN."""
+
+    choice = ("NaN of an activation",)
+
+    def activate(self, activation: OperatorDesc, results: Array, inputs: list[Array]) -> Array:
+        """0 where it was a NaN."""
+        found = super().activate(activation, results, inputs)
+        selects = activation.name in ("ACTIVATION_RELU", "ACTIVATION_HARD_SIGMOID", "ACTIVATION_CELU")
+        return np.where(np.isnan(found) & np.isnan(results), found.dtype.type(0), found) if selects else found
+
+
+class ShrinkAsksForTheLowerSideFirst(_Activations):
+    """SHRINK asks whether the sum is below -Threshold before it asks whether it is above Threshold."""
+
+    choice = ("order of an activation's sides",)
+
+    def activate(self, activation: OperatorDesc, results: Array, inputs: list[Array]) -> Array:
+        """Of a negative threshold both hold."""
+        if activation.name != "ACTIVATION_SHRINK":
+            return super().activate(activation, results, inputs)
+        bias, threshold = (np.float64(activation.attributes[name]) for name in ("Bias", "Threshold"))  # type: ignore[arg-type]
+        x = results.astype(np.float64)
+        return np.select([x < -threshold, x > threshold], [x + bias, x - bias], 0).astype(results.dtype)
+
+
 PERMITTED_APPROXIMATE: tuple[type[Permitted], ...] = (
     MinimumOfDirect3D, MinimumOfDirect3DTowardZero, QuantizeHalvesAway, QuantizeOfNanIsLowest, DequantizeWraps,
-    DequantizeConvertsFirst, PowersSaturate, PowersOfNegativesAreZero,
+    DequantizeConvertsFirst, PowersSaturate, PowersOfNegativesAreZero, ActivationOfUnroundedSum,
+    ActivationInTheTensorsType, ActivationOfNanIsNumber, ShrinkAsksForTheLowerSideFirst,
 )  # fmt: skip
