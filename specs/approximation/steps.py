@@ -103,8 +103,10 @@ def _function(name: str) -> Callable[..., Any]:
     if name == "select":
         return np.where
     arrays = FUNCTIONS[name].arrays
-    function: Any = arrays.truth or arrays.compared or arrays.real or arrays.ufunc
-    return function  # type: ignore[no-any-return]
+    function: Callable[..., Any] | None = arrays.truth or arrays.compared or arrays.real or arrays.ufunc
+    if function is None:
+        raise AssertionError(f"lint refuses {name} in a bound")
+    return function
 
 
 class _Same:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from dmlcts.specs.checking.formula_checks import faults_of
 from dmlcts.specs.errors import Fault, FormulaError
 from dmlcts.specs.models import Clause, OperatorTable
 from dmlcts.specs.reading.mends import closest
@@ -57,7 +58,7 @@ def _silent_faults(document: Document, path: KeyPath, table: OperatorTable, clau
         texts[*path, "where"] = clause.where
     for where, text in texts.items():
         wanted = "truth" if where[-1] == "where" and len(where) == len(path) + 1 else "number"
-        yield from _told(document, where, lambda text=text, wanted=wanted: _typed(table, clause, text, wanted))  # type: ignore[misc]  # a lambda's defaults have no types
+        yield from faults_of(document, where, lambda text=text, wanted=wanted: _typed(table, clause, text, wanted))  # type: ignore[misc]  # a lambda's defaults have no types
 
 
 def _typed(table: OperatorTable, clause: Clause, text: str, wanted: str) -> None:
@@ -95,7 +96,7 @@ def relation_faults(tables: Iterable[tuple[Document, OperatorTable]]) -> Iterato
                 text = getattr(clause, member)
                 if clause.check == "relation" and text is not None:
                     path: KeyPath = ("clauses", index, member)
-                    yield from _told(
+                    yield from faults_of(
                         document, path,
                         lambda table=table, clause=clause, member=member: _related(by_name, table, clause, member),  # type: ignore[misc]  # as above
                     )  # fmt: skip
@@ -112,11 +113,3 @@ def _related(tables: Mapping[str, OperatorTable], table: OperatorTable, clause: 
             kind = Relation(tables, table, clause.model_copy(update={"where": None}), operator).kind
         if kind != "truth":
             raise FormulaError("the statement is a number", "compare it, as in MAX(a, b) == MAX(b, a)")
-
-
-def _told(document: Document, path: KeyPath, parsed: Callable[[], object]) -> Iterator[Fault]:
-    try:
-        parsed()
-    except FormulaError as error:
-        offset = error.offset if path in document.plain else 0
-        yield document.fault(path, error.cause, error.mend, offset=offset)
