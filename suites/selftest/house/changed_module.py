@@ -1,73 +1,58 @@
-"""Selftests run against a module made of other code, each time in a process forked with the libraries loaded."""
+"""Selftests run against a module made of other code, each time in a process of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.abc
-import importlib.machinery
+import marshal
 import os
 import resource
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, ModuleType
-from typing import IO, Any
+from types import CodeType
+from typing import IO
 
 import pytest
 
 from dmlcts.suites.selftest.house.code_changes import ROOT
+from dmlcts.suites.selftest.house.substitute import CODE, NAME, Substitute
 
 _PRELOADED = ("hypothesis.strategies", "numpy", "numpy.testing", "jsonschema", "pydantic", "rich.table", "click",
               "mpmath", "dmlcts.specs.loading", "dmlcts.specs.rules", "dmlcts.backends.registry")  # fmt: skip
 _MOST_MEMORY = 8 << 30
 _SURVIVED, _KILLED, _NOT_LOADED, _NO_TESTS = 0, 1, 71, 72
-_MARKERS = "markers=checks: what a conformance test checks"  # the plugin declares it where it is loaded
-
-
-def prepare() -> None:
-    """Load what every process needs, and keep the tests from writing anything but below a temporary folder."""
-    os.chdir(ROOT)
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.path.join(tempfile.gettempdir(), "dmlcts-code-mutation")
-    sys.dont_write_bytecode = True
-    for name in _PRELOADED:
-        importlib.import_module(name)
-    importlib.import_module("dmlcts.specs.loading").load_tables()
-
-
-class _Substitute(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds one module, and loads it from the given code."""
-
-    def __init__(self, name: str, path: Path, code: CodeType) -> None:
-        self.name = name
-        self.path = path
-        self.code = code
-        self.loaded = False
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if name != self.name:
-            return None
-        package = self.path.name == "__init__.py"
-        spec = importlib.machinery.ModuleSpec(name, self, origin=str(self.path), is_package=package)
-        spec.has_location = True
-        if package:
-            spec.submodule_search_locations = [str(self.path.parent)]
-        return spec
-
-    def exec_module(self, module: ModuleType) -> None:
-        self.loaded = True
-        exec(self.code, module.__dict__)  # noqa: S102  # the module itself, changed
+MARKERS = "markers=checks: what a conformance test checks"  # the plugin declares it where it is loaded
+_AT_THE_START = "from dmlcts.suites.selftest.house.substitute import install\n\ninstall()\n"
 
 
 def module_name(path: Path) -> str:
     """The name under which the suite imports a file."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(("dmlcts", *parts)).removesuffix(".__init__")
+
+
+def _storage() -> str:
+    folder = os.path.join(tempfile.gettempdir(), "dmlcts-code-mutation")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def prepare() -> None:
+    """Load what every process needs, and keep the tests from writing anything but below a temporary folder."""
+    os.chdir(ROOT)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = _storage()
+    sys.dont_write_bytecode = True
+    for name in _PRELOADED:
+        importlib.import_module(name)
+    importlib.import_module("dmlcts.specs.loading").load_tables()
 
 
 @dataclass
@@ -79,6 +64,7 @@ class Trial:
         compiled: gives the code that takes its place; called in the forked process.
         tests: arguments for pytest.
         limit: seconds until it is ended.
+        whole: every Python program that the tests start has the other code too, and conftest.py is there; slower.
         end: ``survived`` (the tests passed), ``killed``, ``timeout``, or why nothing was tried.
         said: what the tests printed.
         seconds: processor time.
@@ -88,6 +74,7 @@ class Trial:
     compiled: Callable[[], CodeType]
     tests: Sequence[str]
     limit: float
+    whole: bool = False
     end: str = ""
     said: str = ""
     seconds: float = 0.0
@@ -103,22 +90,43 @@ class Trial:
         if self.child == 0:
             status = _KILLED  # whatever escapes from the changed module
             try:
-                status = self._in_child(self.log.fileno())
+                os.setpgid(0, 0)  # so that what the tests started ends with it
+                os.dup2(self.log.fileno(), 1)
+                os.dup2(self.log.fileno(), 2)
+                resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+                status = self._from_the_start() if self.whole else self._here()
             finally:
                 os._exit(status)
+        with contextlib.suppress(PermissionError):  # it has done it by itself
+            os.setpgid(self.child, self.child)
 
-    def _in_child(self, log: int) -> int:
-        os.dup2(log, 1)
-        os.dup2(log, 2)
-        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+    def _from_the_start(self) -> int:
+        """Run pytest in a new interpreter; through ``sitecustomize`` all below it load the other code."""
+        folder = tempfile.mkdtemp(prefix="changed-", dir=_storage())
+        Path(folder, "sitecustomize.py").write_text(_AT_THE_START, encoding="utf-8")
+        Path(folder, "code").write_bytes(marshal.dumps(self.compiled()))
+        environment = {name: value for name, value in os.environ.items() if name != "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}
+        paths = [folder, *filter(None, [environment.get("PYTHONPATH")])]
+        environment |= {NAME: module_name(self.path), CODE: os.path.join(folder, "code"), "TMPDIR": folder,
+                        "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1",
+                        # what changed code computes must not be kept for others
+                        "DMLCTS_CACHE": os.path.join(folder, "cache")}  # fmt: skip
+        words = ["-x", "-q", "-p", "no:cacheprovider", "--tb=line", *self.tests]
+        done = subprocess.run([sys.executable, "-m", "pytest", *words], env=environment, check=False)
+        shutil.rmtree(folder, ignore_errors=True)
+        if done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED:
+            return _NO_TESTS
+        return _SURVIVED if done.returncode == pytest.ExitCode.OK else _KILLED
+
+    def _here(self) -> int:
         name = module_name(self.path)
         if name in sys.modules:
             for loaded in [loaded for loaded in sys.modules if loaded.split(".")[0] == "dmlcts"]:
                 del sys.modules[loaded]
-        substitute = _Substitute(name, self.path, self.compiled())
+        substitute = Substitute(name, self.path, self.compiled())
         sys.meta_path.insert(0, substitute)
         code = pytest.main(
-            ["-x", "-q", "--noconftest", "-p", "no:cacheprovider", "-o", _MARKERS, "--tb=line", *self.tests]
+            ["-x", "-q", "--noconftest", "-p", "no:cacheprovider", "-o", MARKERS, "--tb=line", *self.tests]
         )
         if code == pytest.ExitCode.NO_TESTS_COLLECTED:
             return _NO_TESTS
@@ -135,7 +143,7 @@ class Trial:
         elif time.monotonic() < self.until:
             return False
         else:
-            os.kill(self.child, signal.SIGKILL)
+            os.killpg(self.child, signal.SIGKILL)
             _, _, used = os.wait4(self.child, 0)
             self.end = "timeout"
         self.child = 0
@@ -150,7 +158,7 @@ class Trial:
         """End it, whatever came of it."""
         if self.child:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.child, signal.SIGKILL)
+                os.killpg(self.child, signal.SIGKILL)
             os.waitpid(self.child, 0)
             self.child = 0
         if self.log is not None:

@@ -2,7 +2,8 @@
 
 ``python -m dmlcts.suites.selftest.house.code_mutation`` changes the modules named in ``mutation_targets`` in memory
 (nothing on disk is touched), each change in a process of its own that a server forks with the libraries loaded, and
-runs the narrowest selftests that must fail. Surviving changes are expected to stand in ``code_mutation.yaml`` with a
+runs the narrowest selftests that must fail. What survives these meets many more, with whole runs among them, before
+it counts (``--narrow`` leaves that out). Surviving changes are expected to stand in ``code_mutation.yaml`` with a
 reason each; any other survivor, and any entry that no longer matches a survivor, makes the exit code 1. Needs
 ``os.fork``, so Linux or macOS. ``-n`` says how many run at a time, ``--shard K/N`` runs every N-th change, ``--time``
 only measures how long the tests of unchanged modules take, and ``--list`` runs nothing.
@@ -18,6 +19,9 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import subprocess
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,9 +32,10 @@ from types import CodeType
 import click
 import yaml
 
-from dmlcts.suites.selftest.house.changed_module import Trial, in_processes, prepare
+from dmlcts.suites.selftest.house.changed_module import MARKERS, Trial, in_processes, prepare
 from dmlcts.suites.selftest.house.code_changes import ROOT, Mutant, mutants
-from dmlcts.suites.selftest.house.mutation_targets import TARGETS, modules, tests_for
+from dmlcts.suites.selftest.house.covering import FOLDER, Covering, merged
+from dmlcts.suites.selftest.house.mutation_targets import COVERED, TARGETS, modules, tests_for, wide_tests_for
 
 EXPLAINED = Path(__file__).with_suffix(".yaml")
 _UNCHANGED_LIMIT = 600
@@ -86,19 +91,27 @@ class Module:
     tree: ast.Module
     mutants: tuple[Mutant, ...]
     tests: tuple[str, ...]
+    whole: bool = False
 
     def unchanged(self) -> Trial:
         """The tests of the module as it is."""
-        return Trial(self.path, lambda: compile(self.tree, str(self.path), "exec"), self.tests, _UNCHANGED_LIMIT)
+        return Trial(
+            self.path, lambda: compile(self.tree, str(self.path), "exec"), self.tests, _UNCHANGED_LIMIT, self.whole
+        )
 
-    def changed(self, mutant: Mutant, limit: float) -> Trial:
-        """The tests of a mutant."""
+    def changed(self, mutant: Mutant, tests: tuple[str, ...], limit: float) -> Trial:
+        """Some tests of a mutant."""
 
         def compiled() -> CodeType:
             mutant.site.put(mutant.replacement)  # in the forked process: the tree here stays as it is
             return compile(self.tree, str(self.path), "exec")
 
-        return Trial(self.path, compiled, self.tests, limit)
+        return Trial(self.path, compiled, tests, limit, self.whole)
+
+    def widely(self, left: Sequence[Mutant]) -> Module:
+        """The module with those of its mutants that survived, and the many tests that these meet."""
+        tests = wide_tests_for(str(self))
+        return Module(self.path, self.tree, tuple(one for one in self.mutants if one in left), tests, whole=True)
 
     def __str__(self) -> str:
         return self.path.relative_to(ROOT).as_posix()
@@ -138,8 +151,32 @@ def unchanged_seconds(chosen: Sequence[Module], workers: int) -> dict[tuple[str,
     return found
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Which tests each mutant meets: its module's, or, where it is known what they execute, those of its function.
+
+    Attributes:
+        seconds: processor time of each module's choice of tests.
+        covering: which tests execute which functions.
+        most: seconds of such tests for one mutant.
+    """
+
+    seconds: dict[tuple[str, ...], float]
+    covering: Covering | None = None
+    most: float = 0.0
+
+    def trial(self, module: Module, mutant: Mutant) -> Trial:
+        """The trial of a mutant of a module."""
+        tests, seconds = module.tests, self.seconds[module.tests]
+        if self.covering is not None:
+            known, took = self.covering.chosen(mutant.path, mutant.within, self.most)
+            if known:
+                tests, seconds = known, took
+        return module.changed(mutant, tests, 5 * seconds + 15)
+
+
 def survivors(
-    chosen: Sequence[Module], seconds: dict[tuple[str, ...], float], workers: int, say: Callable[[str], None]
+    chosen: Sequence[Module], choice: Choice, workers: int, say: Callable[[str], None]
 ) -> tuple[list[Mutant], Counter[str]]:
     """Run the changes, those that may take longest first; the survivors, and how many came to which end.
 
@@ -149,9 +186,9 @@ def survivors(
     tried: dict[int, Mutant] = {}
 
     def trials() -> Iterator[Trial]:
-        for module in sorted(chosen, key=lambda module: -seconds[module.tests]):
+        for module in sorted(chosen, key=lambda module: -choice.seconds[module.tests]):
             for mutant in module.mutants:
-                trial = module.changed(mutant, 5 * seconds[module.tests] + 10)
+                trial = choice.trial(module, mutant)
                 tried[id(trial)] = mutant
                 yield trial
 
@@ -200,8 +237,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--shard", type=_shard, default=(1, 1), metavar="K/N", help="only every N-th mutant, from K")
     parser.add_argument("-n", type=_workers, default=1, metavar="N", dest="workers", help="at a time, or auto")
     parser.add_argument("--list", action="store_true", help="list the mutants, run nothing")
+    parser.add_argument("--cover", type=Path, metavar="FILE", help="only find out which tests execute what; keep it")
+    parser.add_argument("--covering", type=Path, metavar="FILE", help="what --cover kept: choose tests by it")
+    parser.add_argument("--most", type=float, default=30.0, metavar="SECONDS", help="of such tests for one change")
+    parser.add_argument("--narrow", action="store_true", help="let survivors of the narrow tests meet no others")
     parser.add_argument("--time", action="store_true", help="run the tests of the unchanged modules alone")
     asked = parser.parse_args(arguments)
+    if asked.cover:
+        return _cover(asked.cover, asked.workers)
     paths = modules(asked.module or [target.modules for target in TARGETS])
     if not paths:
         raise SystemExit(f"no module matches {asked.module}")
@@ -220,8 +263,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         total = sum(len(module.mutants) * seconds[module.tests] for module in chosen)
         click.echo(f"{sum(len(module.mutants) for module in chosen)} mutants, {total / 60:.0f} minutes at most")
         return 0
-    left, ends = survivors(chosen, seconds, asked.workers, click.echo)
+    covering = Covering.read(asked.covering) if asked.covering else None
+    left, ends = survivors(chosen, Choice(seconds, covering, asked.most), asked.workers, click.echo)
+    if left and not asked.narrow:
+        click.echo(f"{len(left)} survived the narrow tests; now many more, with whole runs")
+        widely = [module.widely(left) for module in chosen if any(one in left for one in module.mutants)]
+        seconds = unchanged_seconds(widely, asked.workers)
+        left, late = survivors(widely, Choice(seconds), asked.workers, click.echo)
+        ends = ends - Counter(survived=late.total()) + late
     return _account(left, ends, paths, everything=not asked.module, part=asked.only != "" or asked.shard[1] > 1)
+
+
+def _cover(file: Path, workers: int) -> int:
+    """Run the selftests that may notice a change, and keep which functions each executes; pytest's exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        plugins = ["no:cacheprovider", "xdist.plugin", "dmlcts.suites.selftest.house.covering"]
+        words = ["-q", "--noconftest", "-o", MARKERS, "-n", str(workers), *(f"-p{name}" for name in plugins), *COVERED]
+        environment = os.environ | {FOLDER: folder, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        done = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment, check=False)
+        merged(Path(folder)).write(file)
+    return done.returncode
 
 
 def _account(left: list[Mutant], ends: Counter[str], paths: Sequence[Path], *, everything: bool, part: bool) -> int:

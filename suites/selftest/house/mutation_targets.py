@@ -43,6 +43,13 @@ _EXACT = _within(
 )  # fmt: skip
 _APPROXIMATE = _within("approximation", "approximation_quickly")
 _REFERENCES = _within("measuring", "references", "measurement", but="a_run_states or a_right_run")
+_ROOMS = ("activations", "approximation", "attribution", "cpu", "departures", "exact_oracle", "family", "formula",
+          "generation", "judging", "measuring", "mutants", "oracles", "proof", "reports", "running", "signatures",
+          "tables")  # fmt: skip
+COVERED = tuple(f"{_SELFTEST}/{room}" for room in _ROOMS)  # whose tests may notice a change without a whole run
+_WHOLE_LAW = _within("signatures", "five_operators")
+_WHOLE_JUDGE = (*_within("attribution", "attribution", "faults", "needs", "once", "company", "steadiness"),
+                *_WHOLE_LAW)  # fmt: skip
 _WIDE = "INT64 or INT32 or INT16"  # and the unsigned ones, whose names hold these
 TARGETS = (  # the first that fits counts
     Target("specs/oracle/*_typed*", _TYPED),
@@ -81,6 +88,11 @@ def tests_for(path: str) -> tuple[str, ...]:
         if fnmatch(path, target.modules):
             return target.tests
     raise SystemExit(f"{path}: no tests are named for it; add it to TARGETS in {Path(__file__).name}")
+
+
+def wide_tests_for(path: str) -> tuple[str, ...]:
+    """The pytest arguments for what survived a module's tests: whole runs."""
+    return _WHOLE_LAW if path.startswith("specs/") else _WHOLE_JUDGE
 
 
 def modules(patterns: Sequence[str]) -> list[Path]:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dmlcts.suites.selftest.house.changed_module import Trial, in_processes
 from dmlcts.suites.selftest.house.code_changes import ROOT, mutants
 from dmlcts.suites.selftest.house.code_mutation import Explanation, explanations
+from dmlcts.suites.selftest.house.covering import FOLDER, Covering, merged
 from dmlcts.suites.selftest.house.mutation_targets import TARGETS, modules
 
 
@@ -24,3 +33,43 @@ def test_every_target_has_modules_and_its_tests_exist() -> None:
     for target in TARGETS:
         assert modules([target.modules]), target.modules
         assert all((ROOT / test).is_file() for test in target.tests if test.startswith("suites/")), target.tests
+
+
+def test_tests_of_every_kind_come_in_turn_the_quickest_first_until_their_time_is_spent() -> None:
+    tests = (("a[1]", 3.0), ("a[2]", 1.0), ("b", 2.0), ("c", 0.5), ("elsewhere", 0.1))
+    covering = Covering(tests, {"specs/one.py:One.two": (0, 1, 2, 3)})
+    assert covering.chosen("specs/one.py", "One.two", 10.0) == (("c", "a[2]", "b", "a[1]"), 6.5)
+    assert covering.chosen("specs/one.py", "One.two", 3.5) == (("c", "a[2]", "b"), 3.5)
+    assert covering.chosen("specs/one.py", "One.two", 0.1) == (("c",), 0.5)  # one there must be
+    assert covering.chosen("specs/one.py", "One", 10.0) == ((), 0.0)
+
+
+def test_it_is_recorded_which_functions_a_passed_test_executes(tmp_path: Path) -> None:
+    (tmp_path / "test_here.py").write_text(
+        "from dmlcts.suites.selftest.house.code_changes import _is_none, _text\n"
+        "def test_one():\n    assert not _is_none(3)\n"
+        "def test_two():\n    assert _is_none(3)\n"
+    )
+    plugins = ["no:cacheprovider", "dmlcts.suites.selftest.house.covering"]
+    words = ["-q", "--noconftest", *(f"-p{name}" for name in plugins), "test_here.py"]
+    subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, env=os.environ | {FOLDER: str(tmp_path)},
+                   check=False, capture_output=True)  # fmt: skip
+    found = merged(tmp_path)
+    assert [name for name, _ in found.tests] == ["test_here.py::test_one"]
+    assert found.functions == {"suites/selftest/house/code_changes.py:_is_none": (0,)}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="trials are forked")
+@pytest.mark.parametrize(("whole", "end"), [(True, "killed"), (False, "survived")])
+def test_a_whole_trial_changes_what_the_tests_start_as_well(whole: bool, end: str, tmp_path: Path) -> None:
+    changed = ROOT / "suites" / "selftest" / "house" / "code_changes.py"
+    code = compile(changed.read_text(encoding="utf-8").replace("parents[3]", "parents[4]"), str(changed), "exec")
+    (tmp_path / "test_there.py").write_text(
+        "import subprocess, sys\nimport dmlcts.suites.selftest.house.code_changes\n"
+        "def test_root():\n"
+        "    found = subprocess.run([sys.executable, '-c', 'from dmlcts.suites.selftest.house import code_changes; '\n"
+        f"        'print(code_changes.ROOT)'], capture_output=True, text=True).stdout.strip()\n"
+        f"    assert found == {str(ROOT)!r}\n"
+    )
+    trial = Trial(changed, lambda: code, (str(tmp_path / "test_there.py"),), 120.0, whole)
+    assert [one.end for one in in_processes([trial], 1)] == [end], trial.said
