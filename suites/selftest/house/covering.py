@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ import pytest
 from dmlcts.suites.selftest.house.code_changes import ROOT
 
 FOLDER = "DMLCTS_COVERING"
-_BELOW = tuple(f"{ROOT / room}{os.sep}" for room in ("specs", "suites"))
+_WATCHED = 2.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -86,19 +88,28 @@ def merged(folder: Path) -> Covering:
 
 
 class _Recorder:
-    """Notes for each test which functions below ``specs`` and ``suites`` were called."""
+    """Notes for each test which functions below ``specs`` and ``suites`` were called in its first seconds.
+
+    Watching makes a test several times slower; what a long one does, it has done once by then.
+    """
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.executed: set[Any] = set()
+        self.executed: set[CodeType] = set()
+        self.calls = 0
+        self.until = 0.0
         self.found: list[tuple[str, float, list[str]]] = []
 
     def _called(self, frame: FrameType, event: str, argument: Any) -> None:
         self.executed.add(frame.f_code)  # returns nothing, so lines are not traced
+        self.calls += 1
+        if not self.calls % 1024 and time.monotonic() > self.until:
+            sys.settrace(None)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self.executed = set()
+        self.until = time.monotonic() + _WATCHED
         sys.settrace(self._called)
         try:
             return (yield)
@@ -114,15 +125,23 @@ class _Recorder:
         self.file.write_text(json.dumps(self.found), encoding="utf-8")
 
 
-def _named(executed: Iterable[Any]) -> set[str]:
+def _named(executed: Iterable[CodeType]) -> set[str]:
     """``path:qualified name`` of the code that is the suite's."""
-    return {
-        f"{Path(code.co_filename).relative_to(ROOT).as_posix()}:{code.co_qualname.replace('<locals>.', '')}"
-        for code in executed
-        if code.co_filename.startswith(_BELOW)
-        and code.co_filename != __file__
-        and "<" not in code.co_qualname.replace("<locals>", "")
-    }
+    found = set()
+    for code in executed:
+        name = code.co_qualname.replace("<locals>.", "")
+        file = _path(code.co_filename)
+        if file and "<" not in name:  # no lambda, no comprehension: they belong to the function around them
+            found.add(f"{file}:{name}")
+    return found
+
+
+@cache
+def _path(filename: str) -> str:
+    """A file's path from the root, if the file is the suite's and not this one; otherwise nothing."""
+    path = Path(filename).resolve()  # modules may be imported through a link
+    below = any(path.is_relative_to(ROOT / room) for room in ("specs", "suites"))
+    return path.relative_to(ROOT).as_posix() if below and path != Path(__file__).resolve() else ""
 
 
 def pytest_configure(config: pytest.Config) -> None:
