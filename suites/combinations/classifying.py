@@ -133,7 +133,7 @@ def bounds_of(operator: OperatorDesc, table: OperatorTable, data_type: DataType)
 @lru_cache(maxsize=16)
 def _limits(data_type: DataType) -> frozenset[np.float32]:
     if data_type.is_floating:
-        most = np.float32(np.finfo(data_type.numpy).max)
+        most = np.float32(min(np.finfo(data_type.numpy).max, np.finfo(np.float32).max))  # FLOAT64's is no FLOAT
         return frozenset({most, -most})
     return frozenset(value for value in edge_values.limits_as_float(data_type) if value != 0)
 

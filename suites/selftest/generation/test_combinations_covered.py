@@ -320,6 +320,7 @@ def test_in_place_of_one_input_the_other_is_laid_out_otherwise() -> None:
         ("FLOAT32", np.nan, 1.0, (2, 3), "no-number", "both"),
         ("FLOAT32", -0.0, 1.0, (-2, 3), "negative-zero", "negative"),
         ("FLOAT32", -1.0, float(np.finfo(np.float32).max), (0.1, 0), "extreme", "inexact"),
+        ("FLOAT64", -1.0, float(np.finfo(np.float32).max), (1, 0), "extreme", "identity"),  # which no level lists
         ("FLOAT16", 0.1, 1.0, (0.1, 0), "inexact", "inexact"),
         ("FLOAT16", 0.5, 70000.0, (64, 0), "beyond", "large"),
         ("INT8", 0.5, 70.0, (0.5, 0), "inexact", "inexact"),
