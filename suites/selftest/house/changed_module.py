@@ -19,6 +19,7 @@ from pathlib import Path
 from types import CodeType
 from typing import IO
 
+import hypothesis
 import pytest
 
 from dmlcts.suites.selftest.house.code_changes import ROOT
@@ -44,12 +45,19 @@ def _storage() -> str:
     return folder
 
 
+def without_deadlines() -> None:
+    """Let Hypothesis' examples take their time, as the plugin of the suite does: a busy machine kills no mutant."""
+    hypothesis.settings.register_profile("changed", deadline=None)
+    hypothesis.settings.load_profile("changed")
+
+
 def prepare() -> None:
     """Load what every process needs, and keep the tests from writing anything but below a temporary folder."""
     os.chdir(ROOT)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = _storage()
     sys.dont_write_bytecode = True
+    without_deadlines()
     for name in _PRELOADED:
         importlib.import_module(name)
     importlib.import_module("dmlcts.specs.loading").load_tables()
