@@ -239,6 +239,14 @@ def test_overflow_saturates_or_wraps() -> None:
     assert scaled(DataType.INT64, -(1 << 63), -1, 0) == {-(1 << 63), (1 << 63) - 1}
 
 
+@pytest.mark.parametrize(("name", "given"), [("ABS", {"ScaleBias": None}), ("NEGATE", {})])
+def test_what_the_least_integer_becomes_saturates_or_wraps(name: str, given: dict[str, Any]) -> None:
+    assert accepted(oracle(name, DataType.INT8, **given), -128) == {-128, 127}
+    assert accepted(oracle(name, DataType.INT8, **given), -127) == {127}
+    assert accepted(oracle(name, DataType.INT64, **given), -FAR - FAR) == {-FAR - FAR, FAR - 1 + FAR}
+    assert accepted(oracle(name, DataType.INT8, strict=True, **given), -128) == {-128}
+
+
 def test_infinite_intermediates_saturate_only() -> None:
     # 255 * 2^127 overflows FLOAT32 alone; the exact number wraps to 0; INT32's and UINT32's limits to 255.
     assert scaled(DataType.UINT8, 255, 2.0**127, 0) == {255, 0}
