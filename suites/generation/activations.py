@@ -39,6 +39,18 @@ def elements(subject: Subject, numbers: Mapping[str, float]) -> Elements:
     return subject.of_arrays(dict(zip(subject.inputs, (first, second), strict=True)))
 
 
+def of_one_sign(subject: Subject, count: int, sign: int) -> Elements:
+    """So many elements of two inputs whose sums are exact, from 1.5 to 8 times ``sign``: no activation keeps them all.
+
+    ``IDENTITY`` does, and what keeps positive sums keeps none of the negative ones.
+    """
+    places = np.arange(count)
+    total = sign * (1.5 + 0.25 * (places % 27))
+    first = 0.5 * total - 0.25 * (places % 5)
+    own = subject.data_type.numpy
+    return subject.of_arrays(dict(zip(subject.inputs, (first.astype(own), (total - first).astype(own)), strict=True)))
+
+
 def _results(data_type: DataType, numbers: Mapping[str, float]) -> Array:
     own = data_type.numpy
     points = {*_POINTS, *(abs(number) for number in numbers.values())}

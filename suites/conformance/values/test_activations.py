@@ -23,6 +23,8 @@ from dmlcts.suites.running.markers import checks
 
 _FAR = 1 << 12
 _MANY = (1 << 15) + 1
+_FEW = tuple(sorted({(1 << power) + beside for power in range(9) for beside in (-1, 1)} - {0}))
+"""Behind every number of whole vectors one element is left over, or all but one."""
 _SMALL, _LARGE = 0.0625, 64.0
 _BOUNDS = {"Min": np.float32(-1), "Max": np.float32(1), "ScaleBias": None}
 _UNLISTED = (OperatorDesc("ELEMENT_WISE_CLIP", {}, _BOUNDS), OperatorDesc("ELEMENT_WISE_ABS", {}, {"ScaleBias": None}))
@@ -93,6 +95,22 @@ def _valued(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
 
 
 @checks("activation")
+def test_activations_of_few_elements(subject: Subject, judge: Judge) -> None:
+    """Each activation of one element and of a few, whose results are all negative, or all positive."""
+    judge.all(_short(subject, _spoken_of(subject, judge, later=False)))
+
+
+def _short(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
+    name = _name(subject)
+    for activation in listed:
+        attributes = subject.attributes(**{name: next(activations.descriptions(activation))})
+        for count in _FEW:
+            for sign in (-1, 1):
+                elements = activations.of_one_sign(subject, count, sign)
+                yield subject.case(subject.values_clause(attributes), elements, attributes)
+
+
+@checks("activation")
 def test_activations_in_every_layout(subject: Subject, judge: Judge) -> None:
     """Each activation with strides of every kind, in place of each input that it may be, and on many elements."""
     judge.all(_laid_out(subject, _spoken_of(subject, judge, later=False)))
@@ -125,8 +143,8 @@ def _laid_out(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
 
 
 def _of_both_signs(subject: Subject, count: int) -> Elements:
-    """Ordinary elements, of which every third is negative."""
-    return subject.distinct(count).each(lambda array: np.where(np.arange(array.size) % 3 == 1, -array, array))
+    """Ordinary elements, of which every third is negative, the last one as well: there loops over vectors end."""
+    return subject.distinct(count).each(lambda array: np.where(np.arange(array.size)[::-1] % 3 == 0, -array, array))
 
 
 @checks("activation", "execution.independent")

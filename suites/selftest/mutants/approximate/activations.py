@@ -53,6 +53,13 @@ def plainly(name: str, x: Array, given: Numbers, **other: float) -> Array:
     return np.asarray(ACTIVATIONS[name](x, **{**given, **other}))
 
 
+def left_over(x: Array, right: Array, width: int) -> Array:
+    """The right results, but for the elements behind the last whole vector of so many: these stay as they are."""
+    found, whole = right.reshape(-1).copy(), x.size // width * width
+    found[whole:] = x.reshape(-1)[whole:]
+    return found.reshape(x.shape)
+
+
 ROWS = {
     "ReluIgnored": Row("RELU", "The activation is not applied.", lambda x, ab, given: x),
     "ReluOfFirst": Row(
@@ -170,6 +177,22 @@ ROWS = {
     "GeluIsRelu": Row("GELU", "It is RELU.", lambda x, ab, given: np.clip(x, 0, None)),
 }  # fmt: skip
 
+BY_PLACE = {  # wrong by where an element stands, not by its value
+    "ReluOfWholeVectors": Row(
+        "RELU",
+        "Behind the last four elements that make a vector the activation is left out.",
+        lambda x, ab, given: left_over(x, np.clip(x, 0, None), 4),
+    ),
+    "ReluNotOfOneElement": Row(
+        "RELU", "A single element stays as it is.", lambda x, ab, given: np.clip(x, 0, None) if x.size > 1 else x
+    ),
+    "ThresholdOfPairs": Row(
+        "THRESHOLDED_RELU",
+        "The last of an odd number of elements stays as it is.",
+        lambda x, ab, given: left_over(x, plainly("THRESHOLDED_RELU", x, given), 2),
+    ),
+}
+
 
 def _made() -> dict[str, type[Reference]]:
     return {
@@ -177,7 +200,7 @@ def _made() -> dict[str, type[Reference]]:
             "__doc__": row.said, "__module__": __name__, "activation": row.activation, "wrong": staticmethod(row.wrong),
             "clause": f"add1.activation.{row.activation.lower().replace('_', '-')}",
         })
-        for name, row in ROWS.items()
+        for name, row in (ROWS | BY_PLACE).items()
     }  # fmt: skip
 
 
