@@ -16,9 +16,9 @@ from dmlcts.backends.directml.abi.com import HRESULT, NATIVE, PTR, Pointer, chec
 from dmlcts.backends.directml.abi.dml import IDMLDevice1
 from dmlcts.backends.directml.loading import fetching, windows_releases
 from dmlcts.backends.directml.windows.bridge import Bridge, bridge
-from dmlcts.backends.directml.windows.image import BadImage, read
+from dmlcts.backends.directml.windows.image import BadImage
 from dmlcts.backends.directml.windows.library import load
-from dmlcts.backends.directml.windows.version import version_of
+from dmlcts.backends.directml.windows.version import stated_version
 from dmlcts.specs import UsageError
 
 WSL_FOLDER = Path("/usr/lib/wsl/lib")
@@ -166,7 +166,7 @@ class Library:
     def version(self, digest: str) -> str:
         """The version, as far as the library says or its digest tells."""
         if is_for_windows(self.path):
-            return version_of(read(self.path))
+            return stated_version(self.path)
         if digest == fetching.DIGEST:
             return f"of {fetching.DISTRIBUTION} {fetching.VERSION}"
         return "unknown"

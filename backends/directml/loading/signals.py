@@ -6,12 +6,18 @@ yet: the exception would be printed and lost, and native code told that all is w
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # the module beneath ``signal``, of which there are no stubs
 import signal
 import threading
 from types import FrameType, TracebackType
 
+# ``signal`` without its enumerations: it looks each handler up among the names of the system's own, which takes longer
+# than all else that is done here, and this is done for every call into the library.
+_handler_of, _set_handler = _signal.getsignal, _signal.signal
 _HELD = tuple(
-    number for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGUSR1", "SIGUSR2") if (number := getattr(signal, name, None))
+    int(number)
+    for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGUSR1", "SIGUSR2")
+    if (number := getattr(signal, name, None))
 )
 
 
@@ -28,10 +34,10 @@ class HeldSignals:
         self._handlers = {}
         if threading.current_thread() is threading.main_thread():
             for number in _HELD:
-                handler = signal.getsignal(number)
+                handler = _handler_of(number)
                 if callable(handler):
                     self._handlers[number] = handler
-                    signal.signal(number, self._arrive)
+                    _set_handler(number, self._arrive)
         return self
 
     def _arrive(self, number: int, frame: FrameType | None) -> None:
@@ -41,6 +47,6 @@ class HeldSignals:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         for number, handler in self._handlers.items():
-            signal.signal(number, handler)
+            _set_handler(number, handler)
         for number, frame in self._arrived:
             self._handlers[number](number, frame)

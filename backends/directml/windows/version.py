@@ -6,8 +6,10 @@ Source: Microsoft's page "PE Format" (the tree of resources) and the structure V
 from __future__ import annotations
 
 import struct
+from functools import cache
+from pathlib import Path
 
-from dmlcts.backends.directml.windows.image import Image
+from dmlcts.backends.directml.windows.image import Image, read
 
 _VERSION_TYPE = 16
 _MARK = struct.pack("<I", 0xFEEF04BD)
@@ -27,6 +29,22 @@ def version_of(image: Image) -> str:
     except (struct.error, ValueError):
         return "unknown"
     return f"{high >> 16}.{high & 0xFFFF}.{low >> 16}.{low & 0xFFFF}"
+
+
+def stated_version(path: Path) -> str:
+    """The version of a library's file; of one that has not changed it is read once, for the whole file is laid out.
+
+    Raises:
+        OSError: the file cannot be read.
+        BadImage: it is not sound.
+    """
+    state = path.stat()
+    return _stated_version(path, state.st_mtime_ns, state.st_size, state.st_ino)
+
+
+@cache
+def _stated_version(path: Path, *_: int) -> str:
+    return version_of(read(path))
 
 
 def _below(resources: bytes, directory: int, wanted: int | None) -> int:

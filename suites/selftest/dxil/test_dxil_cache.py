@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="the software adapter needs llvmlite")
 
 from dmlcts.backends.directml.d3d12_software.codegen import shader as shader_module
-from dmlcts.backends.directml.d3d12_software.codegen.shader import ShaderCompiler
+from dmlcts.backends.directml.d3d12_software.codegen.shader import ShaderCompiler, compiler_of
 from dmlcts.backends.directml.d3d12_software.shaders.cache import Cache
 from dmlcts.backends.directml.d3d12_software.shaders.personality import Personality
 from dmlcts.suites.selftest.dxil.dxil_shaders import THREAD, container, each, module, store, structured, typed, view
@@ -60,6 +60,18 @@ def test_a_second_compiler_finds_the_code_on_disk(tmp_path: Path, compilations: 
     assert compilations.count == 1
     twice(None)
     assert compilations.count == 2
+
+
+def test_devices_of_one_personality_share_what_is_compiled(tmp_path: Path, compilations: Compilations) -> None:
+    first, again = (compiler_of(Personality(), tmp_path / "first").compile(TWICE) for _ in range(2))
+    assert first is again
+    assert compilations.count == 1
+    others = [(Personality(), tmp_path / "second"), (Personality(mad="separate"), tmp_path / "first")]
+    for number, (personality, folder) in enumerate(others):
+        other = compiler_of(personality, folder)
+        assert other.personality == personality
+        assert other.compile(TWICE) is not first
+        assert compilations.count == 2 + number
 
 
 def test_a_second_process_needs_no_llvm_optimiser(tmp_path: Path) -> None:

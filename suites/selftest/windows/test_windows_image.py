@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import random
 import struct
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dmlcts.backends.directml.windows import version
 from dmlcts.backends.directml.windows.image import BadImage, parsed
-from dmlcts.backends.directml.windows.version import version_of
+from dmlcts.backends.directml.windows.version import stated_version, version_of
 from dmlcts.suites.selftest.windows.pe_files import CODE, DATA, HEAD, OPTIONAL, PREFERRED, SECTIONS, Made, whole
 
 
@@ -125,6 +128,31 @@ DAMAGED: list[tuple[str, Callable[[Made], bytes]]] = [
 def test_what_is_damaged_is_refused_by_name(words: str, change: Callable[[Made], bytes]) -> None:
     with pytest.raises(BadImage, match=f"{words}.*; give the DirectML.dll"):
         parsed(change(whole()))
+
+
+def test_a_file_is_read_again_for_its_version_only_where_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+
+    def counted(path: Path) -> version.Image:
+        read.append(path)
+        return parsed(path.read_bytes())
+
+    monkeypatch.setattr(version, "read", counted)
+    file, content = tmp_path / "DirectML.dll", whole().content()
+    file.write_bytes(content)
+    assert [stated_version(file), stated_version(file)] == ["1.15.4.0"] * 2
+    assert read == [file]
+    newer = struct.pack("<II", 1 << 16 | 15, 4 << 16)
+    assert content.count(newer) == 1
+    file.write_bytes(content.replace(newer, struct.pack("<II", 1 << 16 | 16, 4 << 16)))
+    os.utime(file, ns=(0, 0))
+    assert stated_version(file) == "1.16.4.0"
+    (tmp_path / "other").write_bytes(content)
+    os.utime(tmp_path / "other", ns=(0, 0))
+    (tmp_path / "other").replace(file)  # a file of the same size and time in its place
+    assert stated_version(file) == "1.15.4.0"
 
 
 def test_a_damaged_tree_of_resources_only_hides_the_version() -> None:

@@ -252,6 +252,15 @@ class ShaderCompiler:
         return shader
 
 
+@cache
+def compiler_of(personality: Personality, cache_folder: Path | None) -> ShaderCompiler:
+    """The compiler of that personality in this process: devices that follow each other share its shaders.
+
+    A shader holds nothing of a device, and nothing changes it once it is made.
+    """
+    return ShaderCompiler(personality, cache_folder)
+
+
 def _interface(kept: dict[str, Any]) -> Interface:
     views, constants = ([Resource(**one) for one in kept[name]] for name in ("views", "constants"))
     return Interface(str(kept["entry"]), tuple(kept["threads"]), tuple(views), tuple(constants))

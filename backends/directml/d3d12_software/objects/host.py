@@ -15,7 +15,7 @@ from dmlcts.backends.directml.abi.com import NATIVE, Convention
 from dmlcts.backends.directml.abi.com_object import Faults
 from dmlcts.backends.directml.abi.host import AdapterInfo
 from dmlcts.backends.directml.abi.hresults import E_FAIL
-from dmlcts.backends.directml.d3d12_software.codegen.shader import ShaderCompiler, WrongBinding
+from dmlcts.backends.directml.d3d12_software.codegen.shader import WrongBinding, compiler_of
 from dmlcts.backends.directml.d3d12_software.objects import shim
 from dmlcts.backends.directml.d3d12_software.objects.buffers import Buffer
 from dmlcts.backends.directml.d3d12_software.objects.command_list import CommandList
@@ -52,7 +52,7 @@ class SoftwareHost:
             points = _windows_entry_points.setdefault(bridge, EntryPoints(convention))
             points.provide_to(bridge)
             points.faults = self.faults
-        self._device = SoftwareDevice(self.faults, ShaderCompiler(personality, cache / "shaders"), convention)
+        self._device = SoftwareDevice(self.faults, compiler_of(personality, cache / "shaders"), convention)
         self._list = CommandList(self._device)
         self._buffer = Buffer(self._device, 0, 0)
         self._copy: NDArray[np.uint8] | None = None
