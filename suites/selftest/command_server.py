@@ -7,6 +7,7 @@ a *start* of the program must show (exit codes, imports, signals, hash seeds) is
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -106,15 +107,19 @@ def become(request: dict[str, Any]) -> None:
 
 
 def _prepare() -> None:
-    """Import what runs need, and read the tables."""
+    """Import what runs need, read the tables, and work out what every run of the quick profile asks of them."""
     import dmlcts.suites.plugin  # noqa: F401
     from dmlcts.reports.views import html
     from dmlcts.specs.loading import load
+    from dmlcts.suites.combinations import listing as combinations
+    from dmlcts.suites.commands import listing  # noqa: F401
     from dmlcts.suites.running import pytest_run  # noqa: F401
 
-    load.load_tables()
+    list(combinations._spaces(load.load_tables(), "quick"))  # which sizes there are is asked by every run
     load._builtin_batch()  # for runs with tables of their own besides
     html.environment().get_template("report.html")
+    gc.collect()
+    gc.freeze()  # what is here stays to the end: no run need look at it again
 
 
 if __name__ == "__main__":
