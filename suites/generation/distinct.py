@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmlcts.specs import DataType
 from dmlcts.suites.cases.values import Array
@@ -43,6 +44,20 @@ def together(
             array = np.where(choice < 3, special[choice % 3], array)
         found[name] = np.where(choice == 7, np.zeros((), array.dtype), array)
     return found
+
+
+def telling(arrays: Mapping[str, Array], expected: Array) -> list[NDArray[np.intp]]:
+    """For each input, where the result is not what it holds: an element that is only copied shows there.
+
+    Args:
+        arrays: the inputs' elements, 1-D.
+        expected: the results.
+
+    Returns:
+        indices, ascending, for each input that has some; all of them, once, where none has.
+    """
+    found = [np.flatnonzero(array != expected) for array in arrays.values()]
+    return [places for places in found if places.size] or [np.arange(expected.size)]
 
 
 def without_zero(array: Any) -> Array:

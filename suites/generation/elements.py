@@ -38,6 +38,10 @@ class Elements:
         """The elements of a slice, of indices, or where a mask holds."""
         return self.each(lambda array: array[part])
 
+    def ending_at(self, place: int, count: int) -> Elements:
+        """``count`` elements of which the last is the one at ``place``."""
+        return self[place - count + 1 : place + 1]
+
     @property
     def spread(self) -> dict[str, Array]:
         """Arrays of one length for all inputs: of a tensor of one element its only one, repeated."""

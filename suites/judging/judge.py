@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,8 +16,10 @@ from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import text, text_with_bits
+from dmlcts.suites.cases.values import Array, text, text_with_bits
 from dmlcts.suites.combinations.coverage import Seen
+from dmlcts.suites.generation.elements import Elements
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement
 from dmlcts.suites.judging.hazards import hazards_of, is_wanted
 from dmlcts.suites.judging.losses import judge_hazard, judge_surviving, unexplained
@@ -214,6 +216,12 @@ class Judge:
             judgement = self._tried(self._hazardous, expected=True)
             if judgement.findings:
                 self.fail(judgement.findings)
+
+    def expected(self, subject: Subject, attributes: Mapping[str, Any], elements: Elements) -> Array:
+        """An acceptable result for each of some elements, 1-D, of packed tensors."""
+        operator = subject.describe(subject.flat(elements.count), attributes)
+        with np.errstate(all="ignore"):
+            return self.bench.oracle(operator).expected(elements.spread)
 
     def fail(self, findings: Iterable[Finding]) -> None:
         """Fail the test with ``findings``."""

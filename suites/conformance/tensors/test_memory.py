@@ -5,6 +5,7 @@ Every dispatch of the suite is checked for all of this; these tests place tensor
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from hypothesis import given
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from dmlcts.specs import ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.generation import strategies
+from dmlcts.suites.generation import distinct, strategies
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -21,28 +22,31 @@ from dmlcts.suites.running.markers import checks
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 255, 257)
 
 
-def _lengths(subject: Subject, layout_clause: str, placements: list[Placement]) -> list[Case]:
+def _lengths(subject: Subject, judge: Judge, layout_clause: str, placements: list[Placement]) -> list[Case]:
+    """Packed tensors of every length, each placed in every way; what stands last in it tells."""
     attributes = subject.revealing()
-    inputs = subject.distinct(max(LENGTHS))
-    return [
-        subject.case(subject.values_clause(attributes), inputs[:length], attributes,
-                     layout_clause=layout_clause, placement=placement)
-        for length in LENGTHS
-        for placement in placements
-    ]  # fmt: skip
+    inputs = subject.distinct(2 * max(LENGTHS))
+    telling = distinct.telling(inputs.arrays, judge.expected(subject, attributes, inputs))
+    cases = []
+    for number, (length, placement) in enumerate(itertools.product(LENGTHS, placements)):
+        places = telling[number % len(telling)]
+        last = next((int(place) for place in places if place >= length - 1), inputs.count - 1)
+        cases.append(subject.case(subject.values_clause(attributes), inputs.ending_at(last, length), attributes,
+                                  layout_clause=layout_clause, placement=placement))  # fmt: skip
+    return cases
 
 
 @checks("tensor.output.bounds")
 def test_nothing_outside_the_output_changes(subject: Subject, judge: Judge) -> None:
     """Short tensors whose last word is partly theirs, with guards and with slack in the bound region."""
     placements = [Placement(front=16, gap=16, tail=16), Placement(slack=64), Placement(slack=4, output_first=True)]
-    judge.all(_lengths(subject, "tensor.position", placements))
+    judge.all(_lengths(subject, judge, "tensor.position", placements))
 
 
 @checks("tensor.output.complete")
 def test_every_output_element_is_written(subject: Subject, judge: Judge) -> None:
     """Short and odd lengths, tails of one to three elements, each element poisoned with what it must not become."""
-    judge.all(_lengths(subject, "tensor.position", [Placement()]))
+    judge.all(_lengths(subject, judge, "tensor.position", [Placement()]))
 
 
 @checks("tensor.input.unchanged")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.generation import distinct, edge_values, strategies
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -99,6 +99,20 @@ def test_drawn_bounds_and_values(subject: Subject, judge: Judge, data: st.DataOb
     attributes = data.draw(strategies.attributes(subject), label="attributes")
     stream = data.draw(strategies.values(subject), label="stream")
     judge(subject.case(subject.values_clause(attributes), stream, attributes))
+
+
+@checks("values")
+def test_few_elements(subject: Subject, judge: Judge) -> None:
+    """One element, and a few, whose last result is not what an input holds: kernels for few are often their own."""
+    attributes, inputs = subject.revealing(), subject.distinct(64)
+    telling = distinct.telling(inputs.arrays, judge.expected(subject, attributes, inputs))
+    judge.all(
+        subject.case(
+            subject.values_clause(attributes), inputs.ending_at(max(int(places[-1]), count - 1), count), attributes
+        )
+        for count in (1, 3, 5)
+        for places in telling
+    )
 
 
 @checks("values")
