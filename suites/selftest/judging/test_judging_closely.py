@@ -182,6 +182,15 @@ def finding(clause: str, judged: Case | None = None, **changes: Any) -> Finding:
     return replace(Finding(clause, "fail", judged or case(), "it is wrong"), **changes)
 
 
+def test_a_ledger_is_empty_until_a_case_is_judged() -> None:
+    ledger = Ledger()
+    assert ledger.is_empty
+    ledger.tallies["clip.formula", "ELEMENT_WISE_CLIP", "INT8"] = Tally(unsupported=1)
+    assert ledger.is_empty  # what could not be expressed was not judged
+    ledger.tallies["clip.nan", "ELEMENT_WISE_CLIP", "FLOAT32"] = Tally(cases=1)
+    assert not ledger.is_empty
+
+
 def test_the_ledger_counts_every_clause_once_a_case() -> None:
     ledger = Ledger()
     broken = (finding("tensor.output.bounds"), finding("tensor.position"))

@@ -171,4 +171,6 @@ def test_two_runs_may_differ_where_latitude_is() -> None:
     others = np.array([-0.0, np.nan, 2.0**-20, 0, 1], np.float16)
     assert same_values(halves, others).tolist() == [True, True, True, False, True]  # FLOAT16 keeps its subnormals
     assert same_values(b, a).tolist() == same_values(a, b).tolist()
+    zeros_and_ones = np.array([0, tiny, 1, 1], f32), np.array([1, 1, 0, tiny], f32)
+    assert not same_values(*zeros_and_ones).any()  # what is flushed becomes 0, not another number
     assert same_values(np.array([1, 2]), np.array([1, 3])).tolist() == [True, False]
