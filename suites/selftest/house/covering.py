@@ -19,9 +19,9 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-import hypothesis
 import pytest
 
+from dmlcts.suites.selftest.house.changed_module import without_deadlines
 from dmlcts.suites.selftest.house.code_changes import ROOT
 
 FOLDER = "DMLCTS_COVERING"
@@ -149,6 +149,5 @@ def pytest_configure(config: pytest.Config) -> None:
     """Record, where the environment names a folder for it."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if (folder := os.environ.get(FOLDER)) and (worker or not config.getoption("numprocesses", None)):
-        hypothesis.settings.register_profile("covering", deadline=None)  # watched examples are slow
-        hypothesis.settings.load_profile("covering")
+        without_deadlines()  # watched examples are slow
         config.pluginmanager.register(_Recorder(Path(folder, f"{worker or 'alone'}.json")))
