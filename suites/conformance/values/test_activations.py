@@ -143,8 +143,9 @@ def _laid_out(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
 
 
 def _of_both_signs(subject: Subject, count: int) -> Elements:
-    """Ordinary elements, of which every third is negative, the last one as well: there loops over vectors end."""
-    return subject.distinct(count).each(lambda array: np.where(np.arange(array.size)[::-1] % 3 == 0, -array, array))
+    """Ordinary elements, of which every third sum is negative, the last one as well: there loops over vectors end."""
+    negative = np.arange(count)[::-1] % 3 == 0
+    return subject.distinct(count).each(lambda array: np.where(negative, -np.abs(array) - 1, np.abs(array) + 1))
 
 
 @checks("activation", "execution.independent")
