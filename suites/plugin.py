@@ -27,7 +27,7 @@ from dmlcts.specs import DmlctsError
 from dmlcts.suites.cases.allocation import keep_freed_memory
 from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.console.saying import complain
-from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
+from dmlcts.suites.generation.seeding import draw_as_the_run_says, draw_from_the_seed_alone
 from dmlcts.suites.generation.subject import Subject, named
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
@@ -197,9 +197,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     counted = mine = 0
     for item in items:
         function = getattr(item, "obj", None)
-        if function is not None and hasattr(function, "hypothesis"):
-            hypothesis.seed(settings.seed)(function)
         judging = isinstance(item, pytest.Function) and "subject" in item.fixturenames
+        if function is not None and hasattr(function, "hypothesis"):
+            draw_as_the_run_says(function, settings.seed, conformance=judging)
         if not judging:
             kept.append(item)
         elif "NOTSET" in item.name:

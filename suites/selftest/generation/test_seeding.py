@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import hypothesis
 import pytest
+
+from dmlcts.suites.generation.seeding import draw_as_the_run_says
 
 DRAWN = """
 import sys
@@ -56,3 +61,45 @@ def test_a_module_s_constants_are_not_drawn(tmp_path: Path, before: str, alike: 
     if not alike and alone == beside:
         pytest.skip("this version of Hypothesis takes no constants from modules")
     assert (beside == alone, beside[1] == "False") == (alike, alike)
+
+
+RUNS = """
+from dmlcts.suites.running import pytest_run
+from dmlcts.suites.running.options import Settings
+
+def cases(profile):
+    found = pytest_run.execute(Settings.read(
+        profile=profile, operators=["CLIP"], data_types=["INT8"], clauses=["clip.cast.integer"], results=profile,
+        isolation="none",
+    ), quiet=True)
+    return sum(tally.cases for record in found.records for tally in record.tallies)
+
+print([cases(profile) for profile in {profiles}])
+"""
+
+
+def test_a_run_has_its_own_number_of_examples_whichever_ran_before(tmp_path: Path) -> None:
+    """The modules of the tests are imported once in a process."""
+    one, other = (
+        subprocess.run(
+            [sys.executable, "-c", RUNS.replace("{profiles}", repr(profiles))], cwd=tmp_path,
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for profiles in (("quick", "full"), ("full", "quick"))
+    )  # fmt: skip
+    quick, full = ast.literal_eval(one)
+    assert ast.literal_eval(other) == [full, quick]
+    assert quick < full
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_conformance_test_keeps_settings_of_its_own_and_takes_the_run_s_if_it_has_none(own: bool) -> None:
+    def judging(number: int) -> None: ...
+
+    test: Any = hypothesis.given(number=hypothesis.strategies.integers())(judging)
+    default = hypothesis.settings.default
+    assert default is not None
+    if own:
+        test = hypothesis.settings(max_examples=default.max_examples + 1)(test)
+    draw_as_the_run_says(test, 0, conformance=True)
+    assert test._hypothesis_internal_use_settings.max_examples == default.max_examples + own
