@@ -37,7 +37,8 @@ from dmlcts.suites.console.saying import say, tell
     metavar="DIR",
     help="Where results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.",
 )
-@click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist.")
+@click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist. "
+              "Default: 1; for directml on the software adapter as many as there are processors, at most 8.")
 @click.option("--shard", metavar="I/N", help="Only the Ith of N parts of the run; `dmlcts merge` joins them.")
 @click.option(
     "--resume",
@@ -104,6 +105,10 @@ def run(
     if not quiet:
         say(f"dmlcts: seed {settings.seed}, profile {settings.profile}; the same with pytest:")
         say(f"  {running.shown_command(settings)}")
+    if not workers and (processes := running.usual_processes(settings)) > 1:
+        workers = str(processes)
+        if not quiet:
+            say(f"dmlcts: in {workers} processes; -n 1 for one")
     finished = running.execute(
         settings, workers=workers, verbose=verbose, quiet=quiet, resume=resume is not None,
         most_failures=1 if stop_at_first else maxfail or 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import shlex
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from dmlcts.specs.models import OperatorTable
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance"
+# Each needs some 600 MB, and waits for the slowest test in the end.
+_MOST_PROCESSES = 8
 
 
 class RunStopped(DmlctsError):  # noqa: N818  # it says what happened; nothing here is broken
@@ -52,6 +55,29 @@ def pytest_arguments(
 def shown_command(settings: Settings) -> str:
     """The pytest command that a person would type for the same run."""
     return shlex.join(["pytest", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", *settings.arguments()])
+
+
+def usual_processes(settings: Settings) -> int:
+    """In how many processes a run goes where nobody says how many: 1 where it goes in this one.
+
+    Several only for DirectML on the software adapter, of which every process has its own: as many as there are
+    processors, at most 8. One, too, where it is not isolated or pytest-xdist is not installed, and where clauses are
+    selected: few cases take less time than a process takes to start.
+    """
+    if settings.backend != "directml" or settings.clauses or settings.isolation == "none":
+        return 1
+    from dmlcts.backends.directml.hosting.choosing import is_software  # its packages are an extra's
+
+    alone = not is_software(dict(settings.options).get("adapter", ""))
+    return 1 if alone or importlib.util.find_spec("xdist") is None else min(_MOST_PROCESSES, usable_processors())
+
+
+def usable_processors() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
 
 
 def execute(

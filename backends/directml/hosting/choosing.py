@@ -15,6 +15,16 @@ from dmlcts.backends.directml.windows.bridge import Bridge
 from dmlcts.specs import UsageError
 
 
+def has_own_d3d12() -> bool:
+    """Whether this system has a D3D12 of its own: Windows', or WSL2's."""
+    return sys.platform == "win32" or (WSL_FOLDER / "libd3d12.so").is_file()
+
+
+def is_software(adapter: str) -> bool:
+    """Whether the option ``adapter`` means the software adapter here, for a library of this system's."""
+    return sys.platform != "win32" and (adapter == SOFTWARE or (not adapter and not has_own_d3d12()))
+
+
 def chosen(options: Options, cache: Path, bridge: Bridge | None = None) -> Callable[[], Host]:
     """What opens the host that the options ask for.
 
@@ -27,7 +37,6 @@ def chosen(options: Options, cache: Path, bridge: Bridge | None = None) -> Calla
         UsageError: the options contradict each other, or ask for what this system does not have.
         BackendUnavailable: the software adapter needs a package that is not here.
     """
-    system = sys.platform == "win32" or (WSL_FOLDER / "libd3d12.so").is_file()
     if bridge is not None:
         if options.adapter not in ("", SOFTWARE):
             raise UsageError(
@@ -35,9 +44,9 @@ def chosen(options: Options, cache: Path, bridge: Bridge | None = None) -> Calla
                 f"leave the option out, or write adapter={SOFTWARE}",
             )
         return _software(options, cache, bridge)
-    if sys.platform != "win32" and options.adapter in (("", SOFTWARE) if not system else (SOFTWARE,)):
+    if is_software(options.adapter):
         return _software(options, cache, None)
-    if not system:
+    if not has_own_d3d12():
         mend = f"leave the option out, or write adapter={SOFTWARE}"
         raise UsageError(f"adapter={options.adapter}: this Linux has no D3D12 of its own (only WSL2 does)", mend)
     if options.adapter == SOFTWARE:
