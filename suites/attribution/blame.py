@@ -52,7 +52,7 @@ def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     told = unsteady(bench, finding)
     if told is not None:
         return told
-    least = _needing(bench, _anywhere(bench, shrink(bench, finding, effort), effort), effort)
+    least = needing(bench, _anywhere(bench, shrink(bench, finding, effort), effort), effort)
     if finding.case.recipe is not None:
         least = _of_its_tensor(least)
     if least.outcome != "fail" or least.clause.startswith("execution."):
@@ -94,7 +94,7 @@ def _anywhere(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     return finding if found is None or found.clause != "tensor.position" else shrink(bench, found, effort)
 
 
-def _needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
+def needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     """The finding with what it needs, and under the clause that this is about."""
     if finding.settled or finding.outcome != "fail":
         return finding  # every case that ends a process costs one; a factor would cost several

@@ -3,7 +3,8 @@
 Bringing a finding down to its smallest case costs some hundred dispatches and a device that has run nothing yet. Most
 findings of a run show what earlier ones showed, on another operator or type: they are recognised by judging the
 smallest known case with their own operator, type and attributes, and that without each of its needs. What is not so
-is examined, within a budget for each clause and one for all of them.
+is examined, within a budget for each clause and one for all of them. A value that is wrong in a tensor of its own is
+told under its own clause whatever is left of that: the tests that a process ran before must not decide what is accused.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import replace
 
 from dmlcts.reports.summaries.once import UNEXAMINED
 from dmlcts.specs import OperatorDesc, TensorDesc
-from dmlcts.suites.attribution.blame import of_its_value, smallest
+from dmlcts.suites.attribution.blame import needing, of_its_value, smallest
 from dmlcts.suites.attribution.needs import confirmed, with_needs
-from dmlcts.suites.attribution.shrink import again, resizable, single_elements
+from dmlcts.suites.attribution.shrink import Effort, again, resizable, single_elements
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.judging.findings import Finding
@@ -52,6 +53,9 @@ class Faults:
         if self._left <= 0 or self._examined[finding.clause] >= self._of_a_clause:
             if "said" in dict(finding.details):
                 return finding  # a refusal, or what was raised: it needs no smaller case to be understood
+            alone = self._alone(finding)
+            if alone is not None:
+                return alone
             return replace(finding, details=(*finding.details, (UNEXAMINED, _SPENT)))
         self._left -= 1
         self._examined[finding.clause] += 1
@@ -77,6 +81,16 @@ class Faults:
             told = None if found is None or found.clause != fault.clause else self._confirmed(found, [fault])
             if told is not None:
                 return told
+        return None
+
+    def _alone(self, finding: Finding) -> Finding | None:
+        """A value that is wrong in a packed tensor of its own, with what it needs; ``None`` where none is."""
+        for candidate in single_elements(self._bench, finding) if finding.outcome == "fail" else ():
+            found = again(self._bench, candidate, finding.outcome)
+            if found is not None:
+                least = needing(self._bench, found, Effort())
+                self._known[least.clause, least.outcome].append(least)
+                return least
         return None
 
     def _confirmed(self, found: Finding, faults: list[Finding]) -> Finding | None:

@@ -125,6 +125,27 @@ def test_the_budget_is_kept(of_a_clause: int, in_all: int, examined: int) -> Non
     assert [UNEXAMINED in dict(one.details) for one in told] == [False] * examined + [True] * (len(TYPES) - examined)
 
 
+@pytest.mark.parametrize("budget", [0, 9])
+def test_a_value_that_is_wrong_alone_accuses_no_layout_however_little_is_left(budget: int) -> None:
+    class Wrong(Reference):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            return super().compute(operator, x) ^ (operator.attributes.get("ScaleBias") is not None)
+
+    device = counting(Wrong)
+    on = bench(device)
+    faults = Faults(on, budget, budget)
+    costs = []
+    for data_type in TYPES:
+        case = replace(strided(data_type), clause="clip.scale-bias.integer")
+        before = type(device).dispatched  # type: ignore[attr-defined]  # it counts
+        told = faults.told(judge_case(on, case).findings[0])
+        costs.append(type(device).dispatched - before)  # type: ignore[attr-defined]  # as above
+        assert (told.clause, told.needs) == ("clip.scale-bias.integer", ("ScaleBias",))
+        assert told.case.operator.input.element_count == 1
+        assert UNEXAMINED not in dict(told.details)
+    assert max(costs[1:]) <= 6, "the same again costs next to nothing"
+
+
 def test_a_refusal_is_as_it_is_however_little_is_left() -> None:
     class Refusing(Reference):
         def create(self, operator: OperatorDesc) -> object:
