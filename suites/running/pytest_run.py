@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance"
 # Each needs some 600 MB, and waits for the slowest test in the end.
-_MOST_PROCESSES = 8
+_MOST_PROCESSES = 16
 
 
 class RunStopped(DmlctsError):  # noqa: N818  # it says what happened; nothing here is broken
@@ -61,7 +61,7 @@ def usual_processes(settings: Settings) -> int:
     """In how many processes a run goes where nobody says how many: 1 where it goes in this one.
 
     Several only for DirectML on the software adapter, of which every process has its own: as many as there are
-    processors, at most 8. One, too, where it is not isolated or pytest-xdist is not installed, and where clauses are
+    processors, at most 16. One, too, where it is not isolated or pytest-xdist is not installed, and where clauses are
     selected: few cases take less time than a process takes to start.
     """
     if settings.backend != "directml" or settings.clauses or settings.isolation == "none":

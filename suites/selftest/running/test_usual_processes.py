@@ -25,7 +25,7 @@ def of(backend: str = "directml", **options: Any) -> int:
 
 @pytest.mark.parametrize("options", [(), ("library=windows",), ("adapter=software",)])
 def test_directml_on_the_software_adapter_goes_in_several(options: tuple[str, ...]) -> None:
-    assert of(options=options) == 8
+    assert of(options=options) == 16
 
 
 def test_there_are_no_more_processes_than_processors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_a_system_with_its_own_d3d12_has_one_process_unless_the_software_adapter
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(choosing, "has_own_d3d12", lambda: True)
-    assert (of(), of(options=("adapter=software",))) == (1, 8)
+    assert (of(), of(options=("adapter=software",))) == (1, 16)
 
 
 def test_without_pytest_xdist_there_is_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
