@@ -47,15 +47,17 @@ class Faults:
         """The finding on a small case, under the clause that it breaks: recognised, or else examined."""
         if finding.settled:
             return finding
-        recognised = self._recognised(finding)
+        alone = self._alone(finding)
+        recognised = self._recognised(finding, alone)
         if recognised is not None:
             return recognised
         if self._left <= 0 or self._examined[finding.clause] >= self._of_a_clause:
             if "said" in dict(finding.details):
                 return finding  # a refusal, or what was raised: it needs no smaller case to be understood
-            alone = self._alone(finding)
             if alone is not None:
-                return alone
+                least = needing(self._bench, alone, Effort())
+                self._known[least.clause, least.outcome].append(least)
+                return least
             return replace(finding, details=(*finding.details, (UNEXAMINED, _SPENT)))
         self._left -= 1
         self._examined[finding.clause] += 1
@@ -65,15 +67,12 @@ class Faults:
             self._known[least.clause, least.outcome].append(least)
         return least
 
-    def _recognised(self, finding: Finding) -> Finding | None:
-        known = self._known[finding.clause, finding.outcome]
-        for candidate in single_elements(self._bench, finding) if finding.outcome == "fail" else ():
-            found = again(self._bench, candidate, finding.outcome)
-            if found is None:
-                continue
-            found = of_its_value(self._bench, found)
-            return self._confirmed(found, [one for one in self._known[found.clause, found.outcome] if _is_alone(one)])
-        for fault in known:
+    def _recognised(self, finding: Finding, alone: Finding | None) -> Finding | None:
+        """The finding, where it has the needs of a known fault."""
+        if alone is not None:
+            alone = of_its_value(self._bench, alone)
+            return self._confirmed(alone, [one for one in self._known[alone.clause, alone.outcome] if _is_alone(one)])
+        for fault in self._known[finding.clause, finding.outcome]:
             if fault.settled or _is_alone(fault):
                 continue
             moved = transplanted(fault, finding)
@@ -84,14 +83,11 @@ class Faults:
         return None
 
     def _alone(self, finding: Finding) -> Finding | None:
-        """A value that is wrong in a packed tensor of its own, with what it needs; ``None`` where none is."""
-        for candidate in single_elements(self._bench, finding) if finding.outcome == "fail" else ():
-            found = again(self._bench, candidate, finding.outcome)
-            if found is not None:
-                least = needing(self._bench, found, Effort())
-                self._known[least.clause, least.outcome].append(least)
-                return least
-        return None
+        """The first value of the finding that is wrong in a packed tensor of its own; ``None`` where none is."""
+        if finding.outcome != "fail":
+            return None
+        tried = (again(self._bench, one, finding.outcome) for one in single_elements(self._bench, finding))
+        return next((found for found in tried if found is not None), None)
 
     def _confirmed(self, found: Finding, faults: list[Finding]) -> Finding | None:
         """A finding that has the needs of one of the faults."""

@@ -38,7 +38,8 @@ from dmlcts.suites.console.saying import say, tell
     help="Where results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.",
 )
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist. "
-              "Default: 1; for directml on the software adapter as many as there are processors, at most 16.")
+              "Default: 1; for directml on the software adapter as many as there are processors, at most 16, unless "
+              "clauses are selected.")
 @click.option("--shard", metavar="I/N", help="Only the Ith of N parts of the run; `dmlcts merge` joins them.")
 @click.option(
     "--resume",

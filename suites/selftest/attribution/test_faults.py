@@ -34,6 +34,11 @@ def counting(backend: type[Reference]) -> Reference:
     return Counting()
 
 
+def dispatched(device: Reference) -> int:
+    """How many dispatches a counting device has counted."""
+    return int(vars(type(device))["dispatched"])
+
+
 def strided(data_type: DataType, operator: str = "CLIP", last: int = 5) -> Case:
     sizes = (3, 2, last)
     tensors = {"InputTensor": TensorDesc(data_type, sizes, (40, 12, 2)), "OutputTensor": TensorDesc(data_type, sizes)}
@@ -51,9 +56,9 @@ def test_what_is_known_is_recognised_on_other_types_and_operators() -> None:
     for operator in ("CLIP", "THRESHOLD"):
         for data_type in TYPES:
             finding = judge_case(on, strided(data_type, operator)).findings[0]
-            before = type(device).dispatched  # type: ignore[attr-defined]  # it counts
+            before = dispatched(device)
             told = faults.told(finding)
-            costs.append(type(device).dispatched - before)  # type: ignore[attr-defined]  # as above
+            costs.append(dispatched(device) - before)
             assert (told.clause, told.needs) == ("tensor.strides.padded", ("input strides",))
             assert (told.case.data_type, told.case.operator.name) == (data_type, f"ELEMENT_WISE_{operator}")
             assert told.case.operator.input.element_count <= 3
@@ -98,9 +103,9 @@ def test_a_wrong_value_is_recognised_by_its_clause() -> None:
     faults = Faults(on)
     costs = []
     for data_type in TYPES:
-        before = type(device).dispatched  # type: ignore[attr-defined]  # it counts
+        before = dispatched(device)
         told = faults.told(judge_case(on, strided(data_type)).findings[0])
-        costs.append(type(device).dispatched - before)  # type: ignore[attr-defined]  # as above
+        costs.append(dispatched(device) - before)
         assert (told.clause, told.case.operator.input.element_count) == ("clip.formula", 1)
         assert told.case.data_type is data_type
     assert max(costs[1:]) <= 4
@@ -137,13 +142,26 @@ def test_a_value_that_is_wrong_alone_accuses_no_layout_however_little_is_left(bu
     costs = []
     for data_type in TYPES:
         case = replace(strided(data_type), clause="clip.scale-bias.integer")
-        before = type(device).dispatched  # type: ignore[attr-defined]  # it counts
+        before = dispatched(device)
         told = faults.told(judge_case(on, case).findings[0])
-        costs.append(type(device).dispatched - before)  # type: ignore[attr-defined]  # as above
+        costs.append(dispatched(device) - before)
         assert (told.clause, told.needs) == ("clip.scale-bias.integer", ("ScaleBias",))
         assert told.case.operator.input.element_count == 1
         assert UNEXAMINED not in dict(told.details)
     assert max(costs[1:]) <= 6, "the same again costs next to nothing"
+
+
+@pytest.mark.parametrize("budget", [0, 9])
+def test_a_value_that_is_wrong_without_scale_too_is_told_under_the_formula_however_little_is_left(budget: int) -> None:
+    class Wrong(Reference):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            return super().compute(operator, x) ^ 1
+
+    on = bench(Wrong())
+    case = replace(strided(DataType.INT16), clause="clip.scale-bias.integer")
+    told = Faults(on, budget, budget).told(judge_case(on, case).findings[0])
+    assert (told.clause, told.needs) == ("clip.formula", ())
+    assert told.case.operator.attributes["ScaleBias"] is None
 
 
 def test_a_refusal_is_as_it_is_however_little_is_left() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +27,7 @@ from dmlcts.backends.directml.d3d12_software.shaders.ir import size_of
 from dmlcts.backends.directml.d3d12_software.shaders.personality import Personality
 from dmlcts.backends.directml.d3d12_software.shaders.plan import Plan, plan
 from dmlcts.backends.directml.d3d12_software.shaders.resources import Interface, Resource, typed_format
+from dmlcts.backends.processors import usable_processors
 
 # From here on a dispatch is worth the time of waking other threads.
 SPLIT_THREADS = 1 << 16
@@ -278,10 +278,7 @@ def _environment() -> str:
 
 @cache
 def _workers() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+    return usable_processors()
 
 
 @cache
