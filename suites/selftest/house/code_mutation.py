@@ -153,11 +153,11 @@ def unchanged_seconds(chosen: Sequence[Module], workers: int) -> dict[tuple[str,
 
 @dataclass(frozen=True)
 class Choice:
-    """Which tests each mutant meets: its module's, or, where it is known what they execute, those of its function.
+    """Which tests each mutant meets: its module's, or, where it is known what they execute, those of its line.
 
     Attributes:
         seconds: processor time of each module's choice of tests.
-        covering: which tests execute which functions.
+        covering: which tests execute which lines.
         most: seconds of such tests for one mutant.
     """
 
@@ -169,7 +169,7 @@ class Choice:
         """The trial of a mutant of a module."""
         tests, seconds = module.tests, self.seconds[module.tests]
         if self.covering is not None:
-            known, took = self.covering.chosen(mutant.path, mutant.within, self.most)
+            known, took = self.covering.chosen(mutant.path, mutant.within, mutant.line, self.most)
             if known:
                 tests, seconds = known, took
         return module.changed(mutant, tests, 5 * seconds + 15)
@@ -275,7 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _cover(file: Path, workers: int) -> int:
-    """Run the selftests that may notice a change, and keep which functions each executes; pytest's exit code."""
+    """Run the selftests that may notice a change, and keep which lines each executes; pytest's exit code."""
     with tempfile.TemporaryDirectory() as folder:
         plugins = ["no:cacheprovider", "xdist.plugin", "dmlcts.suites.selftest.house.covering"]
         words = ["-q", "--noconftest", "-o", MARKERS, "-n", str(workers), *(f"-p{name}" for name in plugins), *COVERED]

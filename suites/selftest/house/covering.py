@@ -1,7 +1,7 @@
-"""Which selftests execute which function: recorded by a plugin of pytest, read to choose what must notice a change.
+"""Which selftests execute which line: recorded by a plugin of pytest, read to choose what must notice a change.
 
 ``code_mutation --cover FILE`` runs the selftests once with this plugin; ``code_mutation --covering FILE`` then tries
-each change on the tests that execute the changed function, quick ones of every kind first. Only tests that pass in
+each change on the tests that execute the changed line, quick ones of every kind first. Only tests that pass in
 the process that is watched count: what a test starts as a program of its own is not seen.
 """
 
@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,8 @@ from dmlcts.suites.selftest.house.changed_module import without_deadlines
 from dmlcts.suites.selftest.house.code_changes import ROOT
 
 FOLDER = "DMLCTS_COVERING"
-_WATCHED = 2.0  # seconds
+_TRACED = 4.0  # seconds
+_KEPT = 250  # tests for each line: more than are ever tried
 
 
 @dataclass(frozen=True)
@@ -34,24 +35,22 @@ class Covering:
 
     Attributes:
         tests: each test's name for pytest, and the seconds that it took.
-        functions: for ``path:qualified name``, indices into ``tests``.
+        places: for ``path:line`` and ``path:qualified name``, indices into ``tests``: in turn the quickest of every
+            kind. Tests are of one kind if their names differ in their parameters alone.
     """
 
     tests: tuple[tuple[str, float], ...]
-    functions: dict[str, tuple[int, ...]]
+    places: dict[str, tuple[int, ...]]
 
-    def chosen(self, path: str, within: str, most: float) -> tuple[tuple[str, ...], float]:
-        """Tests that execute a function, in turn the quickest of every kind, and the seconds that they take together.
+    def chosen(self, path: str, within: str, line: int, most: float) -> tuple[tuple[str, ...], float]:
+        """Tests that execute a line, and the seconds that they take together: ``most``, or they are one.
 
-        Tests are of one kind if their names differ in their parameters alone. They take ``most`` seconds, or are one.
+        Where nothing is known of the line, as one is that no code of its own belongs to, those of its function.
         """
-        kinds: dict[str, list[tuple[float, str]]] = defaultdict(list)
-        for index in self.functions.get(f"{path}:{within}", ()):
-            name, took = self.tests[index]
-            kinds[name.partition("[")[0]].append((took, name))
         found: list[str] = []
         seconds = 0.0
-        for took, name in _in_turn([sorted(kind) for kind in kinds.values()]):
+        for index in self.places.get(f"{path}:{line}", self.places.get(f"{path}:{within}", ())):
+            name, took = self.tests[index]
             if found and seconds + took > most:
                 break
             found.append(name)
@@ -62,78 +61,142 @@ class Covering:
     def read(cls, file: Path) -> Covering:
         """What ``write`` wrote."""
         kept = json.loads(file.read_text(encoding="utf-8"))
-        functions = {name: tuple(indices) for name, indices in kept["functions"].items()}
-        return cls(tuple((name, seconds) for name, seconds in kept["tests"]), functions)
+        places = {name: tuple(indices) for name, indices in kept["places"].items()}
+        return cls(tuple((name, seconds) for name, seconds in kept["tests"]), places)
 
     def write(self, file: Path) -> None:
         """Keep it as JSON."""
-        file.write_text(json.dumps({"tests": self.tests, "functions": self.functions}), encoding="utf-8")
-
-
-def _in_turn(lists: Sequence[list[tuple[float, str]]]) -> Iterator[tuple[float, str]]:
-    """The first of each list, the quickest first, then the second of each."""
-    for place in range(max(map(len, lists), default=0)):
-        yield from sorted(one[place] for one in lists if place < len(one))
+        file.write_text(json.dumps({"tests": self.tests, "places": self.places}), encoding="utf-8")
 
 
 def merged(folder: Path) -> Covering:
     """What all processes of one run of pytest recorded."""
     tests: list[tuple[str, float]] = []
-    functions: dict[str, list[int]] = defaultdict(list)
+    executing: dict[str, list[int]] = defaultdict(list)
     for file in sorted(folder.glob("*.json")):
-        for name, seconds, executed in json.loads(file.read_text(encoding="utf-8")):
-            for function in executed:
-                functions[function].append(len(tests))
+        recorded = json.loads(file.read_text(encoding="utf-8"))
+        for name, seconds, places in recorded["tests"]:
+            index = len(tests)
+            for place in places:
+                executing[recorded["places"][place]].append(index)
             tests.append((name, seconds))
-    return Covering(tuple(tests), {name: tuple(indices) for name, indices in functions.items()})
+    return Covering(tuple(tests), {place: _in_turn(indices, tests) for place, indices in executing.items()})
+
+
+def _in_turn(indices: Iterable[int], tests: Sequence[tuple[str, float]]) -> tuple[int, ...]:
+    """Of every kind the quickest, the quickest of these first, then of every kind the second; so many as are kept."""
+    kinds: dict[str, list[tuple[float, str, int]]] = defaultdict(list)
+    for index in indices:
+        name, took = tests[index]
+        kinds[name.partition("[")[0]].append((took, name, index))
+    placed = [(turn, one) for kind in kinds.values() for turn, one in enumerate(sorted(kind))]
+    return tuple(index for _, (_, _, index) in sorted(placed)[:_KEPT])
 
 
 class _Recorder:
-    """Notes for each test which functions below ``specs`` and ``suites`` were called in its first seconds.
-
-    Watching makes a test several times slower; what a long one does, it has done once by then.
-    """
+    """Notes for each test which lines and functions below ``specs`` and ``suites`` it runs."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.executed: set[CodeType] = set()
-        self.calls = 0
-        self.until = 0.0
-        self.found: list[tuple[str, float, list[str]]] = []
-
-    def _called(self, frame: FrameType, event: str, argument: Any) -> None:
-        self.executed.add(frame.f_code)  # returns nothing, so lines are not traced
-        self.calls += 1
-        if not self.calls % 1024 and time.monotonic() > self.until:
-            sys.settrace(None)
+        self.watch = _Monitoring() if sys.version_info >= (3, 12) else _Tracing()
+        self.numbers: dict[str, int] = {}
+        self.found: list[tuple[str, float, list[int]]] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self.executed = set()
-        self.until = time.monotonic() + _WATCHED
-        sys.settrace(self._called)
+        self.watch.start()
         try:
             return (yield)
         finally:
-            sys.settrace(None)
+            self.watch.stop()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.passed:
-            sys.settrace(None)  # what follows is not the test
-            self.found.append((report.nodeid, round(report.duration, 3), sorted(_named(self.executed))))
+            self.watch.stop()  # what follows is not the test
+            places = [self.numbers.setdefault(place, len(self.numbers)) for place in _named(self.watch.reached)]
+            self.found.append((report.nodeid, round(report.duration, 3), places))
 
     def pytest_sessionfinish(self) -> None:
-        self.file.write_text(json.dumps(self.found), encoding="utf-8")
+        self.file.write_text(json.dumps({"places": list(self.numbers), "tests": self.found}), encoding="utf-8")
 
 
-def _named(executed: Iterable[CodeType]) -> set[str]:
-    """``path:qualified name`` of the code that is the suite's."""
+if sys.version_info >= (3, 12):
+
+    class _Monitoring:
+        """Watches each line until it is reached, which costs a test little.
+
+        Attributes:
+            reached: code and line; line 0 is a function that began.
+        """
+
+        def __init__(self) -> None:
+            self.reached: set[tuple[CodeType, int]] = set()
+            self.tool = sys.monitoring.COVERAGE_ID
+            events = sys.monitoring.events
+            sys.monitoring.use_tool_id(self.tool, "dmlcts")
+            sys.monitoring.register_callback(self.tool, events.PY_START, self._begun)
+            sys.monitoring.register_callback(self.tool, events.LINE, self._line)
+
+        def _begun(self, code: CodeType, offset: int) -> Any:
+            self.reached.add((code, 0))
+            return sys.monitoring.DISABLE
+
+        def _line(self, code: CodeType, line: int) -> Any:
+            self.reached.add((code, line))
+            return sys.monitoring.DISABLE
+
+        def start(self) -> None:
+            self.reached = set()
+            sys.monitoring.restart_events()
+            sys.monitoring.set_events(self.tool, sys.monitoring.events.PY_START | sys.monitoring.events.LINE)
+
+        def stop(self) -> None:
+            sys.monitoring.set_events(self.tool, 0)
+
+else:
+
+    class _Tracing:
+        """Traces every line for some seconds, which makes a test many times slower: a long one has done all by then.
+
+        Attributes:
+            reached: code and line; line 0 is a function that began.
+        """
+
+        def __init__(self) -> None:
+            self.reached: set[tuple[CodeType, int]] = set()
+            self.calls = 0
+            self.until = 0.0
+
+        def _begun(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
+            self.calls += 1
+            if not self.calls % 1024 and time.monotonic() > self.until:
+                sys.settrace(None)
+            self.reached.add((frame.f_code, 0))
+            return self._line if _path(frame.f_code.co_filename) else None
+
+        def _line(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
+            self.reached.add((frame.f_code, frame.f_lineno))
+            return self._line
+
+        def start(self) -> None:
+            self.reached = set()
+            self.until = time.monotonic() + _TRACED
+            sys.settrace(self._begun)
+
+        def stop(self) -> None:
+            sys.settrace(None)
+
+
+def _named(reached: Iterable[tuple[CodeType, int]]) -> set[str]:
+    """``path:line`` and ``path:qualified name`` of the code that is the suite's."""
     found = set()
-    for code in executed:
+    for code, line in reached:
         name = code.co_qualname.replace("<locals>.", "")
-        file = _path(code.co_filename)
-        if file and "<" not in name:  # no lambda, no comprehension: they belong to the function around them
-            found.add(f"{file}:{name}")
+        if file := _path(code.co_filename):
+            if line:
+                found.add(f"{file}:{line}")
+            elif "<" not in name:  # no lambda, no comprehension: they belong to the function around them
+                found.add(f"{file}:{name}")
     return found
 
 

@@ -44,8 +44,8 @@ _EXACT = _within(
 _APPROXIMATE = _within("approximation", "approximation_quickly")
 _REFERENCES = _within("measuring", "references", "measurement", but="a_run_states or a_right_run")
 _ROOMS = ("activations", "approximation", "attribution", "cpu", "departures", "exact_oracle", "family", "formula",
-          "generation", "judging", "measuring", "mutants", "oracles", "proof", "reports", "running", "signatures",
-          "tables")  # fmt: skip
+          "generation", "isolation", "judging", "measuring", "mutants", "oracles", "proof", "reports", "running",
+          "signatures", "tables")  # fmt: skip
 COVERED = tuple(f"{_SELFTEST}/{room}" for room in _ROOMS)  # whose tests may notice a change without a whole run
 _WHOLE_LAW = _within("signatures", "five_operators")
 _WHOLE_JUDGE = (*_within("attribution", "attribution", "faults", "needs", "once", "company", "steadiness"),

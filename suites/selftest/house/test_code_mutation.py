@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -35,28 +36,40 @@ def test_every_target_has_modules_and_its_tests_exist() -> None:
         assert all((ROOT / test).is_file() for test in target.tests if test.startswith("suites/")), target.tests
 
 
-def test_tests_of_every_kind_come_in_turn_the_quickest_first_until_their_time_is_spent() -> None:
-    tests = (("a[1]", 3.0), ("a[2]", 1.0), ("b", 2.0), ("c", 0.5), ("elsewhere", 0.1))
-    covering = Covering(tests, {"specs/one.py:One.two": (0, 1, 2, 3)})
-    assert covering.chosen("specs/one.py", "One.two", 10.0) == (("c", "a[2]", "b", "a[1]"), 6.5)
-    assert covering.chosen("specs/one.py", "One.two", 3.5) == (("c", "a[2]", "b"), 3.5)
-    assert covering.chosen("specs/one.py", "One.two", 0.1) == (("c",), 0.5)  # one there must be
-    assert covering.chosen("specs/one.py", "One", 10.0) == ((), 0.0)
-
-
-def test_it_is_recorded_which_functions_a_passed_test_executes(tmp_path: Path) -> None:
-    (tmp_path / "test_here.py").write_text(
-        "from dmlcts.suites.selftest.house.code_changes import _is_none, _text\n"
-        "def test_one():\n    assert not _is_none(3)\n"
-        "def test_two():\n    assert _is_none(3)\n"
-    )
+def recorded(folder: Path, tests: str) -> Covering:
+    """What is recorded of some tests."""
+    (folder / "test_here.py").write_text(tests, encoding="utf-8")
     plugins = ["no:cacheprovider", "dmlcts.suites.selftest.house.covering"]
     words = ["-q", "--noconftest", *(f"-p{name}" for name in plugins), "test_here.py"]
-    subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, env=os.environ | {FOLDER: str(tmp_path)},
+    subprocess.run([sys.executable, "-m", "pytest", *words], cwd=folder, env=os.environ | {FOLDER: str(folder)},
                    check=False, capture_output=True)  # fmt: skip
-    found = merged(tmp_path)
+    return merged(folder)
+
+
+def test_tests_of_every_kind_come_in_turn_the_quickest_first_until_their_time_is_spent(tmp_path: Path) -> None:
+    took = [["a[1]", 3.0, [0]], ["a[2]", 1.0, [0]], ["b", 2.0, [0, 1]], ["c", 0.5, [0]], ["elsewhere", 0.1, []]]
+    places = ["specs/one.py:One.two", "specs/one.py:7"]
+    (tmp_path / "alone.json").write_text(json.dumps({"places": places, "tests": took}), encoding="utf-8")
+    covering = merged(tmp_path)
+    assert covering.chosen("specs/one.py", "One.two", 5, 10.0) == (("c", "a[2]", "b", "a[1]"), 6.5)
+    assert covering.chosen("specs/one.py", "One.two", 5, 3.5) == (("c", "a[2]", "b"), 3.5)
+    assert covering.chosen("specs/one.py", "One.two", 5, 0.1) == (("c",), 0.5)  # one there must be
+    assert covering.chosen("specs/one.py", "One.two", 7, 10.0) == (("b",), 2.0)  # the line says more
+    assert covering.chosen("specs/one.py", "One", 5, 10.0) == ((), 0.0)
+
+
+def test_it_is_recorded_which_lines_a_passed_test_executes(tmp_path: Path) -> None:
+    path = "suites/selftest/house/code_changes.py"
+    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+    body = next(number for number, line in enumerate(lines, 1) if line.startswith("def _is_none")) + 1
+    found = recorded(
+        tmp_path,
+        "from dmlcts.suites.selftest.house.code_changes import _is_none, _text\n"
+        "def test_one():\n    assert not _is_none(3)\n"
+        "def test_two():\n    assert _is_none(3)\n",
+    )
     assert [name for name, _ in found.tests] == ["test_here.py::test_one"]
-    assert found.functions == {"suites/selftest/house/code_changes.py:_is_none": (0,)}
+    assert set(found.places) == {f"{path}:_is_none", f"{path}:{body}"}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="trials are forked")
