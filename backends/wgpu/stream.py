@@ -1,12 +1,14 @@
 """A stream: one kernel on a memory that stays on the device, with the way back of several dispatches in flight.
 
 Each submission moves the input on, fills the output with a pattern, runs the kernel's own dispatch on the whole memory,
-as it is always bound, and copies a part of the memory into a buffer that the processor maps. While wgpu waits for the
-device it takes no further work, so a submission may take as long as those before it.
+as it is always bound, and copies a part of the memory into a buffer that the processor maps. As soon as a mapping is
+asked for, wgpu waits for all that was submitted, and takes no further work until that is done. So mappings are asked
+for when the first of them is waited for.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -32,11 +34,12 @@ Encode = Callable[[Resources, Any], None]
 
 @dataclass
 class _Slot:
-    """The way back of one submission: a buffer, what is on its way in it, and what of it is mapped."""
+    """The way back of one submission: a buffer, how much is on its way in it, and whether that is mapped."""
 
     buffer: Any = None
     promise: Any = None
     size: int = 0
+    submitted: bool = False
     mapped: bool = False
 
 
@@ -69,6 +72,7 @@ class WgpuStream:
         self._encode = encode
         self._source, self._target, self._itemsize = source, target, itemsize
         self._slots = [_Slot() for _ in range(slots)]
+        self._mapping = threading.Lock()  # another thread may submit, or wait for another slot
         self._closed = False
         words = max(source.size, target.size) // 4
         self._columns, self._rows = device.groups(words)
@@ -107,7 +111,7 @@ class WgpuStream:
             run: whether the kernel runs.
         """
         held = self._slots[slot]
-        if held.promise is not None or held.mapped:
+        if held.submitted or held.mapped:
             raise ExecutionFailed(f"slot {slot} of the stream is not free")
         self._prepared(step, kept=True, poison=poison)
         with self._translating("running the shader"):
@@ -122,19 +126,28 @@ class WgpuStream:
                 self._encode(self._resources, encoder)
             encoder.copy_buffer_to_buffer(self._memory, window.offset, held.buffer, 0, window.size)
             self._device.handle.queue.submit([encoder.finish()])
-            held.size = window.size
-            held.promise = held.buffer.map_async(self._device.wgpu.MapMode.READ, 0, window.size)
+            with self._mapping:
+                held.size, held.submitted = window.size, True
 
     def wait(self, slot: int) -> NDArray[np.uint8]:
         """What a submission brought back: read-only bytes that stay until the slot is released."""
         held = self._slots[slot]
-        if held.promise is None:
+        if not held.submitted:
             raise ExecutionFailed(f"nothing is on its way in slot {slot} of the stream")
         with self._translating("bringing the output back"):
-            promise, held.promise = held.promise, None
+            with self._mapping:
+                if held.promise is None:
+                    self._map()
+                promise, held.promise, held.submitted = held.promise, None, False
             promise.sync_wait()
             held.mapped = True
             return np.frombuffer(held.buffer.read_mapped(0, held.size, copy=False), np.uint8)
+
+    def _map(self) -> None:
+        """Ask for all that is on its way: wgpu waits for all of it together."""
+        for held in self._slots:
+            if held.submitted and held.promise is None:
+                held.promise = held.buffer.map_async(self._device.wgpu.MapMode.READ, 0, held.size)
 
     def release(self, slot: int) -> None:
         """Give a slot back; the bytes that :meth:`wait` gave must not be looked at any more."""
@@ -150,11 +163,9 @@ class WgpuStream:
             return
         self._closed = True
         for number, held in enumerate(self._slots):
-            if held.promise is not None:
-                self.wait(number)
             self.release(number)
             if held.buffer is not None:
-                held.buffer.destroy()
+                held.buffer.destroy()  # wgpu keeps what is on its way until it has come
         self._resources.close()
         self._parameters.destroy()
 

@@ -255,10 +255,21 @@ class BlockJudge:
         useful = self._fast is not None and self.oracle.rounding.flushes and not self.oracle.signed_zeros
         return FastFormula(self.oracle, PIECE, flushed=True) if useful else None
 
-    def prepare(self) -> None:
-        """Compile the comparisons of consecutive patterns, where there are compiled ones."""
+    def prepare(self, *, alone: bool = False) -> None:
+        """Compile the comparisons of consecutive patterns, where there are compiled ones.
+
+        Args:
+            alone: those in read-only memory of :meth:`certifies_alone` and :meth:`are_consecutive` instead, which numba
+                compiles apart.
+        """
         if self._certifier is not None:
-            self._certifier.patterns(0, np.zeros(1, self._data_type.numpy), np.zeros(1, self._data_type.numpy), 0)
+            one = np.zeros(1, self._data_type.numpy)
+            if alone:
+                one.setflags(write=False)
+                self._certifier.alone(0, one, 0)
+                self._certifier.consecutive(0, one)
+            else:
+                self._certifier.patterns(0, one, one, 0)
 
     def certifies(self, first: int, x: Array, output: Array, poison: int) -> bool:
         """Whether a compiled comparison finds everything in order; where there is none it never does.
@@ -274,6 +285,10 @@ class BlockJudge:
     def certifies_alone(self, first: int, output: Array, poison: int) -> bool:
         """The same of outputs for consecutive bit patterns from ``first`` on, of which nobody has the inputs."""
         return self._certifier is not None and self._certifier.alone(first, output, poison)
+
+    def are_consecutive(self, first: int, x: Array) -> bool:
+        """Whether a compiled comparison finds consecutive bit patterns from ``first`` on; without one it never does."""
+        return self._certifier is not None and self._certifier.consecutive(first, x)
 
     def expected(self, x: Array) -> Array:
         """One acceptable output for each element of a piece; valid until the next call."""

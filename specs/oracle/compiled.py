@@ -65,7 +65,9 @@ class Certifier:
         if not oracle.any_payload:
             raise NotCompiled("payloads of NaN count")
         names = tuple(oracle.attributes)  # raises where a clause leaves the cast open
-        self._compare, self._compare_alone, self._compare_patterns = _compiled(oracle.expression, names, data_type)
+        self._compare, self._compare_alone, self._compare_patterns, self._ordered = _compiled(
+            oracle.expression, names, data_type
+        )
         self._lane = _lane(data_type)
         bounds = [oracle.plain.attributes[name][0].reshape(1).view(self._lane) for name in names]
         self._bounds = np.concatenate(bounds) if bounds else np.zeros(1, self._lane)
@@ -93,6 +95,10 @@ class Certifier:
         held, start = self._as_lane(poison), self._as_lane(first)
         return bool(self._compare_alone(output.view(self._lane), self._bounds, held, start))
 
+    def consecutive(self, first: int, x: Array) -> bool:
+        """Whether ``x`` holds consecutive patterns from ``first`` on."""
+        return bool(self._ordered(x.view(self._lane), self._as_lane(first)))
+
     def _as_lane(self, pattern: int) -> Any:
         """A bit pattern, wrapped, as what is computed on."""
         width = 8 * self._lane.itemsize
@@ -108,8 +114,8 @@ def _lane(data_type: DataType) -> np.dtype[Any]:
 @lru_cache(maxsize=64)
 def _compiled(
     expression: Expression, names: tuple[str, ...], data_type: DataType
-) -> tuple[Function, Function, Function]:
-    """Comparisons for a formula: on any inputs, on consecutive patterns, and on those with a look at the inputs.
+) -> tuple[Function, Function, Function, Function]:
+    """Comparisons for a formula: on any inputs, on consecutive patterns, on those with a look at the inputs; that look.
 
     Numba compiles each when it is first called, in about half a second. Consecutive patterns are taken in runs whose
     upper bits stay as they are, the exponent among them: what follows from these the compiler takes out of the loop.
@@ -168,7 +174,7 @@ def _compiled(
             right &= ordered(x[start:stop], pattern) and alone(output[start:stop], bounds, poison, pattern)
         return right
 
-    return compiled(compare), alone, compiled(compare_patterns)
+    return compiled(compare), alone, compiled(compare_patterns), ordered
 
 
 def _function(expression: Expression, names: tuple[str, ...], makers: dict[str, Maker]) -> Function:

@@ -1,7 +1,8 @@
 """Streams over a worker process: submissions there, what they bring back in memory that both sides see.
 
 In the worker each submission has a thread, which waits for the device and copies what came back into the slot's shared
-memory. Nothing of the implementation runs on the suite's side.
+memory. These begin when the first is asked for: an implementation that is waited for may take no further work. Nothing
+of the implementation runs on the suite's side.
 """
 
 from __future__ import annotations
@@ -153,7 +154,8 @@ class WorkerStreams:
     def __init__(self, memory: WorkerMemory) -> None:
         self._memory = memory
         self._streams: dict[int, Any] = {}
-        self._slots: dict[tuple[int, int], Future[dict[str, Any]]] = {}
+        self._asleep: dict[tuple[int, int], Callable[[], dict[str, Any]]] = {}
+        self._coming: dict[tuple[int, int], Future[dict[str, Any]]] = {}
         self._pool = ThreadPoolExecutor(_MOST_SLOTS, "slot")
         self._submitting = ThreadPoolExecutor(1, "submitting")  # in the order in which it is asked
 
@@ -177,7 +179,7 @@ class WorkerStreams:
         self, stream: int, slot: int, window: list[int], step: int, poison: int, run: bool, drop: list[int],
         token: int, pages: int, size: int,
     ) -> dict[str, Any]:  # fmt: skip
-        """Submit, and let a thread bring what comes back into the shared memory."""
+        """Submit; what comes back is brought into the shared memory when something of the stream is asked for."""
         self._memory.drop(drop)
         target, source = self._memory.memory(token, pages, size), self._streams[stream]
         region, filled = Region(*window), None if poison < 0 else poison
@@ -197,16 +199,24 @@ class WorkerStreams:
             source.release(slot)
             return {"waiting": waited - started, "copying": copied - waited}
 
-        self._slots[stream, slot] = self._pool.submit(bring)
+        self._asleep[stream, slot] = bring
         return {}
 
     def collect(self, stream: int, slot: int) -> dict[str, Any]:
         """Wait until what was submitted there is in the shared memory."""
-        return self._slots.pop((stream, slot)).result()
+        if (stream, slot) in self._asleep:
+            self._wake(stream)
+        return self._coming.pop((stream, slot)).result()
+
+    def _wake(self, stream: int) -> None:
+        """Let threads wait for all that is on its way."""
+        for key in [key for key in self._asleep if key[0] == stream]:
+            self._coming[key] = self._pool.submit(self._asleep.pop(key))
 
     def end(self, stream: int) -> dict[str, Any]:
         """Close a stream."""
-        for key in [key for key in self._slots if key[0] == stream]:
-            self._slots.pop(key).exception()
+        self._wake(stream)
+        for key in [key for key in self._coming if key[0] == stream]:
+            self._coming.pop(key).exception()
         self._streams.pop(stream).close()
         return {}

@@ -31,6 +31,9 @@ class Streaming(Reference):
 
     # -- streams, step by step ---------------------------------------------------------------------
 
+    def opening(self) -> None:
+        """A stream is opened."""
+
     def filled(self, bits: Array, first: int) -> None:
         """Write consecutive patterns."""
         bits[...] = np.arange(first, first + bits.size, dtype=np.uint64).astype(bits.dtype)
@@ -60,6 +63,7 @@ class StreamingKernel(Kernel):
     def stream(self, memory: Array, bindings: Mapping[str, Region], slots: int) -> Stream:
         """Open a stream."""
         type(self.device).opened += 1
+        self.device.opening()
         return Stream(self, memory.copy(), dict(bindings), slots)
 
 

@@ -125,6 +125,43 @@ def test_the_compiled_comparison_sees_a_changed_input_and_the_poison() -> None:
 
 
 @needs_numba
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.INT8, DataType.UINT32])
+def test_consecutive_patterns_are_told_from_others(data_type: DataType) -> None:
+    limits = {"Min": 0, "Max": 1}
+    judge = BlockJudge(oracle_of("CLIP", data_type, limits), compiled=True)
+    width = 8 * data_type.itemsize
+    for first in (0, (1 << width - 1) - 3, (1 << width) - 3):  # the last ones wrap
+        x = (np.arange(first, first + 100, dtype=np.uint64) % (1 << width)).astype(data_type.bits_dtype)
+        assert judge.are_consecutive(first, x)
+        assert not judge.are_consecutive(first + 1, x)
+        for place in (0, 50, 99):
+            changed = x.copy()
+            changed[place] ^= 1 << width - 1
+            assert not judge.are_consecutive(first, changed)
+    plain = BlockJudge(oracle_of("CLIP", data_type, limits), compiled=False)
+    assert not plain.are_consecutive(0, np.zeros(1, data_type.bits_dtype))
+
+
+@needs_numba
+@pytest.mark.parametrize("alone", [True, False])
+def test_after_it_is_prepared_nothing_is_left_to_compile(alone: bool) -> None:
+    judge = BlockJudge(oracle_of("CLIP", DataType.INT16, {"Min": -3, "Max": 3 + alone}), compiled=True)
+    judge.prepare(alone=alone)
+    certifier = judge._certifier
+    assert certifier is not None
+    functions = (certifier._compare_alone, certifier._compare_patterns, certifier._ordered)
+    before = [len(function.signatures) for function in functions]
+    x = np.arange(3, dtype=np.int16)
+    if alone:
+        x.setflags(write=False)  # as what comes back from a stream
+        assert judge.certifies_alone(0, x, 100)
+        assert judge.are_consecutive(0, x)
+    else:
+        assert judge.certifies(0, x, x, 100)
+    assert [len(function.signatures) for function in functions] == before
+
+
+@needs_numba
 def test_what_is_not_compiled_is_judged_by_numpy() -> None:
     oracle = oracle_of("CLIP", DataType.FLOAT32, {"ScaleBias": ScaleBias(2, 1), "Min": 0, "Max": 1})
     with pytest.raises(NotCompiled):

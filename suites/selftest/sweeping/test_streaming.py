@@ -284,9 +284,10 @@ class AltersOnce(Streaming):
             self.view(memory, bindings["InputTensor"], kernel.operator.input).view(np.uint32)[..., 5] ^= 1
 
 
-def test_an_input_that_is_changed_once_is_told() -> None:
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_input_that_is_changed_once_is_told(compiled: bool) -> None:
     AltersOnce.runs = 0
-    judged = Judged(AltersOnce)
+    judged = Judged(AltersOnce, compiled=compiled)
     assert [one.altered for one in judged.totals] == [0, 0, 0, 1]
     assert "the input holds 0x3f83c004 where 0x3f83c005 is due" in judged.whole.troubles[0].text
     assert not judged.told
@@ -386,6 +387,44 @@ def test_a_device_that_is_lost_in_a_stream_is_told() -> None:
     assert (trouble.outcome, "gone with the wind" in trouble.text) == ("device_lost", True)
     assert judged.whole.elements == 4 << 16, "the blocks are judged all the same"
     assert judged.whole.unjudged == 0
+
+
+@pytest.mark.parametrize("error", [DeviceLost, ExecutionFailed])
+def test_what_happens_while_a_stream_is_prepared_is_told_with_the_first_blocks(error: type[Exception]) -> None:
+    class Opening(Streaming):
+        """The first stream that is asked for is not had."""
+
+        opened = 0
+
+        def opening(self) -> None:
+            if type(self).opened == 1:
+                raise error("gone with the wind")
+
+    told: list[str] = []
+    given = {"threads": 2, "least": 1, "told": told.append, "tensor_elements": SIZE}
+    station = Station(Bench("opening", Opening(), {}, TABLES), streams=given, compiled=False, tensor_elements=SIZE)
+    station.prepare(rounding())
+    station.prepare(rounding("TOWARD_ZERO"))
+    assert Opening.opened == 1
+    assert not told
+    totals = station.judge_several(rounding(), BLOCKS)
+    lost = error is DeviceLost
+    assert [one.stopped for one in totals] == [int(lost), 0, 0, 0]
+    assert len(told) == int(not lost)
+    assert all("gone with the wind" in text for text in (*told, *(one.text for one in totals[0].troubles)))
+    assert added(totals).elements == 4 << 16
+    assert added(station.judge_several(rounding(), BLOCKS)).clean
+    assert len(told) == int(not lost)
+
+
+def test_a_stream_that_was_prepared_is_the_one_that_is_flown() -> None:
+    given = {"threads": 2, "least": 1, "tensor_elements": SIZE}
+    station = Station(Bench("streams", Streaming(), {}, TABLES), streams=given, compiled=False, tensor_elements=SIZE)
+    Streaming.opened = 0
+    station.prepare(rounding())
+    assert Streaming.opened == 1
+    assert added(station.judge_several(rounding(), BLOCKS)).clean
+    assert Streaming.opened == 1
 
 
 def test_a_stream_that_fails_is_no_fault_of_the_operator() -> None:

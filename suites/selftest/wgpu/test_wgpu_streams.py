@@ -227,3 +227,33 @@ def test_a_shader_that_changes_its_input_is_found_in_a_stream(
     streamed, told = judged(device)
     assert [one.altered for one in streamed] == [0, 1, 0, 0]
     assert told == []
+
+
+@pytest.mark.parametrize("waited", [0, 1, 2])
+def test_a_stream_is_closed_with_submissions_on_their_way(device: WgpuDevice, waited: int) -> None:
+    stream, _, whole = opened(device)
+    stream.fill(0)
+    for slot in range(2):
+        stream.submit(slot, whole, poison=0)
+    for slot in range(waited):
+        stream.wait(slot)
+    stream.close()
+    stream, _, whole = opened(device)
+    stream.fill(7)
+    stream.submit(0, whole, run=False)
+    found = stream.wait(0)[regions(DataType.FLOAT32)["InputTensor"].offset :][: 4 * COUNT].view(np.uint32)
+    np.testing.assert_array_equal(found, patterns(DataType.FLOAT32, 7))
+    stream.close()
+
+
+def test_what_is_submitted_while_others_are_mapped_comes_back_too(device: WgpuDevice) -> None:
+    stream, _, whole = opened(device, slots=2)
+    begin = regions(DataType.FLOAT32)["InputTensor"].offset
+    stream.fill(0)
+    stream.submit(0, whole, run=False)
+    for number in range(1, 8):
+        stream.submit(number % 2, whole, step=1, run=False)
+        found = stream.wait((number - 1) % 2)[begin : begin + 4 * COUNT].view(np.uint32)
+        np.testing.assert_array_equal(found, patterns(DataType.FLOAT32, number - 1))
+        stream.release((number - 1) % 2)
+    stream.close()

@@ -105,9 +105,13 @@ class Station:
             self.streaming.close()
 
     def prepare(self, target: Target) -> None:
-        """Compile the comparison for a target, where it is worth that and can be."""
+        """Compile the comparison for a target, where it is worth that and can be; open a stream for the first one."""
         if target.kind == "patterns" and not target.inputs and self._compiled and target.elements >= _WORTH_COMPILING:
-            self._new_judge(described(self.bench.tables, target, self.bench.level, 1), target).prepare()
+            judge = self._new_judge(described(self.bench.tables, target, self.bench.level, 1), target)
+            judge.prepare(alone=self.streaming is not None)
+        if self.streaming is not None:
+            with self.bench.limited(math.inf if self._timeout is None else self._timeout):
+                self.streaming.prepare(target)
 
     def judge_several(self, target: Target, blocks: Sequence[Block]) -> list[Totals]:
         """Judge some blocks of a target, in a stream where the backend has them."""
