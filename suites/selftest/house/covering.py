@@ -45,17 +45,24 @@ class Covering:
     def chosen(self, path: str, within: str, line: int, most: float) -> tuple[tuple[str, ...], float]:
         """Tests that execute a line, and the seconds that they take together: ``most``, or they are one.
 
-        Where nothing is known of the line, as one is that no code of its own belongs to, those of its function.
+        Where nothing is known of the line, those of its function; of what runs when the module is imported, all of it.
         """
         found: list[str] = []
         seconds = 0.0
-        for index in self.places.get(f"{path}:{line}", self.places.get(f"{path}:{within}", ())):
+        for index in self._executing(path, within, line):
             name, took = self.tests[index]
             if found and seconds + took > most:
                 break
             found.append(name)
             seconds += took
         return tuple(found), seconds
+
+    def _executing(self, path: str, within: str, line: int) -> tuple[int, ...]:
+        for place in (f"{path}:{line}", f"{path}:{within}"):
+            if place in self.places:
+                return self.places[place]
+        whole = {index for place, tests in self.places.items() if place.startswith(f"{path}:") for index in tests}
+        return _in_turn(whole, self.tests)
 
     @classmethod
     def read(cls, file: Path) -> Covering:

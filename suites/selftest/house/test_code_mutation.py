@@ -55,7 +55,8 @@ def test_tests_of_every_kind_come_in_turn_the_quickest_first_until_their_time_is
     assert covering.chosen("specs/one.py", "One.two", 5, 3.5) == (("c", "a[2]", "b"), 3.5)
     assert covering.chosen("specs/one.py", "One.two", 5, 0.1) == (("c",), 0.5)  # one there must be
     assert covering.chosen("specs/one.py", "One.two", 7, 10.0) == (("b",), 2.0)  # the line says more
-    assert covering.chosen("specs/one.py", "One", 5, 10.0) == ((), 0.0)
+    assert covering.chosen("specs/one.py", "One", 5, 3.5) == (("c", "a[2]", "b"), 3.5)  # it runs at import
+    assert covering.chosen("specs/on", "One", 5, 3.5) == ((), 0.0)
 
 
 def test_it_is_recorded_which_lines_a_passed_test_executes(tmp_path: Path) -> None:
