@@ -338,8 +338,8 @@ class BlockJudge:
     def _differing(self, x: Array, output: Array, expected: Array, mask: NDArray[np.bool_]) -> Judged:
         """Judge a piece in which some elements (``mask``, which is overwritten) differ in their bits."""
         count = x.size
-        if self._data_type.is_floating:
-            mask &= ~(np.isnan(output) & np.isnan(expected)) if self.oracle.any_payload else True
+        if self._data_type.is_floating and self.oracle.any_payload:
+            mask &= ~(np.isnan(output) & np.isnan(expected))
         exact = count - int(np.count_nonzero(mask))
         if self._data_type.is_floating and not self.oracle.signed_zeros:
             mask &= output != expected

@@ -7,6 +7,7 @@ alone has a place here (POW): for one input :mod:`exact` is, for approximate res
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -131,13 +132,8 @@ class TypedOracle:
         """What a silent point accepts in place of the formula's results; ``None`` where its behaviours give nothing."""
         found: set[Any] = set()
         for name in point.accepted(strict=self.strict):
-            try:
-                bits = point.result(name, elements)
-            except Undefined:
-                continue
-            if bits is not None and not self.output.is_floating:
-                bits = IntegerRange.of(self.output).wrapped(bits)
-            found.add(bits)
+            with contextlib.suppress(Undefined):
+                found.add(point.result(name, elements))
         members = self._closed(self.output, found) if self.output.is_floating else frozenset(found)
         return _Value(self.output, members) if found else None
 

@@ -183,7 +183,7 @@ class VectorOracle:
             if self.data_type.is_floating and "nan-input" in self.latitudes:
                 found = self._with_nan_latitude(found, inputs)
         alternatives = tuple(np.ascontiguousarray(np.broadcast_to(array, x.shape)) for array in found)
-        payloads = None if self.any_payload or not self.data_type.is_floating else x
+        payloads = None if self.any_payload else x
         return Acceptance(self.data_type, alternatives, any_value, self.signed_zeros, payloads)
 
     def judge(self, x: Array, output: Array, expected: Array | None = None) -> NDArray[np.intp]:
@@ -209,7 +209,7 @@ class VectorOracle:
         for start in range(0, max(output.size, 1), _BLOCK):
             piece = output[start : start + _BLOCK]
             same = equal(piece, expected[start : start + _BLOCK], self.data_type, strict=self.signed_zeros)
-            if not self.any_payload and self.data_type.is_floating:
+            if not self.any_payload:
                 same &= ~np.isnan(piece)
             if not same.all():
                 found.append(np.flatnonzero(~same) + start)

@@ -160,9 +160,8 @@ class Arena:
         changed = changed[(changed < target.offset) | (changed >= end)]
         within = np.zeros(changed.shape, bool)
         for name, tensor in case.operator.inputs.items():
-            source = self.bindings[name]
-            if source != target or not case.placement.in_place:
-                within |= (changed >= source.offset) & (changed < source.offset + tensor.total_size_in_bytes)
+            start = self.bindings[name].offset  # in place it is the output's, whose bytes are no strays
+            within |= (changed >= start) & (changed < start + tensor.total_size_in_bytes)
         return changed[within].tolist(), changed[~within].tolist()
 
     def padding_changed(self, case: Case) -> bool | None:

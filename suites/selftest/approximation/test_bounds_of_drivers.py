@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.approximation.exactly import ApproximateOracle
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
 from dmlcts.suites.selftest.family.family_tables import family
 
@@ -76,3 +77,34 @@ def test_a_subnormal_reciprocal_is_rounded_once_more(x: float, off: float, right
     unit = 2.0**-149
     result = np.rint(1 / float(np.float32(x)) / unit + off) * unit
     assert admitted("RECIP", DataType.FLOAT32, {"x": x}, float(result)) == right
+
+
+def both_admit(name: str, attributes: dict[str, None], result: float, **given: float) -> bool:
+    """Whether the judged rules admit a FLOAT32 result, as both oracles say."""
+    table = TABLES.operator(name)
+    described = {member: TensorDesc(DataType.FLOAT32, (1,)) for member in table.tensors}
+    law, operator = TABLES.law(table), OperatorDesc(table.operator, described, attributes)
+    elements = {one: np.array([number], np.float32) for one, number in given.items()}
+    got = np.array([result], np.float32)
+    exact = ApproximateOracle(law, operator).acceptable({one: int(x.view(np.uint32)[0]) for one, x in elements.items()})
+    right = exact.admits(int(got.view(np.uint32)[0]), DataType.FLOAT32)
+    assert bool(ApproximateVectorOracle(law, operator).acceptance(elements).admits(got).all()) is right
+    return right
+
+
+@pytest.mark.parametrize("base, exponent, result, right", [
+    (1.0, np.nan, 1.0, True), (1.0, np.nan, 2.0, False), (np.nan, 0.0, 1.0, True), (np.nan, 0.0, 0.0, False),
+    (2.0, np.nan, np.nan, True), (2.0, np.nan, 1.0, False), (np.nan, 1.0, np.nan, True), (np.nan, 1.0, 1.0, False),
+])  # fmt: skip
+def test_one_to_any_power_and_anything_to_the_power_0_may_be_1_and_nothing_else_beside_nan(
+    base: float, exponent: float, result: float, right: bool
+) -> None:
+    assert both_admit("POW", {"ScaleBias": None}, result, x=base, exponent=exponent) is right
+
+
+@pytest.mark.parametrize("name", ["MODULUS_FLOOR", "MODULUS_TRUNCATE"])
+@pytest.mark.parametrize("result, right", [(0.0, True), (2.5, True), (1.25, False), (5.0, False)])
+def test_of_a_quotient_next_to_a_whole_number_one_of_both_sides_is_taken_and_nothing_between(
+    name: str, result: float, right: bool
+) -> None:
+    assert both_admit(name, {}, result, a=7.5, b=2.5) is right

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from dmlcts.specs.arithmetic.binary_format import BINARY16, BINARY32, BINARY64
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.arithmetic.value_sets import Arithmetic
 from dmlcts.specs.arithmetic.vector_arithmetic import Rounding
-from dmlcts.specs.functions import FUNCTIONS, SYMBOLS, Function
+from dmlcts.specs.functions import FUNCTIONS, SYMBOLS, Function, in_arrays
 from dmlcts.specs.latitudes import NONE, Latitudes
 
 FORMATS = {DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64}
@@ -175,3 +176,11 @@ def test_numbers_by_hand(name: str, operands: tuple[float, ...], wanted: float) 
     half = DataType.FLOAT16
     given = members(np.array(operands, np.float16), half)
     assert set(meaning(Arithmetic(BINARY16, NONE), *given)) == set(members(np.array([wanted], np.float16), half))
+
+
+def test_the_error_function_is_that_of_every_element_however_many() -> None:
+    x = np.linspace(-3, 3, 2 * in_arrays._PIECE + 3)
+    places = [0, in_arrays._PIECE - 1, in_arrays._PIECE, 2 * in_arrays._PIECE, x.size - 1]
+    found = in_arrays._error_function(x.reshape(1, -1))
+    assert found.shape == (1, x.size)
+    assert found[0, places].tolist() == [math.erf(x[place]) for place in places]

@@ -210,6 +210,24 @@ def test_refused_attributes_break_the_clause_of_the_case(attributes: Any, refuse
     assert only(judged(Device(refuse=lambda _: "all"), one)).clause == "clip.support.level-3-0"
 
 
+@pytest.mark.parametrize("value, data_type, clause", [
+    (np.nan, DataType.FLOAT16, "clip.formula"), (-np.inf, DataType.FLOAT16, "clip.formula"),
+    (1 / 3, DataType.FLOAT16, "clip.cast.float16"), (0.25, DataType.FLOAT16, "clip.formula"),
+    (-70000.0, DataType.FLOAT16, "clip.cast.float16-overflow"),
+    (0.25, DataType.INT8, "clip.cast.integer"), (np.nan, DataType.INT8, "clip.formula"),
+])  # fmt: skip
+def test_a_refused_bound_breaks_the_clause_on_its_cast_where_it_is_a_number_that_the_type_has_not(
+    value: float, data_type: DataType, clause: str
+) -> None:
+    bound = f32(value)
+    one = case(clip(tensor((5,), data_type), Min=bound), values=(-2, 0, 1, 2, 3), layout_clause=None)
+
+    def refuse(operator: OperatorDesc) -> str:
+        return "no such bound" if operator.attributes["Min"].tobytes() == bound.tobytes() else ""
+
+    assert only(judged(Device(refuse=refuse), one)).clause == clause
+
+
 # --------------------------------------------------------------------------------------- wrong values
 
 

@@ -200,6 +200,18 @@ def test_a_second_kernel_of_the_same_description_is_one_of_the_others() -> None:
         assert judged(Device(spoils=(at,)), twice).findings != ()
 
 
+@pytest.mark.parametrize("order", [(clip(), threshold()), (threshold(), clip())])
+def test_of_kernels_that_a_case_names_its_own_must_not_be_refused(order: tuple[OperatorDesc, ...]) -> None:
+    named = replace(case(expectation="beside others"), beside=order)
+    without = Device(refuse=lambda operator: "no" if operator == threshold() else "")
+    assert judged(without, named).findings == ()
+    assert without.dispatched == [clip()] * 3
+    refusing = Device(refuse=lambda operator: "never again" if operator == clip() else "")
+    finding = only(judged(refusing, named))
+    assert (finding.outcome, details(finding)) == ("fail", {"said": "never again"})
+    assert sorted(map(repr, refusing.closed)) == sorted(map(repr, refusing.created))
+
+
 def test_a_case_that_loses_what_set_it_apart_from_a_neighbour_keeps_one_of_the_two() -> None:
     scaled, plain = clip(ScaleBias=ScaleBias(2, 1)), clip()
     company = replace(case(scaled, expectation="beside others"), beside=(plain, scaled, threshold()))

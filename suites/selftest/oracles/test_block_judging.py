@@ -125,6 +125,21 @@ def test_the_compiled_comparison_sees_a_changed_input_and_the_poison() -> None:
 
 
 @needs_numba
+@pytest.mark.parametrize("place", [0, 1, 8191, 8192, 20_000, 29_999])  # both sides of a stretch, and of an exponent
+def test_the_compiled_comparison_sees_one_wrong_output(place: int) -> None:
+    oracle = oracle_of("ROUND", DataType.FLOAT32, {"RoundingMode": "TOWARD_ZERO"})
+    first = 0x4000_0000 - 20_000
+    x = np.arange(first, first + 30_000, dtype=np.uint32).view(np.float32)
+    certifier, right = Certifier(oracle), np.trunc(x)
+    assert certifier.alone(first, right, 0)
+    assert certifier.patterns(first, x, right, 0)
+    wrong = right.copy()
+    wrong[place] += 1
+    assert not certifier.alone(first, wrong, 0)
+    assert not certifier.patterns(first, x, wrong, 0)
+
+
+@needs_numba
 @pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.INT8, DataType.UINT32])
 def test_consecutive_patterns_are_told_from_others(data_type: DataType) -> None:
     limits = {"Min": 0, "Max": 1}

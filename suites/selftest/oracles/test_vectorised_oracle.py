@@ -307,6 +307,14 @@ def test_whole_floats_become_wide_integers_exactly() -> None:
     assert ends.saturated(np.dtype(np.int64)).tolist() == [(1 << 63) - 1, -(1 << 63)]
 
 
+def test_what_stands_for_an_infinity_saturates_and_nothing_else_does() -> None:
+    wholes = Whole.of_floats(np.array([2.0**40, 2.0**40, -(2.0**40)]))
+    ways = wholes.stored(np.dtype(np.int32), np.array([True, False, True]))
+    greatest, least = (1 << 31) - 1, -(1 << 31)
+    assert [{int(way[place]) for way in ways} for place in range(3)] == [{greatest}, {greatest, 0}, {least}]
+    assert {int(way[0]) for way in wholes.stored(np.dtype(np.int32))} == {greatest, 0}
+
+
 def test_an_implementation_that_saturates_is_judged_in_seconds() -> None:
     generator = np.random.Generator(np.random.PCG64(3))
     x = generator.integers(-(1 << 63), 1 << 63, 1 << 18, np.int64)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TableError, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TableError, TensorDesc
 from dmlcts.specs.latitudes import LATITUDES
 from dmlcts.specs.loading import load_tables, tables_of_files
+from dmlcts.specs.oracle.blocks import BlockJudge
 from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import VectorOracle
@@ -85,6 +86,8 @@ def accepts(tables: Tables, operator: OperatorDesc, x: Any, output: Any, *, stri
     accepted = exact.admits(bits[1], data_type)
     assert bool(acceptance.admits(found)[0]) == accepted
     assert (vectorised.judge(given, found).size == 0) == accepted
+    for compiled in (False, True):
+        assert (BlockJudge(vectorised, compiled=compiled).judge(given, found).wrong.size == 0) == accepted
     return accepted
 
 
@@ -139,6 +142,16 @@ def test_the_table_says_what_strict_keeps(latitude: str) -> None:
     row = rf'(  - name: "?{latitude}"?\n(?:    .*\n)*?    kept_when_strict: ){str(kept).lower()}'
     other = changed("shared/latitude.yaml", row, rf"\g<1>{str(not kept).lower()}")
     assert accepts(other, operator, x, permitted, strict=True) != kept
+
+
+@pytest.mark.parametrize("output, permitted, right", [(-5.0, True, True), (0.0, True, False), (3.0, False, False)])
+def test_a_nan_in_a_union_may_count_as_zero_only_where_a_clause_says_so(
+    output: float, permitted: bool, right: bool
+) -> None:
+    least, greatest = ScalarUnion.of(F32, NAN), ScalarUnion.of(F32, 10.0)
+    operator = described("CLIP1", F32, MinMaxDataType="FLOAT32", Min=least, Max=greatest)
+    assert accepts(load_tables(), operator, -5.0, output) is permitted
+    assert accepts(without("CLIP1", "nan-bound-zero"), operator, -5.0, output) is right
 
 
 def test_a_bound_outside_the_type_is_open_only_where_a_clause_says_so() -> None:
