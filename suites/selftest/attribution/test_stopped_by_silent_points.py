@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from dmlcts.backends import ExecutionFailed
-from dmlcts.specs import OperatorDesc
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.attribution.blame import smallest
-from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.bench import Bench, Mishap
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.values import Streams
+from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.selftest.mutants.formulas import Array
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -100,3 +106,59 @@ def test_a_dispatch_that_fails_anyway_breaks_the_clause_of_its_case() -> None:
     clauses, failed = broken(RefusesAlways)
     assert {"divide.formula", "modulus-floor.formula"} <= clauses
     assert {"divide.formula", "modulus-floor.formula"} <= failed
+
+
+@pytest.mark.parametrize("divisors, clause", [
+    ([1, 0, 5], "divide.zero"),  # the element beside the one that takes the place of all is a 0
+    ([0, 1, 0], "divide.zero"),
+    ([0, 0, 0], "divide.zero"),
+    ([1, 2, 5], "divide.formula"),
+])  # fmt: skip
+@pytest.mark.parametrize("strides", [None, (0, 1)])
+def test_one_ordinary_element_takes_the_place_of_all_where_elements_share_what_is_stored(
+    divisors: list[int], clause: str, strides: tuple[int, ...] | None
+) -> None:
+    class Refusing(RefusesAlways):
+        """Every dispatch but those of divisors without a 0 where there may be some."""
+
+        def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+            if clause != "divide.zero" or not np.all(inputs[1]):
+                raise ExecutionFailed("not today")
+            return Right.compute_exact(self, operator, inputs)
+
+    packed, shared = TensorDesc(DataType.INT32, (2, 3)), TensorDesc(DataType.INT32, (2, 3), strides)
+    tensors = {"ATensor": packed, "BTensor": shared, "OutputTensor": packed}
+    operator = OperatorDesc("ELEMENT_WISE_DIVIDE", tensors, {})
+    values = Streams.of({"ATensor": [7, 8, 9], "BTensor": divisors}, operator)
+    bench = Bench("x", Refusing(), {}, TABLES)
+    (finding,) = judge_case(bench, Case(operator, values, "divide.formula")).findings
+    assert finding.clause == clause
+
+
+class Losing(Bench):
+    """Loses the process where a divisor is 0, or always."""
+
+    always = False
+    dispatches = 0
+
+    def dispatch(self, kernel: Any, arena: Arena) -> Mishap | None:
+        """One dispatch."""
+        self.dispatches += 1
+        return Mishap("crash", "gone") if self.always or not np.all(arena.inputs["BTensor"]) else None
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_a_process_that_is_lost_anyway_is_not_lost_again_to_find_that_out(always: bool) -> None:
+    tensor = TensorDesc(DataType.INT32, (3,))
+    operator = OperatorDesc("ELEMENT_WISE_DIVIDE", {"ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor}, {})
+    bench = Losing("x", Right(), {}, TABLES)
+    bench.always = always
+    spent = []
+    for a in (7, 8):
+        values = Streams.of({"ATensor": [a, 8, 9], "BTensor": [1, 0, 5]}, operator)
+        judgement = judge_case(bench, Case(operator, values, "divide.formula"))
+        lost = [finding.clause for finding in judgement.findings if finding.outcome == "crash"]
+        assert lost == ["divide.formula" if always else "divide.zero"]
+        spent.append(bench.dispatches)
+    if always:
+        assert spent[1] - spent[0] < spent[0]

@@ -49,7 +49,7 @@ _ROOMS = ("activations", "approximation", "attribution", "cpu", "departures", "e
 COVERED = tuple(f"{_SELFTEST}/{room}" for room in _ROOMS)  # whose tests may notice a change without a whole run
 _WHOLE_LAW = _within("signatures", "five_operators")
 _WHOLE_JUDGE = (*_within("attribution", "attribution", "faults", "needs", "once", "company", "steadiness"),
-                *_WHOLE_LAW)  # fmt: skip
+                *_within("isolation", "isolation", "surviving"), *_WHOLE_LAW)  # fmt: skip
 _WIDE = "INT64 or INT32 or INT16"  # and the unsigned ones, whose names hold these
 TARGETS = (  # the first that fits counts
     Target("specs/oracle/*_typed*", _TYPED),

@@ -15,9 +15,11 @@ from dmlcts.reports.documents.writing import dump_yaml
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.cases.bench import Refusal, Unsupported
 from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Judgement
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.replay import replay
 from dmlcts.suites.selftest.conftest import Ran
+from dmlcts.suites.selftest.judging.scripted import threshold
 from dmlcts.suites.selftest.judging.test_judging import bench, case, clip
 from dmlcts.suites.selftest.mutants.reference import Kernel, Reference
 from dmlcts.suites.selftest.running.test_results import results_of, row_of
@@ -139,6 +141,24 @@ def test_a_neighbour_that_cannot_be_expressed_does_not_matter() -> None:
     judgement = judge_case(bench(OnlyClip()), beside)
     assert (judgement.findings, judgement.unsupported) == ((), None)
     assert "execution.independent" in judgement.clauses
+
+
+@pytest.mark.parametrize("own_first", [True, False])
+def test_of_kernels_that_a_case_names_only_its_own_has_to_be_expressed(own_first: bool) -> None:
+    def named(inexpressible: str) -> Judgement:
+        class Lacking(Reference):
+            def create(self, operator: OperatorDesc) -> Kernel:
+                if operator.name == inexpressible:
+                    raise NotSupported(f"no {operator.name}")
+                return super().create(operator)
+
+        beside = (clip(), threshold()) if own_first else (threshold(), clip())
+        return judge_case(bench(Lacking()), case(clip(), expectation="beside others", beside=beside))
+
+    assert named("ELEMENT_WISE_THRESHOLD").unsupported is None
+    assert named("ELEMENT_WISE_THRESHOLD").executions
+    assert named("ELEMENT_WISE_CLIP").unsupported is not None
+    assert not named("ELEMENT_WISE_CLIP").executions
 
 
 def test_dispatch_may_not_say_it() -> None:
