@@ -83,6 +83,9 @@ TABLES |= {
     "CAST": {"tensors": {"InputTensor": ONE["InputTensor"], "OutputTensor": COMPARED["OutputTensor"]},
              "types": "{T: [FLOAT32, FLOAT16, INT32, UINT8], U: [FLOAT32, FLOAT16, INT8, UINT32]}",
              "formula": "cast(U, x)", "latitude": ""},
+    "CLAMP": {"tensors": {"InputTensor": ONE["InputTensor"], "OutputTensor": COMPARED["OutputTensor"]},
+              "types": "{T: [FLOAT32, INT32], U: [INT8, UINT8]}",
+              "formula": "cast(U, min(max(x, lowest(U)), highest(U)))", "latitude": '"nan"'},
 }  # fmt: skip
 
 
@@ -232,6 +235,27 @@ def test_quantization() -> None:
     documented = law("QUANTIZE_LINEAR", latitude="")
     for output, right in ((77, False), (0, True)):
         assert accepts(documented, output, types=types, x=NAN, scale=1.0, zero_point=0) == right
+
+
+@pytest.mark.parametrize("kind, x, wanted", [
+    (INT8, 1000, 127), (INT8, -1000, -128), (INT8, -3, -3), (UINT8, 1000, 255), (UINT8, -3, 0),
+])  # fmt: skip
+@pytest.mark.parametrize("given", [F32, INT32])
+def test_the_limits_of_another_type(given: DataType, kind: DataType, x: int, wanted: int) -> None:
+    clamp, types = law("CLAMP"), {"T": given, "U": kind}
+    assert accepts(clamp, wanted, types=types, x=x)
+    assert not accepts(clamp, wanted ^ 1, types=types, x=x)
+
+
+@pytest.mark.parametrize("output, lenient, documented", [
+    (-128, True, False), (127, True, False), (0, True, True), (5, False, False),
+])  # fmt: skip
+def test_a_minimum_with_a_nan_may_be_the_number_where_a_clause_says_so(
+    output: int, lenient: bool, documented: bool
+) -> None:
+    types = {"T": F32, "U": INT8}
+    assert accepts(law("CLAMP"), output, types=types, x=NAN) is lenient
+    assert accepts(law("CLAMP", latitude=""), output, types=types, x=NAN) is documented
 
 
 def test_a_choice_of_bits() -> None:
