@@ -61,9 +61,21 @@ def exit_code_of(command: Callable[[], object]) -> int:
         return _unsaid(error)
     except OSError as error:
         return _unsaid(Unsaid(error)) if error.errno in _NO_OUTPUT else _broken()
-    except Exception:  # the last place that can say what happened
-        return _broken()
+    except Exception as error:  # the last place that can say what happened
+        return _last("interrupted: no verdict", INTERRUPTED) if _came_of_interruption(error) else _broken()
     return code
+
+
+def _came_of_interruption(error: BaseException) -> bool:
+    """Whether an exception came while an interruption was dealt with: a second Ctrl-C meets code that tidies up."""
+    met: list[BaseException] = []
+    following: BaseException | None = error
+    while following is not None and following not in met:
+        if isinstance(following, KeyboardInterrupt):
+            return True
+        met.append(following)
+        following = following.__cause__ or following.__context__
+    return False
 
 
 def _code(command: Callable[[], object]) -> int:

@@ -122,6 +122,22 @@ def test_ctrl_c_before_anything_ran_is_no_verdict(name: str, folder: Path) -> No
     assert "interrupted: no verdict" in done.stderr
 
 
+def test_what_fails_because_of_a_second_ctrl_c_is_an_interruption(capsys: pytest.CaptureFixture[str]) -> None:
+    def tidying(first: type[BaseException]) -> None:
+        try:
+            try:
+                raise first
+            finally:
+                {}["closed"]
+        finally:
+            raise ValueError("I/O operation on closed file")
+
+    assert exit_code_of(lambda: tidying(KeyboardInterrupt)) == INTERRUPTED
+    assert capsys.readouterr().err == "dmlcts: interrupted: no verdict\n"
+    assert exit_code_of(lambda: tidying(RuntimeError)) == BROKEN
+    assert "closed file" in capsys.readouterr().err
+
+
 def test_a_fault_of_the_suite_is_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     def raises(error: BaseException) -> None:
         raise error
