@@ -39,6 +39,7 @@ from dmlcts.suites.sweeping.record import publish
 TABLES = load_tables()
 LEVEL = FeatureLevel("6.4")
 INT8, INT16, UINT8, INT64, FLOAT16 = DataType.INT8, DataType.INT16, DataType.UINT8, DataType.INT64, DataType.FLOAT16
+FLOAT32 = DataType.FLOAT32
 
 
 class Right(Reference):
@@ -411,6 +412,26 @@ def test_the_judge_agrees_with_the_oracle_on_right_other_and_wrong_outputs() -> 
     wrong = oracle.judge(inputs, changed)
     assert judged.wrong.tolist() == wrong.tolist()
     assert judged.exact + judged.equal + judged.other + judged.wrong.size == judged.elements == 1 << 16
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_result_rounded_once_is_wrong_where_strict_asks_for_every_rounding(strict: bool) -> None:
+    """(a - b) * (a - b) of FLOAT32: the difference is rounded first."""
+    from dmlcts.suites.sweeping.blocks.operands import SeveralJudge
+
+    target = target_of("DIFFERENCE_SQUARE", FLOAT32, FLOAT32, FLOAT32)
+    operator = described(TABLES, target, LEVEL, 1 << 10)
+    oracle = oracle_of(TABLES, operator, strict=strict)
+    drawn = np.random.Generator(np.random.PCG64(3)).uniform(-100, 100, (2, 1 << 10)).astype(np.float32)
+    inputs = dict(zip(operator.inputs, drawn, strict=True))
+    once = oracle.expected(inputs)
+    judged = SeveralJudge(oracle, {}).judge(inputs, once, poison=0x3A5B)
+    assert judged.wrong.tolist() == oracle.judge(inputs, once).tolist()
+    assert bool(judged.wrong.size) is strict
+    assert (judged.exact, judged.equal, judged.other) == (once.size - judged.wrong.size, 0, 0)
+    each = np.square(drawn[0] - drawn[1])
+    judged = SeveralJudge(oracle, {}).judge(inputs, each, poison=0x3A5B)
+    assert not judged.wrong.size, "the control: every step rounded"
 
 
 def test_the_command_sweeps_pairs(dmlcts: Callable[..., Ran], tmp_path: Path) -> None:

@@ -128,7 +128,8 @@ class SeveralJudge:
         bits = output.view(self._type.bits_dtype)
         with np.errstate(all="ignore"):
             expected = np.ascontiguousarray(self._oracle.expected(given))
-            differing = np.flatnonzero(bits != expected.view(self._type.bits_dtype))
+            same_bits = bits == expected.view(self._type.bits_dtype)
+            differing = np.flatnonzero(~(same_bits & self._oracle.expected_suffices))
             wrong, equal, other = _NONE, 0, 0
             if differing.size:
                 few = {name: array[differing] for name, array in given.items()}
@@ -136,8 +137,8 @@ class SeveralJudge:
                 held = np.ones(differing.size, bool)
                 held[self._oracle.judge(few, got, due)] = False
                 wrong = differing[~held]
-                zeros = (got == due) & held
-                same = held & (got != got) & (due != due)  # NaN where NaN is due
+                same = held & (same_bits[differing] | (got != got) & (due != due))  # NaN where NaN is due
+                zeros = held & (got == due) & ~same
                 equal, other = int(zeros.sum()), int((held & ~zeros & ~same).sum())
         kept = np.flatnonzero(bits == self._type.bits_dtype.type(poison))
         kept = np.setdiff1d(kept, wrong, assume_unique=True) if kept.size else _NONE
