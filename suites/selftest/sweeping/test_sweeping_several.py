@@ -414,6 +414,40 @@ def test_the_judge_agrees_with_the_oracle_on_right_other_and_wrong_outputs() -> 
     assert judged.exact + judged.equal + judged.other + judged.wrong.size == judged.elements == 1 << 16
 
 
+def outputs_near(expected: Array) -> list[Array]:
+    """What is expected, each with its last bit changed, and every other one with its sign changed."""
+    bits = expected.view(f"u{expected.itemsize}")
+    signs = bits ^ (np.arange(bits.size) % 2 << 8 * expected.itemsize - 1).astype(bits.dtype)
+    return [expected, (bits ^ 1).view(expected.dtype), signs.view(expected.dtype)]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_judge_finds_wrong_what_the_oracle_refuses_on_every_operator_and_type(strict: bool) -> None:
+    from dmlcts.suites.sweeping.blocks.operands import SeveralJudge, singles_of
+
+    count = 1 << 9
+    judged = 0
+    for target in {(one.operator, one.inputs, one.output_type): one for one in of_several()}.values():
+        operator = described(TABLES, target, LEVEL, count)
+        generator = np.random.Generator(np.random.PCG64(3))
+        inputs = {}
+        for name, data_type in target.inputs:
+            inputs[name] = np.frombuffer(generator.bytes(count * data_type.itemsize), data_type.numpy).copy()
+            if data_type.is_floating:
+                inputs[name][::2] = generator.uniform(-100, 100, count // 2).astype(data_type.numpy)
+        oracle, single = oracle_of(TABLES, operator, strict=strict), singles_of(operator, target)
+        judge = SeveralJudge(oracle, single)
+        whole = inputs | {name: np.repeat(one, count) for name, one in single.items()}
+        with np.errstate(all="ignore"):
+            for output in outputs_near(np.ascontiguousarray(oracle.expected(whole))):
+                refused = np.flatnonzero(~oracle.admits(whole, output))
+                found = judge.judge(inputs, output, poison=0x3A)
+                assert found.wrong.tolist() == refused.tolist(), target.key
+                assert found.exact + found.equal + found.other + found.wrong.size == count
+                judged += 1
+    assert judged > 1000
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_result_rounded_once_is_wrong_where_strict_asks_for_every_rounding(strict: bool) -> None:
     """(a - b) * (a - b) of FLOAT32: the difference is rounded first."""
