@@ -414,6 +414,20 @@ def test_the_judge_agrees_with_the_oracle_on_right_other_and_wrong_outputs() -> 
     assert judged.exact + judged.equal + judged.other + judged.wrong.size == judged.elements == 1 << 16
 
 
+def test_the_first_block_of_every_operator_and_type_holds_on_the_cpu() -> None:
+    bench = Settings.read(backend="cpu", isolation="none").open()
+    station = Station(bench, tensor_elements=1 << 8, compiled=False)
+    targets = plan(TABLES, bench.level, operators=TABLES.operators.values(), data_types=DataType).targets
+    kinds = {(one.operator, str(one.signature), one.data_type, one.kind): one for one in targets}
+    assert {operator for operator, *_ in kinds} == {table.operator for table in TABLES.operators.values()}
+    for target in kinds.values():
+        count = 1 if target.kind == "bounds" else min(1 << 8, target.block_size(), target.size)
+        totals = station.judge(target, Block(0, 0, count))
+        assert totals.clean, (target.key, totals.troubles)
+        assert totals.elements
+    station.close()
+
+
 def outputs_near(expected: Array) -> list[Array]:
     """What is expected, each with its last bit changed, and every other one with its sign changed."""
     bits = expected.view(f"u{expected.itemsize}")

@@ -292,7 +292,7 @@ def plan(
             obliged = any(table.obliged(data_type, rank, level) for rank in range(1, 9))
             if data_type not in wanted or not obliged or (claims and not claims(table.operator, data_type)):
                 continue
-            if of_one_type(table):
+            if of_one_type(table) and tables.law(table).of_one_input:  # which the oracle of blocks answers
                 subject = Subject.on(table, data_type, level, seed, profile != "quick")
                 found += _Maker(subject, seed, profile != "quick").targets()
                 continue
