@@ -9,7 +9,7 @@ import pytest
 
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.attribution.blame import _kind, smallest
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
@@ -139,3 +139,14 @@ def test_inverted_bounds_are_a_clause_of_their_own() -> None:
     assert subject.values_clause(subject.attributes(Min=f32(1), Max=f32(1))) == "clip.formula"
     threshold = Subject.on(tables.operator("THRESHOLD"), DataType.INT8, FeatureLevel("5.0"), 0, False)
     assert threshold.values_clause(threshold.attributes(Min=f32(2))) == "threshold.formula"
+
+
+@pytest.mark.parametrize("sizes, strides, kind", [
+    ((2, 3), None, "packed"), ((2, 3), (3, 1), "packed"), ((1, 3), (9, 1), "packed"), ((2, 3), (4, 1), "padded"),
+    ((2, 3), (6, 2), "padded"), ((2, 3), (1, 2), "permuted"), ((2, 1, 3), (1, 9, 2), "permuted"),
+    ((2, 3), (0, 1), "broadcast"), ((2, 3), (1, 0), "broadcast"), ((1, 3), (0, 1), "packed"),
+])  # fmt: skip
+def test_strides_are_named_by_the_dimensions_that_are_longer_than_one(
+    sizes: tuple[int, ...], strides: tuple[int, ...] | None, kind: str
+) -> None:
+    assert _kind(TensorDesc(DataType.INT8, sizes, strides)) == kind
