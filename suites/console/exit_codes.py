@@ -54,15 +54,15 @@ def exit_code_of(command: Callable[[], object]) -> int:
             if stream is not None:
                 stream.flush()
     except KeyboardInterrupt:
-        return _last("interrupted: no verdict", INTERRUPTED)
+        return _interrupted()
     except MemoryError:
         return _last("there is not enough memory: no verdict", BROKEN)
     except Unsaid as error:
         return _unsaid(error)
     except OSError as error:
-        return _unsaid(Unsaid(error)) if error.errno in _NO_OUTPUT else _broken()
+        return _unsaid(Unsaid(error)) if error.errno in _NO_OUTPUT else _broken(error)
     except Exception as error:  # the last place that can say what happened
-        return _last("interrupted: no verdict", INTERRUPTED) if _came_of_interruption(error) else _broken()
+        return _broken(error)
     return code
 
 
@@ -93,7 +93,13 @@ def _unsaid(error: Unsaid) -> int:
     return _last(f"what there was to say could not be written ({error}): no verdict", UNSAID)
 
 
-def _broken() -> int:
+def _interrupted() -> int:
+    return _last("interrupted: no verdict", INTERRUPTED)
+
+
+def _broken(error: Exception) -> int:
+    if _came_of_interruption(error):
+        return _interrupted()
     told = as_text("".join(traceback.format_exc()).rstrip())
     return _last(f"{told}\ndmlcts: this is a fault of dmlcts itself, please report it: no verdict", BROKEN, name="")
 

@@ -122,7 +122,10 @@ def test_ctrl_c_before_anything_ran_is_no_verdict(name: str, folder: Path) -> No
     assert "interrupted: no verdict" in done.stderr
 
 
-def test_what_fails_because_of_a_second_ctrl_c_is_an_interruption(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("second", [ValueError("closed file"), OSError(9, "Bad file: a closed file")])
+def test_what_fails_because_of_a_second_ctrl_c_is_an_interruption(
+    second: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
     def tidying(first: type[BaseException]) -> None:
         try:
             try:
@@ -130,10 +133,14 @@ def test_what_fails_because_of_a_second_ctrl_c_is_an_interruption(capsys: pytest
             finally:
                 {}["closed"]
         finally:
-            raise ValueError("I/O operation on closed file")
+            raise second
 
+    assert exit_code_of(lambda: tidying(RuntimeError)) == BROKEN
+    assert "closed file" in capsys.readouterr().err
+    second.__context__ = None
     assert exit_code_of(lambda: tidying(KeyboardInterrupt)) == INTERRUPTED
     assert capsys.readouterr().err == "dmlcts: interrupted: no verdict\n"
+    second.__context__ = None
     assert exit_code_of(lambda: tidying(RuntimeError)) == BROKEN
     assert "closed file" in capsys.readouterr().err
 

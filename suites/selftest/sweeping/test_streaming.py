@@ -43,6 +43,13 @@ def clipping(data_type: DataType) -> Target:
     return Target("ELEMENT_WISE_CLIP", data_type, {"ScaleBias": None, **bounds}, "clip.values", "patterns", 1 << 32)
 
 
+def station_of(made: Any, told: list[str], *, compiled: bool = False, **streams: Any) -> Station:
+    """A station that streams; what it tells besides is added to a list."""
+    given = {"threads": 2, "least": 1, "told": told.append, "tensor_elements": SIZE, **streams}
+    bench = Bench(made.__name__, made(), {}, TABLES)
+    return Station(bench, streams=given, compiled=compiled, tensor_elements=SIZE)
+
+
 class Judged:
     """A station's judgement of some blocks, and what was told beside it."""
 
@@ -53,9 +60,8 @@ class Judged:
         self.told: list[str] = []
         made.opened = 0
         self.target = target or rounding()
-        self.bench = Bench(made.__name__, made(), {}, TABLES)
-        given = {"threads": 2, "least": 1, "told": self.told.append, "tensor_elements": SIZE, **streams}
-        self.station = Station(self.bench, streams=given, compiled=compiled, tensor_elements=SIZE)
+        self.station = station_of(made, self.told, compiled=compiled, **streams)
+        self.bench = self.station.bench
         self.totals = self.station.judge_several(self.target, blocks)
         self.streams = made.opened
         self.whole = added(self.totals)
@@ -401,11 +407,11 @@ def test_what_happens_while_a_stream_is_prepared_is_told_with_the_first_blocks(e
                 raise error("gone with the wind")
 
     told: list[str] = []
-    given = {"threads": 2, "least": 1, "told": told.append, "tensor_elements": SIZE}
-    station = Station(Bench("opening", Opening(), {}, TABLES), streams=given, compiled=False, tensor_elements=SIZE)
+    station = station_of(Opening, told)
     station.prepare(rounding())
     station.prepare(rounding("TOWARD_ZERO"))
     assert Opening.opened == 1
+    assert added(station.judge_several(rounding("TOWARD_ZERO"), BLOCKS)).clean, "it was not this target's stream"
     assert not told
     totals = station.judge_several(rounding(), BLOCKS)
     lost = error is DeviceLost
@@ -418,8 +424,7 @@ def test_what_happens_while_a_stream_is_prepared_is_told_with_the_first_blocks(e
 
 
 def test_a_stream_that_was_prepared_is_the_one_that_is_flown() -> None:
-    given = {"threads": 2, "least": 1, "tensor_elements": SIZE}
-    station = Station(Bench("streams", Streaming(), {}, TABLES), streams=given, compiled=False, tensor_elements=SIZE)
+    station = station_of(Streaming, [])
     Streaming.opened = 0
     station.prepare(rounding())
     assert Streaming.opened == 1

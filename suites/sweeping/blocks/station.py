@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import count as counting
 from typing import Any
 
@@ -110,15 +111,19 @@ class Station:
             judge = self._new_judge(described(self.bench.tables, target, self.bench.level, 1), target)
             judge.prepare(alone=self.streaming is not None)
         if self.streaming is not None:
-            with self.bench.limited(math.inf if self._timeout is None else self._timeout):
+            with self._limited():
                 self.streaming.prepare(target)
 
     def judge_several(self, target: Target, blocks: Sequence[Block]) -> list[Totals]:
         """Judge some blocks of a target, in a stream where the backend has them."""
         if self.streaming is None:
             return [self.judge(target, block) for block in blocks]
-        with self.bench.limited(math.inf if self._timeout is None else self._timeout):
+        with self._limited():
             return self.streaming.judge(target, blocks)
+
+    def _limited(self) -> AbstractContextManager[None]:
+        """The time that each call to a stream may take."""
+        return self.bench.limited(math.inf if self._timeout is None else self._timeout)
 
     def judge(self, target: Target, block: Block) -> Totals:
         """Generate, dispatch and judge a block; whatever the implementation does ends up in the totals."""

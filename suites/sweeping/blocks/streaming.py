@@ -74,22 +74,23 @@ class Streaming:
         self._pool: ThreadPoolExecutor | None = None
         self._flight: Flight | None = None
         self._refused: set[str] = set()
-        self._ended: StreamEnded | None = None
+        self._ended: tuple[str, StreamEnded] | None = None
         self.seconds: dict[str, float] = {}
 
     def prepare(self, target: Target) -> None:
-        """Open the stream of a target, unless there is one; the first block hears of what goes wrong."""
+        """Open the stream of a target, unless there is one; the target's first block hears of what goes wrong."""
         if self._flight is None and self._ended is None:
             try:
                 self._opened(target, [next(target.blocks(0))])
             except StreamEnded as ended:
-                self._ended = ended
+                self._ended = target.key, ended
 
     def judge(self, target: Target, blocks: Sequence[Block]) -> list[Totals]:
         """What each of the blocks comes to."""
         try:
-            if self._ended is not None:
-                ended, self._ended = self._ended, None
+            if self._ended is not None and self._ended[0] == target.key:
+                (_, ended), self._ended = self._ended, None
+                self._drop()  # another target's: this one's had not begun
                 raise ended
             flight = self._opened(target, blocks)
             if flight is None:
