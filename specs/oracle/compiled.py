@@ -65,7 +65,7 @@ class Certifier:
         if not oracle.any_payload:
             raise NotCompiled("payloads of NaN count")
         names = tuple(oracle.attributes)  # raises where a clause leaves the cast open
-        self._compare, self._compare_alone, self._compare_patterns, self._ordered = _compiled(
+        self._compare, self._compare_alone, self._compare_patterns, self._consecutive = _compiled(
             oracle.expression, names, data_type
         )
         self._lane = _lane(data_type)
@@ -97,7 +97,7 @@ class Certifier:
 
     def consecutive(self, first: int, x: Array) -> bool:
         """Whether ``x`` holds consecutive patterns from ``first`` on."""
-        return bool(self._ordered(x.view(self._lane), self._as_lane(first)))
+        return bool(self._consecutive(x.view(self._lane), self._as_lane(first)))
 
     def _as_lane(self, pattern: int) -> Any:
         """A bit pattern, wrapped, as what is computed on."""

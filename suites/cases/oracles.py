@@ -100,12 +100,13 @@ class OneInput:
         vector: the oracle that answers for that input's elements.
     """
 
+    expected_suffices = True
+
     def __init__(self, vector: VectorOracle) -> None:
         self.vector = vector
         self.operator = vector.operator
         self.data_type = vector.data_type
         self._name = vector.operator.input_name
-        self.expected_suffices = True
 
     def expected(self, inputs: Inputs) -> Array:
         """As :meth:`Oracle.expected`."""
@@ -133,12 +134,13 @@ class _NamedInputs:
         read: the type that outputs are compared in: the output's, or unsigned integers of its width.
     """
 
+    expected_suffices = True
+
     def __init__(self, law: Law, operator: OperatorDesc, read: DataType) -> None:
         self.operator = operator
         self.data_type = operator.output.data_type
         self._read = read
         self._names = {member: name for name, member in law.table.formula_names.items() if member in operator.tensors}
-        self.expected_suffices = True
 
     def _named(self, inputs: Inputs) -> dict[str, Array]:
         return {name: inputs[member] for member, name in self._names.items()}

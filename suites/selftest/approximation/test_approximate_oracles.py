@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,19 +35,23 @@ def test_the_oracles_agree(table: OperatorTable, signature: Signature, strict: b
 
 
 SCALED = [(table, signature) for table, signature in CASES if table.has_scale_bias]
-
-
-@pytest.mark.parametrize(
+on_every_signature_with_scale_bias = pytest.mark.parametrize(
     ("table", "signature"), SCALED, ids=[f"{table.short_name}-{signature}" for table, signature in SCALED]
 )
+
+
+def scaled(operator: OperatorDesc) -> Iterator[OperatorDesc]:
+    """The description with factors that round in FLOAT16 and in FLOAT32, and with such that cancel."""
+    for pair in ((0.1, 0.7), (2.0, -3.0), (-1.5, 0.25), (1.0, float("inf"))):
+        yield OperatorDesc(operator.name, operator.tensors, {**operator.attributes, "ScaleBias": ScaleBias(*pair)})
+
+
+@on_every_signature_with_scale_bias
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_oracles_agree_after_a_scale_bias(table: OperatorTable, signature: Signature, strict: bool) -> None:
-    """Factors that round in FLOAT16 and in FLOAT32, and such that cancel."""
-    factors = [(0.1, 0.7), (2.0, -3.0), (-1.5, 0.25), (1.0, float("inf"))]
     operator, given = next(elements_of(table, signature, 16, seed=3))
-    for pair in factors:
-        scaled = OperatorDesc(operator.name, operator.tensors, {**operator.attributes, "ScaleBias": ScaleBias(*pair)})
-        assert disagreements(TABLES, scaled, given, strict=strict) == []
+    for described in scaled(operator):
+        assert disagreements(TABLES, described, given, strict=strict) == []
 
 
 @pytest.mark.parametrize(
@@ -109,14 +113,11 @@ def test_what_is_expected_first_is_acceptable(table: OperatorTable, signature: S
         assert refused(operator, given) == []
 
 
-@pytest.mark.parametrize(
-    ("table", "signature"), SCALED, ids=[f"{table.short_name}-{signature}" for table, signature in SCALED]
-)
+@on_every_signature_with_scale_bias
 def test_what_is_expected_first_is_acceptable_after_a_scale_bias(table: OperatorTable, signature: Signature) -> None:
     operator, given = next(elements_of(table, signature, 1000, seed=5))
-    for pair in ((0.1, 0.7), (2.0, -3.0), (-1.5, 0.25), (1.0, float("inf"))):
-        scaled = OperatorDesc(operator.name, operator.tensors, {**operator.attributes, "ScaleBias": ScaleBias(*pair)})
-        assert refused(scaled, given) == [], pair
+    for described in scaled(operator):
+        assert refused(described, given) == [], described
 
 
 def test_a_disagreement_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

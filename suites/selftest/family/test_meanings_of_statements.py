@@ -12,7 +12,7 @@ from dmlcts.specs.formula import parse
 from dmlcts.specs.statements import exactly, in_arrays
 from dmlcts.specs.statements.kinds import joined
 
-INT8, UINT8, INT32, INT64, UINT64 = (DataType[name] for name in ("INT8", "UINT8", "INT32", "INT64", "UINT64"))
+INT8, UINT8, INT32, INT64 = (DataType[name] for name in ("INT8", "UINT8", "INT32", "INT64"))
 F16, F32 = DataType.FLOAT16, DataType.FLOAT32
 
 

@@ -164,7 +164,7 @@ def test_after_it_is_prepared_nothing_is_left_to_compile(alone: bool) -> None:
     judge.prepare(alone=alone)
     certifier = judge._certifier
     assert certifier is not None
-    functions = (certifier._compare_alone, certifier._compare_patterns, certifier._ordered)
+    functions = (certifier._compare_alone, certifier._compare_patterns, certifier._consecutive)
     before = [len(function.signatures) for function in functions]
     x = np.arange(3, dtype=np.int16)
     if alone:

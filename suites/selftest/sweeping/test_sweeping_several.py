@@ -28,7 +28,14 @@ from dmlcts.suites.selftest.signatures.five_tables import write_tables
 from dmlcts.suites.selftest.sweeping.stopped import stopped
 from dmlcts.suites.sweeping.blocks.accounting import unaccounted
 from dmlcts.suites.sweeping.blocks.explaining import explain
-from dmlcts.suites.sweeping.blocks.operands import combination, combinations, numbers_of, sampled
+from dmlcts.suites.sweeping.blocks.operands import (
+    SeveralJudge,
+    combination,
+    combinations,
+    numbers_of,
+    sampled,
+    singles_of,
+)
 from dmlcts.suites.sweeping.blocks.station import Station
 from dmlcts.suites.sweeping.blocks.targets import Block, Plan, Target, described, plan, subject_of
 from dmlcts.suites.sweeping.blocks.totals import Suspect, Totals
@@ -398,8 +405,6 @@ def test_suspects_of_128_bits_survive_the_journal() -> None:
 
 def test_the_judge_agrees_with_the_oracle_on_right_other_and_wrong_outputs() -> None:
     """NaN payloads and zeros of either sign count as the oracle counts them."""
-    from dmlcts.suites.sweeping.blocks.operands import SeveralJudge
-
     target = target_of("MAX", FLOAT16, FLOAT16, FLOAT16)
     operator = described(TABLES, target, LEVEL, 1 << 16)
     oracle = oracle_of(TABLES, operator, strict=False)
@@ -437,8 +442,6 @@ def outputs_near(expected: Array) -> list[Array]:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_judge_finds_wrong_what_the_oracle_refuses_on_every_operator_and_type(strict: bool) -> None:
-    from dmlcts.suites.sweeping.blocks.operands import SeveralJudge, singles_of
-
     count = 1 << 9
     judged = 0
     for target in {(one.operator, one.inputs, one.output_type): one for one in of_several()}.values():
@@ -465,8 +468,6 @@ def test_the_judge_finds_wrong_what_the_oracle_refuses_on_every_operator_and_typ
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_result_rounded_once_is_wrong_where_strict_asks_for_every_rounding(strict: bool) -> None:
     """(a - b) * (a - b) of FLOAT32: the difference is rounded first."""
-    from dmlcts.suites.sweeping.blocks.operands import SeveralJudge
-
     target = target_of("DIFFERENCE_SQUARE", FLOAT32, FLOAT32, FLOAT32)
     operator = described(TABLES, target, LEVEL, 1 << 10)
     oracle = oracle_of(TABLES, operator, strict=strict)

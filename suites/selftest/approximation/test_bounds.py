@@ -1,26 +1,46 @@
-"""Results that drivers were seen to give, or that a source lets them give: what is inside a bound, and what is not."""
+"""What is inside a bound, and what is not: of results that drivers give, and of arguments known within bounds alone."""
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.approximation.array_bounds import Around
+from dmlcts.specs.approximation.exact_results import OPEN, real_ends
+from dmlcts.specs.approximation.exact_spans import Span
 from dmlcts.specs.approximation.exactly import ApproximateOracle
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
+from dmlcts.specs.approximation.intervals import Interval
+from dmlcts.specs.arithmetic.real_number import Datum
+from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.specs.models import Tolerance
 from dmlcts.suites.selftest.family.family_tables import family
 
 TABLES = family()
 
 
 def admitted(name: str, kind: DataType, given: dict[str, float], result: float) -> bool:
-    """Whether the judged rules of an operator admit a result of one element of each input."""
+    """Whether the judged rules of an operator admit a result of one element of each input, as both oracles say."""
     table = TABLES.operator(name)
-    tensors = {member: TensorDesc(kind, (1,)) for member in [*table.formula_names.values(), "OutputTensor"]}
-    operator = OperatorDesc(f"ELEMENT_WISE_{name}", tensors, {"ScaleBias": None} if table.has_scale_bias else {})
+    tensors = {member: TensorDesc(kind, (1,)) for member in table.tensors}
+    operator = OperatorDesc(table.operator, tensors, {"ScaleBias": None} if table.has_scale_bias else {})
+    law = TABLES.law(table)
     inputs = {one: np.array([number], kind.numpy) for one, number in given.items()}
-    acceptance = ApproximateVectorOracle(TABLES.law(table), operator).acceptance(inputs)
-    return bool(acceptance.admits(np.array([result], kind.numpy)).all())
+    output = np.array([result], kind.numpy)
+
+    def bits(array: NDArray[Any]) -> int:
+        return int(array.view(kind.bits_dtype)[0])
+
+    exact = ApproximateOracle(law, operator).acceptable({one: bits(array) for one, array in inputs.items()})
+    right = exact.admits(bits(output), kind)
+    assert bool(ApproximateVectorOracle(law, operator).acceptance(inputs).admits(output).all()) is right
+    return right
 
 
 @pytest.mark.parametrize("name, real", [("SIN", np.sin), ("COS", np.cos)])
@@ -79,19 +99,6 @@ def test_a_subnormal_reciprocal_is_rounded_once_more(x: float, off: float, right
     assert admitted("RECIP", DataType.FLOAT32, {"x": x}, float(result)) == right
 
 
-def both_admit(name: str, attributes: dict[str, None], result: float, **given: float) -> bool:
-    """Whether the judged rules admit a FLOAT32 result, as both oracles say."""
-    table = TABLES.operator(name)
-    described = {member: TensorDesc(DataType.FLOAT32, (1,)) for member in table.tensors}
-    law, operator = TABLES.law(table), OperatorDesc(table.operator, described, attributes)
-    elements = {one: np.array([number], np.float32) for one, number in given.items()}
-    got = np.array([result], np.float32)
-    exact = ApproximateOracle(law, operator).acceptable({one: int(x.view(np.uint32)[0]) for one, x in elements.items()})
-    right = exact.admits(int(got.view(np.uint32)[0]), DataType.FLOAT32)
-    assert bool(ApproximateVectorOracle(law, operator).acceptance(elements).admits(got).all()) is right
-    return right
-
-
 @pytest.mark.parametrize("base, exponent, result, right", [
     (1.0, np.nan, 1.0, True), (1.0, np.nan, 2.0, False), (np.nan, 0.0, 1.0, True), (np.nan, 0.0, 0.0, False),
     (2.0, np.nan, np.nan, True), (2.0, np.nan, 1.0, False), (np.nan, 1.0, np.nan, True), (np.nan, 1.0, 1.0, False),
@@ -99,7 +106,7 @@ def both_admit(name: str, attributes: dict[str, None], result: float, **given: f
 def test_one_to_any_power_and_anything_to_the_power_0_may_be_1_and_nothing_else_beside_nan(
     base: float, exponent: float, result: float, right: bool
 ) -> None:
-    assert both_admit("POW", {"ScaleBias": None}, result, x=base, exponent=exponent) is right
+    assert admitted("POW", DataType.FLOAT32, {"x": base, "exponent": exponent}, result) is right
 
 
 @pytest.mark.parametrize("name", ["MODULUS_FLOOR", "MODULUS_TRUNCATE"])
@@ -107,4 +114,47 @@ def test_one_to_any_power_and_anything_to_the_power_0_may_be_1_and_nothing_else_
 def test_of_a_quotient_next_to_a_whole_number_one_of_both_sides_is_taken_and_nothing_between(
     name: str, result: float, right: bool
 ) -> None:
-    assert both_admit(name, {}, result, a=7.5, b=2.5) is right
+    assert admitted(name, DataType.FLOAT32, {"a": 7.5, "b": 2.5}, result) is right
+
+
+def interval(low: float, high: float) -> Interval:
+    return Interval(np.array([low]), np.array([high]))
+
+
+@pytest.mark.parametrize("x, y, inside", [
+    ((1, 1), (1, 1), True), ((1, 1), (1, 2), True), ((1, 1), (1, 3), False), ((1, 1), (3, 3), False),
+    ((1, 3), (1, 1), True), ((1, 3), (1, 3), False), ((1, 1), (-3, 1), False),
+])  # fmt: skip
+def test_a_rule_is_about_arguments_that_it_holds_of_at_both_ends(
+    x: tuple[float, float], y: tuple[float, float], inside: bool
+) -> None:
+    around = Around(FUNCTIONS["divide"], DataType.FLOAT32, interval(0, 1), (interval(*x), interval(*y)))
+    assert around.inside(Tolerance(ulp=1, within="abs(y) <= 2")).all() == inside
+    assert around.inside(Tolerance(ulp=1)).all()
+
+
+def span(low: float, high: float) -> Span:
+    def number(value: float) -> Datum:
+        return Datum(value < 0, value if math.isinf(value) else Fraction(value))
+
+    return Span(number(low), number(high))
+
+
+@pytest.mark.parametrize("one, other, ends", [
+    ((-1, 1), (2, math.inf), OPEN),  # 0 times infinity lies inside
+    ((2, math.inf), (-1, 1), OPEN),
+    ((-1, 1), (-math.inf, 2), OPEN),
+    ((-1, 1), (2, 3), (-3, 3)),
+    ((2, 3), (-1, 1), (-3, 3)),
+    ((1, 2), (2, math.inf), (2, math.inf)),
+    ((-2, -1), (2, math.inf), (-math.inf, -2)),
+])  # fmt: skip
+def test_a_product_has_no_bounds_where_an_infinity_may_meet_a_zero(
+    one: tuple[float, float], other: tuple[float, float], ends: object
+) -> None:
+    found = real_ends(FUNCTIONS["multiply"], (span(*one), span(*other)), 64)
+    if isinstance(ends, tuple):
+        widest = found[0]
+        assert (float(widest.low.value), float(widest.high.value)) == ends
+    else:
+        assert found is ends
