@@ -362,9 +362,8 @@ class Bench:
         return mishap
 
     def run_on(self, kernel: Any, case: Case, arena: Arena, poison: Array | None = None) -> Execution | Mishap:
-        """Dispatch an existing kernel on a prepared arena."""
+        """Dispatch an existing kernel on a prepared arena; without ``poison`` its output holds what it does."""
         arena = arena.poisoned(case, poison)
-        del poison  # of a large tensor too much to keep beside the memory and its copy
         mishap = self.dispatch(kernel, arena)
         if mishap is not None:
             return mishap

@@ -117,17 +117,27 @@ class Arena:
         inputs = {name: _logical(memory, bindings[name], operator.tensors[name], count) for name in case.values}
         return cls(memory, memory, bindings, inputs)
 
-    def poisoned(self, case: Case, poison: Array | None) -> Arena:
-        """The arena with every output element holding what it must not hold after the dispatch.
+    def fill_output(self, case: Case, poison: Array) -> None:
+        """Let every output element hold what it must not hold after the dispatch; in place they hold the input.
 
         Args:
             case: the case that the arena was prepared for.
-            poison: 1-D, of the output's type, what the elements hold before; ``None`` leaves the pattern.
+            poison: 1-D, of the output's type, what the elements hold before.
         """
-        if poison is not None and not case.placement.in_place:
+        if not case.placement.in_place:
             target = case.operator.output
             view = elements(self.memory, self.bindings[case.operator.output_name], target)
             view[...] = poison.reshape(target.sizes)
+
+    def poisoned(self, case: Case, poison: Array | None = None) -> Arena:
+        """The arena as it is to be dispatched on, with a copy of its memory.
+
+        Args:
+            case: the case that the arena was prepared for.
+            poison: as :meth:`fill_output` takes it; ``None`` leaves what the elements hold.
+        """
+        if poison is not None:
+            self.fill_output(case, poison)
         before = self.memory.copy()
         count = case.operator.output.element_count
         inputs = {

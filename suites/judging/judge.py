@@ -27,7 +27,7 @@ from dmlcts.suites.measuring.dispatches import Measurements
 
 _MOST_LOSSES = 4
 _MOST_TIMEOUTS = 2
-_MOST_KEPT = 1 << 12
+_MOST_KEPT_BYTES = 1 << 16
 _LARGE = 1e8  # from here on a FLOAT is written with an exponent
 _Row = tuple[str, str, str]
 
@@ -127,12 +127,16 @@ class Judge:
 
     def __call__(self, case: Case) -> Judgement:
         """Judge ``case``; raises ConformanceFailure where something is wrong."""
-        return self.all([case])[0]
+        judgements: list[Judgement] = []
+        self.all([case], lambda _, judgement: judgements.append(judgement))  # with its dispatches, however large
+        return judgements[0]
 
     def all(
         self, cases: Iterable[Case], told: Callable[[Case, Judgement], None] = lambda case, judgement: None
     ) -> list[Judgement]:  # fmt: skip
         """Judge every case; raises ConformanceFailure at the end where something is wrong.
+
+        What is given back holds dispatches of small tensors alone: many cases would hold gigabytes.
 
         Args:
             cases: are judged in their order.
@@ -144,8 +148,8 @@ class Judge:
         for case in cases:
             judgement = self._judged(case)
             findings += [one for one in judgement.findings if not any(one is known for known in findings)]
-            judgements.append(judgement)
             told(case, judgement)
+            judgements.append(_without_large(case, judgement))
         for finding in unexplained(self.bench):
             self.ledger.count(finding.case, Judgement((finding,)))
             findings.append(finding)
@@ -184,8 +188,7 @@ class Judge:
         self.ledger.count(case, judgement, self._types(case))
         self._measure(case, judgement)
         if judgement.findings:
-            kept = judgement.executions if judgement.elements <= _MOST_KEPT else ()  # tests outlive their run
-            self._wrong[case] = replace(judgement, executions=kept)
+            self._wrong[case] = _without_large(case, judgement)  # tests outlive their run
         if self.bench.isolated and self.bench.losses > before:
             self._lost = True
             if not expected:
@@ -244,6 +247,12 @@ class Judge:
         self.ledger.behaviours[row] = ("; ".join(dict.fromkeys(seen)), first)
         tally = self.ledger.tallies.setdefault(row, Tally())
         tally.cases = max(1, tally.cases)
+
+
+def _without_large(case: Case, judgement: Judgement) -> Judgement:
+    """The judgement, with its dispatches where their memory is small; strides make that of few elements large."""
+    size = case.placement.regions(case.operator)[1]
+    return judgement if size <= _MOST_KEPT_BYTES else replace(judgement, executions=())
 
 
 def _tensor_text(tensor: TensorDesc) -> str:

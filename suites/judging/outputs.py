@@ -31,6 +31,8 @@ from dmlcts.suites.judging.findings import (
 )
 from dmlcts.suites.judging.refusals import stopped
 
+PIECE = 1 << 20  # elements of a larger output are judged so many at once
+
 
 def _beside_output(case: Case, offset: int) -> str:
     """Where a byte of the memory stands, seen from the output tensor."""
@@ -118,11 +120,22 @@ def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> A
     return other
 
 
+def _wrong_in_pieces(oracle: Oracle, execution: Execution) -> Array:
+    """The indices of wrong elements, ascending, where the poison was the expected outputs' complement."""
+    wrong = []
+    for start in range(0, execution.output.size, PIECE):
+        place = slice(start, start + PIECE)
+        inputs = {name: array[place] for name, array in execution.inputs.items()}
+        expected = complement(execution.poison[place], oracle.data_type)
+        wrong.append(oracle.judge(inputs, execution.output[place], expected) + start)
+    return np.concatenate(wrong)
+
+
 def judge_execution(
     case: Case,
     oracle: Oracle,
     execution: Execution,
-    expected: Array,
+    expected: Array | None,
     again: Callable[[Array], Execution | None],
     by_clause: Callable[[Mapping[str, Array], Array], Iterable[tuple[Case, Array]]],
 ) -> Judgement:
@@ -132,13 +145,15 @@ def judge_execution(
         case: what was dispatched.
         oracle: the oracle of its description.
         execution: what came back.
-        expected: the oracle's expected outputs, whose complement was the poison.
+        expected: the oracle's expected outputs, whose complement was the poison; ``None`` to make them of it, a piece
+            after another.
         again: dispatches once more with another poison, ``None`` where that failed; it tells a wrong value
             that happens to equal the poison, or was read from where the poison stands, from an element that was not
             written.
         by_clause: parts the indices of wrong elements, given with all inputs, by the case whose clause they break.
     """
-    wrong = oracle.judge(execution.inputs, execution.output, expected)
+    wrong = _wrong_in_pieces(oracle, execution) if expected is None \
+        else oracle.judge(execution.inputs, execution.output, expected)  # fmt: skip
     unwritten = wrong[:0]
     if wrong.size and not case.placement.in_place:
         bits = case.operator.output.data_type.bits_dtype
@@ -180,8 +195,12 @@ def expected_outputs(oracle: Oracle, case: Case, inputs: Mapping[str, Array]) ->
 def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Judgement:
     """Dispatch an existing kernel on the case's values and placement, and judge what comes back."""
     arena = bench.prepare(case)
-    expected = expected_outputs(oracle, case, arena.inputs)
-    execution = bench.run_on(kernel, case, arena, complement(expected, oracle.data_type))
+    expected: Array | None = (outputs := expected_outputs(oracle, case, arena.inputs))
+    arena.fill_output(case, complement(outputs, oracle.data_type))
+    if outputs.size > PIECE and not case.placement.in_place and case.operator.output.strides is None:
+        expected = None  # too much to keep beside the memory and its copy, and the poison tells it
+    del outputs
+    execution = bench.run_on(kernel, case, arena)
     if isinstance(execution, Mishap):
         return stopped(bench, case, execution)
 
