@@ -6,7 +6,6 @@ machine does falls on all of them alike.
 
 from __future__ import annotations
 
-import os
 import tempfile
 import threading
 import time
@@ -18,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.reports.documents.results import environment, suite_identity
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.oracle.blocks import PIECE, BlockJudge
@@ -31,7 +29,6 @@ from dmlcts.suites.sweeping.conducting import Sweep, conduct, held
 from dmlcts.suites.sweeping.crews.processes import Processes
 from dmlcts.suites.sweeping.crews.workers import Orders
 
-SCHEMA = "dmlcts-bench/1"
 JUDGING_BAR = 800e6
 SWEEP_BAR = 600e6
 MODES = ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")
@@ -181,6 +178,11 @@ def yardsticks_and_judging(rounds: int, threads: int, told: Callable[[str], None
     return figures
 
 
+def sweep_name(operator: str, data_type: str, *, compiled: bool) -> str:
+    """The short name of a sweep's figure; without numba nothing is compiled."""
+    return f"sweep-{operator}-{data_type}-{'compiled' if compiled and available() else 'numpy'}"
+
+
 def swept(
     backend: str,
     options: Sequence[str],
@@ -244,39 +246,11 @@ def swept(
     part = "" if share == 1 else f", 1/{share} of its inputs"
     part += ", in one process with it" if isolation == "none" else ""
     return Figure(
-        f"sweep-{operator}-{data_type}-{how}", f"sweep of {operator} {data_type} through {backend}, {how}{part}",
+        sweep_name(operator, data_type, compiled=compiled),
+        f"sweep of {operator} {data_type} through {backend}, {how}{part}",
         sweep.elements / sweep.seconds, crew.size, bar,
         {"elements": sweep.elements, "seconds": round(sweep.seconds, 3),
          "stages": {stage: round(seconds, 3) for stage, seconds in stages.items()},
          "memory": memory.most,
          "wrong": sum(totals.wrong for totals in sweep.totals.values())},
     )  # fmt: skip
-
-
-def document(figures: Sequence[Figure], backend: str, ordinary: dict[str, Any] | None) -> dict[str, Any]:
-    """All figures as one JSON value (``dmlcts-bench/1``), each beside the yardsticks."""
-    rates = {figure.name: figure.rate for figure in figures}
-    return {
-        "schema": SCHEMA,
-        "backend": backend,
-        "processors": os.cpu_count() or 1,
-        "compiled": available(),
-        "figures": [
-            {
-                "name": figure.name,
-                "what": figure.what,
-                "threads": figure.threads,
-                "elements_per_second": round(figure.rate),
-                "of_rint": round(figure.rate / rates["rint"], 4),
-                "of_compare": round(figure.rate / rates["compare"], 4),
-                "of_copy": round(figure.rate / rates["copy"], 4),
-                "bar": round(figure.bar) or None,
-                "reached": None if not figure.bar else figure.rate >= figure.bar,
-                "details": figure.details,
-            }
-            for figure in figures
-        ],
-        "ordinary_run": ordinary,
-        "suite": suite_identity(),
-        "environment": environment(),
-    }

@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import json
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
+from dmlcts.specs import UsageError
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.pytest_run import Named, pytest_arguments
@@ -70,15 +74,15 @@ def _timed(watch: _Stopwatch) -> Iterator[None]:
         Judge.all = original  # type: ignore[method-assign]
 
 
-def ordinary_run(backend: str, options: tuple[str, ...]) -> dict[str, Any]:
-    """Run the quick profile once in this process.
+def ordinary_run(backend: str, options: tuple[str, ...], operators: Sequence[str]) -> dict[str, Any]:
+    """Run the quick profile of some operators once in this process.
 
     Returns:
         Seconds of the whole and of its parts; ``hypothesis_share`` is what its engine took of the whole:
         the tests that draw, less the judging of what they drew.
     """
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings.read(backend=backend, options=options, results=folder)
+        settings = Settings.read(backend=backend, options=options, results=folder, operators=list(operators))
         watch = _Stopwatch()
         run = Run(settings)
         run.prepare()
@@ -96,3 +100,27 @@ def ordinary_run(backend: str, options: tuple[str, ...]) -> dict[str, Any]:
         "slowest_test": watch.slowest[1],
         "slowest_test_seconds": round(watch.slowest[0], 2),
     }
+
+
+def ordinary_run_apart(backend: str, options: Sequence[str], operators: Sequence[str]) -> dict[str, Any]:
+    """The same in a process of its own: a run tells the allocator to keep what is freed.
+
+    Raises:
+        UsageError: the run ended otherwise than with figures.
+    """
+    asked = json.dumps([backend, list(options), list(operators)])
+    ended = subprocess.run([sys.executable, "-m", __name__, asked], stdout=subprocess.PIPE, check=False)  # noqa: S603  # our own
+    if ended.returncode:
+        raise UsageError(f"a quick run on {backend} ended with exit code {ended.returncode}",
+                         "see what it said, or measure with --no-run")  # fmt: skip
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
+
+
+def _main() -> None:
+    backend, options, operators = json.loads(sys.argv[1])
+    sys.stdout.write(json.dumps(ordinary_run(backend, tuple(options), operators)))
+
+
+if __name__ == "__main__":
+    _main()

@@ -113,7 +113,14 @@ def sweep(
 )
 @click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
               help="As `sweep`: what is swept in a process of its own, or in one with the judge.")  # fmt: skip
-@click.option("--run/--no-run", "ordinary", default=True, show_default=True, help="Also time an ordinary quick run.")
+@click.option(
+    "--run/--no-run", "ordinary", default=True, show_default=True,
+    help="Also time --help, `run` to its first case, and a quick run of CLIP, ROUND and THRESHOLD.",
+)  # fmt: skip
+@click.option(
+    "--against", type=click.Path(), metavar="FILE",
+    help="End with 1 where a figure's share of np.rint is 20 % less than in this file of --json.",
+)  # fmt: skip
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the figures as JSON.")
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown, for a README.")
 def bench(
@@ -124,48 +131,47 @@ def bench(
     workers: int,
     isolation: str,
     ordinary: bool,
+    against: str | None,
     json_path: str | None,
     markdown: bool,
 ) -> None:
-    r"""Measure what judging costs here, beside memory copy, bare np.rint and a bit compare.
+    r"""Measure what judging costs here, beside yardsticks of the same minutes.
 
-    Judging alone, the full ROUND sweep end to end, and an ordinary run, all in one go. Takes about two minutes.
+    The yardsticks are memory copy, bare np.rint and a bit compare; beside them
+    stand commands and a quick run, judging alone, and full sweeps end to end.
+    Takes two to three minutes with the cpu backend on two cores.
 
     \b
     dmlcts bench --json bench.json
     dmlcts bench --backend wgpu --no-run
+    dmlcts bench --no-run --against bench.json
     """
-    import os
     from pathlib import Path
 
     from dmlcts.reports.documents.writing import write_json
-    from dmlcts.suites.benchmarks import judging_speed
-    from dmlcts.suites.benchmarks.ordinary_run import ordinary_run
-    from dmlcts.suites.sweeping import showing
+    from dmlcts.suites.benchmarks.bench_document import document, load_reference
+    from dmlcts.suites.benchmarks.bench_figures import Measured, again_where_slower, figures_of
+    from dmlcts.suites.benchmarks.command_times import QUICK_OPERATORS, command_times
+    from dmlcts.suites.benchmarks.ordinary_run import ordinary_run_apart
+    from dmlcts.suites.benchmarks.printing import print_benchmark, print_slower
 
     def told(text: str) -> None:
         complain(f"dmlcts: {text}")
 
-    figures = judging_speed.yardsticks_and_judging(rounds, os.cpu_count() or 1, told)
-    for operator, data_type, targets, bar in (
-        ("ROUND", "FLOAT32", 0, judging_speed.SWEEP_BAR), ("CLIP", "FLOAT32", 2, 0.0), ("CLIP", "INT32", 2, 0.0),
-    ):  # fmt: skip
-        figures.append(
-            judging_speed.swept(backend, options, operator, data_type, told, workers=workers, share=share,
-                             targets=targets, bar=bar, isolation=isolation)
-        )  # fmt: skip
-    figures.append(
-        judging_speed.swept(backend, options, "ROUND", "FLOAT32", told, workers=workers, share=share, compiled=False,
-                         bar=judging_speed.SWEEP_BAR, isolation=isolation)
-    )  # fmt: skip
+    reference = None if against is None else load_reference(against, backend)
+    commands = command_times(backend, options, told) if ordinary else None
     timed = None
     if ordinary:
-        told("an ordinary quick run")
-        timed = ordinary_run(backend, options)
-    found = judging_speed.document(figures, backend, timed)
+        told("where the time of a quick run goes")
+        timed = ordinary_run_apart(backend, options, QUICK_OPERATORS)
+    asked = Measured(backend, options, rounds, workers, share, isolation)
+    found = document(figures_of(asked, told), backend, commands, timed)
     if json_path is not None:
         write_json(Path(json_path), found)
-    showing.print_benchmark(found, markdown=markdown)
+    print_benchmark(found, markdown=markdown)
+    if reference is not None and against is not None:
+        compared = again_where_slower(asked, found, reference, told)
+        sys.exit(print_slower(compared, against))
 
 
 def register(

@@ -11,7 +11,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
 from rich.text import Text
 
 from dmlcts.reports.summaries.measured import error_sentences
@@ -131,48 +130,3 @@ def summary(record: Mapping[str, Any], written: list[Path]) -> None:
         console.print(f"stopped before its end; go on with --resume {folder}", markup=False)
     console.print(record["verdict"].replace("_", " "))
     console.print("written: " + ", ".join(str(path) for path in written), markup=False)
-
-
-def _beside(figure: Mapping[str, Any]) -> list[str]:
-    reached = {None: "", True: "reached", False: "MISSED"}[figure["reached"]]
-    bar = f"{figure['bar'] / 1e6:.0f} M/s {reached}" if figure["bar"] else ""
-    ratios = [f"{figure[name]:.2f}" for name in ("of_rint", "of_compare", "of_copy")]
-    return [figure["what"], str(figure["threads"]), rate_text(figure["elements_per_second"]), *ratios, bar]
-
-
-def print_benchmark(found: Mapping[str, Any], *, markdown: bool = False) -> None:
-    """Print the benchmark's figures, each beside the yardsticks, as a table for a terminal or in Markdown."""
-    heads = ["what", "threads", "elements", "of np.rint", "of bit compare", "of copy", "bar"]
-    rows = [_beside(figure) for figure in found["figures"]]
-    lines = []
-    for figure in found["figures"]:
-        stages = figure["details"].get("stages")
-        if stages:
-            spent = sum(stages.values()) or 1.0
-            parts = ", ".join(f"{name} {100 * seconds / spent:.0f} %" for name, seconds in stages.items())
-            held = figure["details"].get("memory")
-            most = f", at most {held / (1 << 20):,.0f} MiB of memory in all processes" if held else ""
-            lines.append(f"{figure['what']}: {figure['details']['seconds']:.1f} s; of its time {parts}{most}.")
-    run = found["ordinary_run"]
-    if run is not None:
-        lines.append(
-            f"An ordinary quick run: {run['seconds']:.1f} s, collection {run['collection_seconds']:.1f} s, hypothesis "
-            f"{100 * run['hypothesis_share']:.0f} %; slowest test {run['slowest_test_seconds']:.1f} s "
-            f"({run['slowest_test']})."
-        )
-    console = PlainConsole(sys.stdout, highlight=False, soft_wrap=True)
-    if markdown:
-        console.print("| " + " | ".join(heads) + " |", markup=False)
-        console.print("|---|" + "---:|" * 5 + "---|", markup=False)
-        for row in rows:
-            console.print("| " + " | ".join(row) + " |", markup=False)
-        console.print()
-    else:
-        table = Table(
-            *(Column(head, justify="left" if index in (0, 6) else "right") for index, head in enumerate(heads))
-        )
-        for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
-        console.print(table)
-    for line in lines:
-        console.print(line, markup=False)

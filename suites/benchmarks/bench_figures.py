@@ -1,0 +1,93 @@
+"""Every figure of ``dmlcts bench``: yardsticks, judging alone, sweeps; and again what seems slower than it was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dmlcts.specs import UsageError
+from dmlcts.specs.oracle.compiled import available
+from dmlcts.suites.benchmarks.bench_document import better, document, ratios, slower
+from dmlcts.suites.benchmarks.judging_speed import SWEEP_BAR, Figure, sweep_name, swept, yardsticks_and_judging
+
+Told = Callable[[str], None]
+
+_SWEEPS = (
+    # operator, data type, targets (0: all), compiled, what it must reach
+    ("ROUND", "FLOAT32", 0, True, SWEEP_BAR),
+    ("CLIP", "FLOAT32", 2, True, 0.0),
+    ("CLIP", "INT32", 2, True, 0.0),
+    ("ROUND", "FLOAT32", 0, False, SWEEP_BAR),
+)
+_TRIES = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is measured, and how.
+
+    Attributes:
+        backend: the implementation that is swept, as ``--backend`` names it.
+        options: its options.
+        rounds: how often yardsticks and judging are measured; the best counts.
+        workers: processes of a sweep, 0 for what it takes by default.
+        share: sweep one in so many of the inputs.
+        isolation: as ``--isolation`` has it.
+    """
+
+    backend: str
+    options: tuple[str, ...]
+    rounds: int
+    workers: int
+    share: int
+    isolation: str
+
+
+def figures_of(asked: Measured, told: Told, only: Collection[str] = ()) -> list[Figure]:
+    """The yardsticks, judging alone, and the sweeps, or those of the sweeps whose names are asked for.
+
+    Args:
+        asked: what to measure.
+        told: is told what is going on.
+        only: names of sweeps' figures; none means all.
+    """
+    figures = yardsticks_and_judging(asked.rounds, os.cpu_count() or 1, told)
+    for operator, data_type, targets, compiled, bar in _SWEEPS if available() else _SWEEPS[:-1]:
+        name = sweep_name(operator, data_type, compiled=compiled)
+        if only and name not in only:
+            continue
+        figures.append(
+            swept(asked.backend, asked.options, operator, data_type, told, workers=asked.workers, share=asked.share,
+                  targets=targets, compiled=compiled, bar=bar, isolation=asked.isolation)
+        )  # fmt: skip
+    return figures
+
+
+def again_where_slower(
+    asked: Measured,
+    found: Mapping[str, Any],
+    reference: Mapping[str, Any],
+    told: Told,
+    measure: Callable[[Measured, Told, Collection[str]], list[Figure]] = figures_of,
+) -> dict[str, tuple[float, float]]:
+    """Each figure's share of ``np.rint``'s rate, now and in the reference; what seems slower is measured twice again.
+
+    Other work on the machine slows a figure once; what the suite lost stays lost.
+
+    Raises:
+        UsageError: no figure was measured alike in both.
+    """
+    compared = ratios(found, reference)
+    if not compared:
+        raise UsageError("the two have no figure in common", "measure both with the same options")
+    names = {figure["what"]: figure["name"] for figure in found["figures"]}
+    for _ in range(_TRIES - 1):
+        slow = slower(compared)
+        if not slow:
+            break
+        told(f"measured again, since slower: {'; '.join(slow)}")
+        again = document(measure(asked, told, {names[what] for what in slow}), asked.backend)
+        compared = better(compared, ratios(again, reference))
+    return compared
