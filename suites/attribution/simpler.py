@@ -36,6 +36,7 @@ _HISTORIES = {
     "dispatched again": ("an earlier dispatch of the kernel", "at its first dispatch"),
     "after another": ("other kernels before it", "alone"),
     "beside another": ("other kernels", "alone"),
+    "beside other tensors": ("kernels on other tensors", "alone"),
 }
 
 

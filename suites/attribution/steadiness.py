@@ -19,7 +19,7 @@ _SUFFIXES = (1, 4, 16, 64, 256)
 _MOST_DEVICES = 40
 _COMPANY_TRIES = 8
 _MANY_ELEMENTS = 1 << 16
-_COMPANY = ("beside others", "after another", "beside another")
+_COMPANY = ("beside others", "after another", "beside another", "beside other tensors")
 REPEAT = 100
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from dmlcts.specs import UsageError
+from dmlcts.suites.console.saying import say
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.pytest_run import Named, pytest_arguments
@@ -119,7 +120,7 @@ def ordinary_run_apart(backend: str, options: Sequence[str], operators: Sequence
 
 def _main() -> None:
     backend, options, operators = json.loads(sys.argv[1])
-    sys.stdout.write(json.dumps(ordinary_run(backend, tuple(options), operators)))
+    say(json.dumps(ordinary_run(backend, tuple(options), operators)))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute, documented_total_size
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.tables.signatures import Signature, signatures_on
+from dmlcts.specs.tables.signatures import Signature, signatures, signatures_on
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.cases.placement import Placement
@@ -24,6 +24,8 @@ from dmlcts.suites.generation.elements import Elements
 _Given = TypeVar("_Given", bound=Attribute | float)
 
 Strides = Sequence[int] | None
+
+_OTHER_TYPES = 2
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,27 @@ class Subject:
                 total = total_size if same else documented_total_size(data_type, sizes, own) + extra
             tensors[name] = TensorDesc(data_type, sizes, own, total)
         return OperatorDesc(self.table.operator, tensors, self._typed(attributes))
+
+    def on_other_tensors(self, operator: OperatorDesc) -> list[OperatorDesc]:
+        """A description of the subject on other tensors: more elements, one, strided ones, and those of other types.
+
+        Attributes stay; of other types they are ordinary ones where their own type is the tensor's.
+        """
+        sizes, given = operator.output.sizes, operator.attributes
+        spread = tuple(2 * stride for stride in TensorDesc(self.data_type, sizes).element_strides)
+        strides = spread if operator.output.strides is None else None
+        found = [
+            self.describe((*sizes[:-1], 2 * sizes[-1]), given),
+            self.describe((1,) * len(sizes), given),
+            self.describe(sizes, given, strides, strides),
+        ]
+        here, size = self.signature, self.data_type.itemsize
+        others = [one for one in signatures(self.table) if one.present == here.present and one.types != here.types]
+        for other in sorted(others, key=lambda one: one.data_type.itemsize != size)[:_OTHER_TYPES]:
+            subject = replace(self, signature=other)
+            kept = not any(item.type == "DML_SCALAR_UNION" for item in self.table.attributes)
+            found.append(subject.describe(sizes, given if kept else subject.attributes()))
+        return [one for one in found if one != operator]
 
     def _typed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The attributes, with numbers that stand for a union brought into the type that it has to be of."""

@@ -28,6 +28,7 @@ from dmlcts.suites.judging.state import (
     judge_after_another,
     judge_again,
     judge_beside_another,
+    judge_beside_other_tensors,
     judge_beside_others,
     judge_dispatched_again,
     judge_many_times,
@@ -53,6 +54,7 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "dispatched again": judge_dispatched_again,
     "after another": judge_after_another,
     "beside another": judge_beside_another,
+    "beside other tensors": judge_beside_other_tensors,
 }
 
 

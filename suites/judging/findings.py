@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs import DataType, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
+from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.vectorised import Acceptance
 from dmlcts.suites.cases.bench import Bench, Execution
 from dmlcts.suites.cases.case import Case
@@ -171,3 +172,23 @@ def plain(bench: Bench, case: Case, values: Streams, count: int) -> Case:
     known = [*subject.obliged_ranks, *(rank for rank in range(1, 9) if subject.listed(rank)), 1]
     operator = subject.describe((*([1] * (known[0] - 1)), count), case.operator.attributes)
     return Case(operator, values, case.clause, None, case.expectation)
+
+
+def operator_text(operator: OperatorDesc, beside: OperatorDesc | None = None) -> str:
+    """An operator with its attributes, on one line; with its first input, where that is other than one's beside it."""
+    words = [operator.name, *(f"{name} {_attribute_text(value)}" for name, value in operator.attributes.items())]
+    if beside is not None and operator.tensors != beside.tensors:
+        tensor = operator.input
+        strides = "" if tensor.strides is None else f", strides {list(tensor.strides)}"
+        words.append(f"on {tensor.data_type.name} {list(tensor.sizes)}{strides}")
+    return ", ".join(words)
+
+
+def _attribute_text(value: Attribute) -> str:
+    if isinstance(value, ScaleBias):
+        return f"({text(value.scale)}, {text(value.bias)})"
+    if isinstance(value, OperatorDesc):
+        return f"({operator_text(value)})"
+    if isinstance(value, ScalarUnion):
+        return text(value.value)
+    return text(value) if isinstance(value, np.float32) else str("none" if value is None else value)

@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import OperatorDesc, ScalarUnion, ScaleBias
-from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench, Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement, aliases_of
-from dmlcts.suites.cases.values import Streams, text, text_with_bits
+from dmlcts.suites.cases.values import Streams, text_with_bits
 from dmlcts.suites.generation import attributes as ordinary_attributes
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Array, Finding, Judgement, streams_of
+from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Array, Finding, Judgement, operator_text, streams_of
 from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
 from dmlcts.suites.judging.refusals import attempt, stopped
 
@@ -239,30 +238,13 @@ def _with_company(finding: Finding, given: Mapping[OperatorDesc, Array]) -> Find
     case = finding.case
     details = []
     for number, operator in enumerate(case.beside, start=1):
-        said = _said(operator)
+        said = operator_text(operator)
         if operator == case.operator:
             said += ": this one, which is wrong"
         elif operator in given and finding.index >= 0:
             said += f": gives {text_with_bits(given[operator][finding.index])} for this element"
         details.append((f"kernel {number}", said))
     return replace(finding, details=(*finding.details, *details))
-
-
-def _said(operator: OperatorDesc) -> str:
-    """An operator with its attributes, on one line."""
-    return ", ".join(
-        [operator.name, *(f"{name} {_attribute_text(value)}" for name, value in operator.attributes.items())]
-    )
-
-
-def _attribute_text(value: Attribute) -> str:
-    if isinstance(value, ScaleBias):
-        return f"({text(value.scale)}, {text(value.bias)})"
-    if isinstance(value, OperatorDesc):
-        return f"({_said(value)})"
-    if isinstance(value, ScalarUnion):
-        return text(value.value)
-    return text(value) if isinstance(value, np.float32) else str("none" if value is None else value)
 
 
 def _wrong_by_itself(bench: Bench, case: Case) -> bool:
@@ -281,6 +263,11 @@ def _stops_by_itself(bench: Bench, case: Case) -> bool:
         return attempt(fresh, case.operator) is not None
     finally:
         fresh.close()
+
+
+def _ordinary(bench: Bench, operator: OperatorDesc) -> Streams:
+    subject = Subject.of(bench.tables.operator(operator.name), operator, bench.level)
+    return subject.distinct(operator.output.element_count).streams
 
 
 def _as_state(judgement: Judgement, case: Case) -> Judgement:
@@ -318,6 +305,26 @@ def _behind_others(bench: Bench, case: Case, *, alive: bool) -> Judgement:
     return _with_history(bench, case, "execution.independent", kernel, others, closed_first=not alive)
 
 
+def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
+    """The kernel runs between two kernels of the same attributes on other tensors, which ran before and are alive.
+
+    One was made before it and one after; each kind of other tensors has its turn.
+    """
+    subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
+    judgements: list[Judgement] = []
+    for operator in filter(bench.obliged, subject.on_other_tensors(case.operator)):
+        made = [bench.create(one) for one in (operator, case.operator, operator)]
+        others = [(one, operator) for one in made[::2] if not isinstance(one, (Refusal, Mishap))]
+        if isinstance(made[1], (Refusal, Mishap)):
+            for other, _ in others:
+                bench.closed(other)
+            return stopped(bench, case, made[1])
+        judgements.append(_with_history(bench, case, "execution.independent", made[1], others))
+        if judgements[-1].findings:
+            break
+    return _together(judgements, "execution.independent") if judgements else judge_oracle(bench, case)
+
+
 def _two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
     mine = bench.tables.operator(case.operator.name)
@@ -345,7 +352,8 @@ def _with_history(
     """
     values, moved = _turned(case, lambda one: one[::-1]), replace(case.placement, front=1040)
     for other, operator in before:
-        earlier = replace(case, operator=operator, values=values, placement=moved)
+        own = values if operator.tensors == case.operator.tensors else _ordinary(bench, operator)
+        earlier = replace(case, operator=operator, values=own, placement=moved)
         mishap = bench.run_unjudged(other, earlier)
         if mishap is not None and other is kernel:
             return stopped(bench, case, mishap)
@@ -373,8 +381,8 @@ def _with_history(
         fresh.close()
     if alone.findings or alone.refused or alone.unsupported is not None:
         return alone  # wrong whatever ran before
-    company = [operator for other, operator in before if other is not kernel]
-    ran = tuple((f"kernel {number}", f"{_said(operator)}: ran before")
+    company = dict.fromkeys(operator for other, operator in before if other is not kernel)
+    ran = tuple((f"kernel {number}", f"{operator_text(operator, case.operator)}: ran before")
                 for number, operator in enumerate(company, start=1))  # fmt: skip
     told = tuple(replace(finding, clause=clause, suspects=(), details=(*finding.details, *ran))
                  for finding in judgement.findings[:1])  # fmt: skip

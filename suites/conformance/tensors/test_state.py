@@ -118,3 +118,17 @@ def test_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
         subject.case(subject.values_clause(one), values, one, expectation="beside others", layout_clause=clause)
         for one in sets
     )
+
+
+@checks("execution.independent")
+def test_kernels_on_other_tensors_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
+    """Beside kernels of the same attributes on more elements, on one, on strided ones, and on those of other types."""
+    sets, clause, expectation = [subject.revealing()], "execution.independent", "beside other tensors"
+    if subject.table.has_scale_bias:
+        sets.append({**sets[0], "ScaleBias": ScaleBias(1.0, 3.0)})
+    values = subject.distinct(100)
+    judge.all(
+        subject.case(subject.scaled_values_clause(one), values, one, expectation=expectation, layout_clause=clause)
+        for one in sets
+    )
+    judge.all(case for one in sets for case in _laid_out(subject, one, clause, expectation))

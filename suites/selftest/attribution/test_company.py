@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -29,6 +30,15 @@ FAULTS = [
 ]  # fmt: skip
 
 
+PADDED = TensorDesc(DataType.FLOAT32, (3, 4, 5, 2), (120, 30, 6, 3))
+OTHER_TENSORS = [  # the fault, a tensor that shows it, and what is said of the kernel beside the wrong one
+    (state.StridesOfTheLastKernel, PADDED, "on FLOAT32 [3, 4, 5, 2]"),
+    (state.ElementCountOfTheLastKernel, PADDED, "on FLOAT32 [1, 1, 1, 1]"),
+    (state.ElementCountOfTheLastKernel, TensorDesc(DataType.FLOAT32, (100,)), "on FLOAT32 [1]"),
+    (state.DataTypeOfTheLastKernel, TensorDesc(DataType.FLOAT32, (100,)), "INT32 [100]"),
+]
+
+
 def among(operator: str = "CLIP", data_type: DataType = DataType.FLOAT32) -> Case:
     subject = Subject.on(load_tables().operator(operator), data_type, FeatureLevel("5.0"), 0, thorough=False)
     attributes = subject.revealing()
@@ -54,6 +64,24 @@ def test_the_pair_that_suffices_is_named_and_shows_it_by_itself(fault: type[Refe
     again = judge_case(bench(fault()), Case.from_json(found.case.to_json())).findings
     assert [finding.clause for finding in again] == ["execution.independent"]
     assert not judge_case(bench(Reference()), found.case).findings
+
+
+@pytest.mark.parametrize("fault, tensor, said", OTHER_TENSORS)
+def test_a_kernel_on_other_tensors_is_named_where_it_is_at_fault(
+    fault: type[Reference], tensor: TensorDesc, said: str
+) -> None:
+    one = replace(among(), expectation="beside other tensors")
+    tensors = dict.fromkeys(one.operator.tensors, tensor)
+    one = replace(one, operator=OperatorDesc(one.operator.name, tensors, one.operator.attributes))
+    assert not judge_case(bench(Reference()), one).findings, "the control"
+    assert not judge_case(bench(fault()), replace(one, expectation="beside others")).findings, "none of the others"
+    (found,) = judge_case(bench(fault()), one).findings
+    assert found.clause == "execution.independent"
+    assert said in dict(found.details)["kernel 1"]
+    small = smallest(bench(fault()), found)
+    assert (small.clause, small.case.operator.output.element_count <= 2) == ("execution.independent", True)
+    again = judge_case(bench(fault()), Case.from_json(small.case.to_json())).findings
+    assert [finding.clause for finding in again] == ["execution.independent"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -157,6 +157,83 @@ class ClosingReleasesOthers(_Stateful):
         return Counting(self, operator)
 
 
+# -- tensors -------------------------------------------------------------------------------------------
+
+
+class _LastOfThoseAlive(_Stateful):
+    """A kernel takes something from the one made last, of its operator, of those alive."""
+
+    clause = "execution.independent"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel that is alive until it is closed."""
+        super().create(operator)
+        alive: list[Kernel] = self.known.setdefault(operator.name, [])
+
+        class Alive(Kernel):
+            def close(self) -> None:
+                """It takes part no longer."""
+                alive.remove(self)
+
+        alive.append(Alive(self, operator))
+        return alive[-1]
+
+    def last(self, operator: OperatorDesc) -> OperatorDesc:
+        """What that one was made of."""
+        found = [one.operator for one in self.known[operator.name] if self.is_alike(one.operator, operator)]
+        return found[-1] if found else operator
+
+    def is_alike(self, one: OperatorDesc, other: OperatorDesc) -> bool:
+        """Whether a kernel takes it from another."""
+        return one.input.data_type is other.input.data_type
+
+
+class StridesOfTheLastKernel(_LastOfThoseAlive):
+    """Of kernels on tensors of equal sizes and type, all use the strides of the one that was made last."""
+
+    def is_alike(self, one: OperatorDesc, other: OperatorDesc) -> bool:
+        """Sizes and type count."""
+        return super().is_alike(one, other) and one.input.sizes == other.input.sizes
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
+        """Run with those strides where the tensors have room for them."""
+        last = self.last(operator)
+        tensors = {}
+        for name, tensor in operator.tensors.items():
+            other = TensorDesc(tensor.data_type, tensor.sizes, last.tensors[name].strides)
+            fits = other.minimum_size_in_bytes <= tensor.total_size_in_bytes
+            tensors[name] = other if fits else tensor
+        super().dispatch(OperatorDesc(operator.name, tensors, operator.attributes), memory, bindings)
+
+
+class ElementCountOfTheLastKernel(_LastOfThoseAlive):
+    """Of kernels on one type, none writes more elements than the one that was made last has."""
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
+        """Put back what was behind that many elements."""
+        count, target = self.last(operator).output.element_count, bindings["OutputTensor"]
+        before = self.read(memory, target, operator.output)
+        super().dispatch(operator, memory, bindings)
+        found = self.read(memory, target, operator.output)
+        kept = np.arange(found.size).reshape(found.shape) < count
+        self.write(memory, target, operator.output, np.where(kept, found, before))
+
+
+class DataTypeOfTheLastKernel(_LastOfThoseAlive):
+    """Of kernels on tensors of equal sizes and equally wide elements, all compute in the type of the one made last."""
+
+    def is_alike(self, one: OperatorDesc, other: OperatorDesc) -> bool:
+        """Sizes and width count."""
+        width = other.input.data_type.itemsize
+        return one.input.sizes == other.input.sizes and one.input.data_type.itemsize == width
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
+        """Run with that type."""
+        kind = self.last(operator).input.data_type
+        tensors = {name: TensorDesc(kind, one.sizes, one.strides) for name, one in operator.tensors.items()}
+        super().dispatch(OperatorDesc(operator.name, tensors, operator.attributes), memory, bindings)
+
+
 # -- dispatches ----------------------------------------------------------------------------------------
 
 
