@@ -295,10 +295,15 @@ def _whole_power(integers: IntegerRange, a: int, b: int) -> int | None:
     return power if power in integers else None
 
 
+def _ordered(a: Datum) -> tuple[Any, bool]:
+    """What IEEE 754 orders numbers by: -0 is less than +0."""
+    return a.value, not a.negative
+
+
 MIN = Exact(floating=Arithmetic.minimum, integers=lambda _, a, b: min(a, b),
-            real=_real(lambda a, b: a if a.value <= b.value else b))  # fmt: skip
+            real=_real(lambda a, b: min(a, b, key=_ordered)))  # fmt: skip
 MAX = Exact(floating=Arithmetic.maximum, integers=lambda _, a, b: max(a, b),
-            real=_real(lambda a, b: a if a.value >= b.value else b))  # fmt: skip
+            real=_real(lambda a, b: max(a, b, key=_ordered)))  # fmt: skip
 ABS = Exact(floating=Arithmetic.absolute, integers=lambda _, a: abs(a),
             real=_real(lambda a: Datum(False, abs(a.value))))  # fmt: skip
 NEG = Exact(floating=Arithmetic.negate, integers=lambda _, a: -a, real=_real(negated))

@@ -255,7 +255,7 @@ def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
     with np.errstate(all="ignore"):
         size = np.abs(a.astype(np.float64)) ** np.maximum(b, 0).astype(np.float64)
         found = np.power(a, np.where(b < 0, 0, b).astype(a.dtype))
-    most = float(limits.max) - float(limits.min) if limits.min == 0 else -float(limits.min)
+    most = max(float(limits.max), -float(limits.min))
     near = size >= float(limits.max) * (1 - 2.0**-40)  # the limits themselves, and what FLOAT64 cannot tell from them
     undefined = (b < 0) | ((a == 0) & (b == 0)) | (size > most * (1 + 2.0**-40))
     for place in np.flatnonzero(near & ~undefined):

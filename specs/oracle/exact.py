@@ -78,11 +78,6 @@ def _chosen(law: Law, operator: OperatorDesc) -> Expression:
     return choose(law.expression, enumerators)
 
 
-def _documented(law: Law, name: str) -> bool:
-    attribute = law.table.attribute(name)
-    return attribute is not None and attribute.cast == "documented"
-
-
 def _undefined(expression: Expression) -> FormulaError:
     return FormulaError(f"the formula holds {expression!r}, which has no value", "use x and FLOAT attributes")
 
@@ -103,8 +98,9 @@ class _FloatingOracle:
         self.latitudes = law.latitudes(self.data_type, strict=strict)
         self.arithmetic = Arithmetic(form, self.latitudes)
         self.attributes = {
-            name: self._attribute(_float_attribute(operator, name), _documented(law, name))
-            for name in law.table.float_attributes
+            one.name: self._attribute(_float_attribute(operator, one.name), one.cast != "undocumented")
+            for one in law.table.attributes
+            if one.type == "FLOAT"
         }
         for name, bits in _unions(law, operator).items():
             self.attributes[name] = self._union(bits)
@@ -200,7 +196,7 @@ class _IntegerOracle:
         for attribute in law.table.attributes:
             if attribute.type == "FLOAT":
                 bits = _float_attribute(operator, attribute.name)
-                values = self._attribute(attribute.name, bits, attribute.cast == "documented")
+                values = self._attribute(attribute.name, bits, attribute.cast != "undocumented")
                 self.attributes[attribute.name] = values
         for name, bits in _unions(law, operator).items():
             self.attributes[name] = frozenset({self.integers.wrapped(bits)})

@@ -31,7 +31,7 @@ from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.specs.statements.exactly import Undefined
 from dmlcts.specs.statements.silent_points import ExactSilentPoint, exact_silent_points
-from dmlcts.specs.tables.formula_types import Typed, read_as
+from dmlcts.specs.tables.formula_types import Typed, met, read_as
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature, is_approximate
 
@@ -237,8 +237,11 @@ class TypedOracle:
             assert function.exact.truth is not None  # noqa: S101 - the table of functions says so
             combinations = itertools.product(*(value.members for value in values))
             return _Value("truth", frozenset(function.exact.truth(*one) for one in combinations))
-        alike = [self._as(value, "real") for value in values] if function.of_no_type else self._alike(values)
-        kind = alike[0].kind
+        kind = met(function, [value.kind for value in values])
+        if isinstance(kind, DataType) and function.gives == "T" and not function.means(kind):
+            return _Value(kind, frozenset({OPEN}))  # the type is unlisted: nothing says what is right
+        kind = "real" if kind == "constant" else kind
+        alike = [self._as(value, kind) for value in values]
         results: set[Any] = set()
         for operands in itertools.product(*(value.members for value in alike)):
             if OPEN in operands:
@@ -261,8 +264,6 @@ class TypedOracle:
                 return {*exact.compared(self._arithmetic(kind), *operands)}
         elif function.gives == "truth":
             return {exact.ordered(*operands)}
-        if not function.means(kind):
-            return {OPEN}  # the type is unlisted: nothing says what is right
         if kind.is_floating:
             return {*exact.floating(self._arithmetic(kind), *operands)}
         integers = IntegerRange.of(kind)
@@ -273,16 +274,17 @@ class TypedOracle:
         return {integers.wrapped(whole), integers.saturated(whole)} if lenient else {integers.wrapped(whole)}
 
     def _of_reals(self, function: Function, operands: tuple[Any, ...]) -> Iterable[Any]:
+        exact: Any = function.exact
+        if function.widens:  # of whole numbers alone
+            if any(one is None or one.infinite or one.fraction.denominator > 1 for one in operands):
+                return {OPEN}
+            whole = exact.integers(IntegerRange.of(DataType.INT64), *(one.fraction.numerator for one in operands))
+            return {OPEN if whole is None else Datum(whole < 0, Fraction(whole))}
         if None in operands:
             others = {operand for operand in operands if operand is not None}
             return {None, *others} if function.selects and "nan" in self.latitudes else NAN
-        values = [operand.value for operand in operands]
-        if len(set(values)) > 1 and all(operand.infinite for operand in operands) and not function.selects:
-            return NAN  # the sum of opposite infinities
-        meaning = function.exact.integers
-        assert meaning is not None  # noqa: S101 - functions on exact numbers are those on integers
-        result: Any = meaning(IntegerRange.of(DataType.INT64), *values)
-        return {OPEN if result is None else Datum(result < 0, result)}
+        known = exact.real(*operands)
+        return NAN if known is None else {known.low}
 
     def _closed(self, kind: DataType, members: Iterable[Any]) -> frozenset[Any]:
         found = set(members)

@@ -26,7 +26,7 @@ from dmlcts.specs.oracle import vector_integer_scale_bias
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
-from dmlcts.specs.tables.formula_types import Typed, read_as
+from dmlcts.specs.tables.formula_types import Typed, met, read_as
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature, is_approximate
 
@@ -230,8 +230,12 @@ class TypedVectorOracle:
         if function.domain == "truth":
             assert function.arrays.truth is not None  # noqa: S101 - the table of functions says so
             return _Value("truth", _truths(function.arrays.truth(*one) for one in _combined(values)))
-        alike = [self._as(value, "real") for value in values] if function.of_no_type else self._alike(values)
-        kind = alike[0].kind
+        kind = met(function, [value.kind for value in values])
+        if isinstance(kind, DataType) and function.gives == "T" and not function.means(kind):
+            self._open = np.ones_like(self._open)  # the type is unlisted: nothing says what is right
+            return _Value(kind, [np.zeros((), kind.numpy)])
+        kind = "real" if kind == "constant" else kind
+        alike = [self._as(value, kind) for value in values]
         found: list[Any] = []
         for operands in _combined(alike):
             found += self._of_arrays(function, kind, operands)
@@ -246,9 +250,6 @@ class TypedVectorOracle:
         assert isinstance(kind, DataType)  # noqa: S101 - truth values have functions of their own
         if function.gives == "truth":
             return self._compared(function, kind, operands)
-        if not function.means(kind):  # the type is unlisted: nothing says what is right
-            self._open = np.ones_like(self._open)
-            return [np.zeros_like(operands[0])]
         if kind.is_floating:
             return [*arrays.floating(Rounding(kind, self.latitudes), *operands)]
         result = arrays.integers(*operands)
@@ -260,17 +261,18 @@ class TypedVectorOracle:
         return [np.asarray(result), saturated(arrays.integers, kind, operands)] if lenient else [np.asarray(result)]
 
     def _of_reals(self, function: Function, operands: tuple[Array, ...]) -> list[Any]:
-        meaning: Any = function.arrays.ufunc
-        if meaning is None:  # of whole numbers, as integers of 64 bits
-            assert function.arrays.integers is not None  # noqa: S101 - the table of functions says so
-            whole, undefined = function.arrays.integers(*(operand.astype(np.int64) for operand in operands))
+        arrays: Any = function.arrays
+        if function.widens:  # of whole numbers alone, as integers of 64 bits
+            whole, undefined = arrays.integers(*(operand.astype(np.int64) for operand in operands))
+            for operand in operands:
+                undefined = undefined | ~np.isfinite(operand) | (operand != np.trunc(operand))
             self._open = self._open | undefined
             return [whole.astype(_DOUBLE)]
-        found = [np.asarray(meaning(*operands))]
-        if function.selects and "nan" in self.latitudes and np.isnan(found[0]).any():
-            a, b = operands
-            found.append(np.where(np.isnan(a), b, np.where(np.isnan(b), a, found[0])))
-        return found
+        if function.selects:
+            return list(arrays.floating(Rounding(DataType.FLOAT64, self.latitudes), *operands))
+        # A sum rounded to odd is rounded again, or truncated, as if it were exact; not to FLOAT64 itself.
+        meaning = arrays.ufunc if DataType.FLOAT64 in self.types.values() else arrays.real
+        return [np.asarray(meaning(*operands))]
 
     def _compared(self, function: Function, kind: DataType, operands: tuple[Array, ...]) -> list[Any]:
         compared: Any = function.arrays.compared

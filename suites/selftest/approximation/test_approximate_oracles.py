@@ -14,6 +14,7 @@ from dmlcts.specs.approximation.exactly import ApproximateOracle
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.exact_typed import TypedOracle
+from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.tables.signatures import Signature, is_approximate, signatures
 from dmlcts.suites.selftest.approximation.probing import approximate, disagreements, elements_of
@@ -140,3 +141,9 @@ def test_an_element_that_is_not_given_is_refused() -> None:
     operator, _ = next(elements_of(table, signature, 4, seed=3))
     with pytest.raises(Exception, match="no element of"):
         ApproximateOracle(TABLES.law(table), operator).acceptable({})
+
+
+def test_an_interval_of_signed_integers_may_pass_through_zero() -> None:
+    around_zero = Acceptable(frozenset(), intervals=frozenset({(0xFE, 0x02)}))
+    admitted = [around_zero.admits(one % 256, DataType.INT8) for one in range(-4, 5)]
+    assert admitted == [False, False, True, True, True, True, True, False, False]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dmlcts.specs.datatypes import DataType
+from dmlcts.specs.oracle.exact import acceptable
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.suites.selftest.exact_oracle.exact_answers import (
     F16,
@@ -13,9 +16,11 @@ from dmlcts.suites.selftest.exact_oracle.exact_answers import (
     INF,
     INTEGERS,
     NAN,
+    TABLES,
     TINY16,
     TINY32,
     clip,
+    describe,
     pattern,
     threshold,
     values,
@@ -102,6 +107,21 @@ def test_undocumented_integer_casts_have_two_neighbours() -> None:
     assert threshold(DataType.UINT8, 0, 255.5) == values(DataType.UINT8, 255), "256 is outside the type"
     assert threshold(DataType.UINT8, 0, -0.5) == values(DataType.UINT8, 0), "-1 is outside the type"
     assert threshold(DataType.INT8, -128, -128.5) == values(DataType.INT8, -128)
+
+
+@pytest.mark.parametrize("data_type, bound, documented, other", [
+    (F16, 2049.0, 2048.0, 2050.0), (DataType.INT8, 2.9, 2.0, 3.0),
+])  # fmt: skip
+def test_a_documented_cast_has_one_result_whatever_latitude_a_clause_lists(
+    data_type: DataType, bound: float, documented: float, other: float
+) -> None:
+    law = TABLES.law(TABLES.operator("THRESHOLD"))
+    attributes = [one.model_copy(update={"cast": "documented"}) if one.name == "Min" else one
+                  for one in law.table.attributes]  # fmt: skip
+    told = replace(law, table=law.table.model_copy(update={"attributes": tuple(attributes)}))
+    operator = describe(law.table.operator, data_type, Min=bound, ScaleBias=None)
+    assert acceptable(told, operator, pattern(data_type, 0)) == values(data_type, documented)
+    assert acceptable(law, operator, pattern(data_type, 0)) == values(data_type, documented, other)
 
 
 def test_large_integers_are_compared_exactly() -> None:

@@ -100,6 +100,14 @@ def test_narrow_types_may_be_saturated_to_32_bits_first(strict: bool) -> None:
     assert scaled(I8, 50, 2.0, 50.0, strict) == values(I8, 127, -106), "150 lies within both"
 
 
+def test_a_maximum_in_a_wider_type_stores_what_the_scaled_fraction_is_rounded_up_to() -> None:
+    # 85 * 1.5 = 127.5: 127; or 128, which as an INT8 is 127, or -128 and then Min, or -128 after the maximum.
+    assert accept("THRESHOLD", I8, 85, Min=5.0, ScaleBias=ScaleBias(1.5, 0.0)) == values(I8, 127, 5, -128)
+    # Exactly 127; FLOAT32 rounds the product up by an eighth, and 127.125 is rounded up to 128.
+    found = accept("THRESHOLD", I8, 3, Min=5.0, ScaleBias=ScaleBias(699051.125, -2097026.375))
+    assert found.admits(0x80, I8)
+
+
 @each_strictness
 def test_an_infinite_result_saturates(strict: bool) -> None:
     # 4 * 2^127 is infinite in FLOAT32 only; exactly and in FLOAT64 it wraps to 0.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,8 @@ def test_integers_by_hand(name: str, operands: tuple[int, ...], wanted: int | No
         ("atan", (np.inf,), 1.5703125), ("atanh", (1.0,), np.inf), ("sin", (np.inf,), np.nan), ("sin", (-0.0,), -0.0),
         ("acosh", (0.5,), np.nan), ("modulus_floor", (-7.5, 2.0), 0.5), ("modulus_truncate", (-7.5, 2.0), -1.5),
         ("modulus_floor", (-1.0, np.inf), np.inf), ("modulus_truncate", (-1.0, np.inf), -1.0),
+        ("pow", (0.5, np.inf), 0.0), ("pow", (0.5, -np.inf), np.inf), ("pow", (-2.0, np.inf), np.inf),
+        ("pow", (2.0, -np.inf), 0.0), ("pow", (-1.0, np.inf), 1.0), ("pow", (-0.0, -3.0), -np.inf),
     ],
 )  # fmt: skip
 def test_numbers_by_hand(name: str, operands: tuple[float, ...], wanted: float) -> None:
@@ -184,3 +187,75 @@ def test_the_error_function_is_that_of_every_element_however_many() -> None:
     found = in_arrays._error_function(x.reshape(1, -1))
     assert found.shape == (1, x.size)
     assert found[0, places].tolist() == [math.erf(x[place]) for place in places]
+
+
+@pytest.mark.parametrize(
+    "base, exponent, wanted",
+    [(3.0, 2.0, 9.0), (-3.0, 3.0, -27.0), (2.0, -3.0, 0.125), (0.25, 0.5, 0.5), (2.25, 1.5, 3.375)],
+)  # fmt: skip
+def test_a_power_that_may_lie_on_an_edge_is_known(base: float, exponent: float, wanted: float) -> None:
+    """No enclosure, however narrow, tells on which side of a number, or of the middle of two, such a power lies."""
+    real = FUNCTIONS["pow"].exact.real
+    assert real is not None
+    found = real(*(BINARY64.decode(int(np.float64(one).view(np.uint64))) for one in (base, exponent)))
+    assert found is not None
+    assert found.low == found.high
+    assert float(found.low.fraction) == wanted
+
+
+@pytest.mark.parametrize(
+    "data_type, base, exponent, wanted",
+    [
+        (DataType.INT64, 2, 62, 2**62), (DataType.INT64, 2, 63, None), (DataType.INT64, -2, 63, -(2**63)),
+        (DataType.INT64, -2, 64, None), (DataType.INT64, 3, 39, 3**39), (DataType.INT64, 3, 40, None),
+        (DataType.INT64, 2**63 - 1, 1, 2**63 - 1), (DataType.INT64, -(2**63), 1, -(2**63)),
+        (DataType.INT64, -(2**63), 0, 1), (DataType.UINT64, 2, 63, 2**63), (DataType.UINT64, 2, 64, None),
+        (DataType.UINT64, 3, 40, 3**40), (DataType.UINT64, 2**32, 2, None), (DataType.UINT64, 2**64 - 1, 1, 2**64 - 1),
+    ],
+)  # fmt: skip
+def test_powers_at_the_limits_of_64_bits(data_type: DataType, base: int, exponent: int, wanted: int | None) -> None:
+    power = FUNCTIONS["pow"]
+    assert power.exact.integers is not None
+    assert power.arrays.integers is not None
+    assert power.exact.integers(IntegerRange.of(data_type), base, exponent) == wanted
+    found, undefined = power.arrays.integers(*(np.array([one], data_type.numpy) for one in (base, exponent)))
+    assert bool(undefined[0]) == (wanted is None)
+    assert wanted is None or int(found[0]) == wanted
+
+
+FEW = (-7.5, -3.0, -2.0, -1.0, -0.75, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 7.5)
+
+
+@pytest.mark.parametrize("function", [one for one in FUNCTIONS.values() if one.arrays.error], ids=lambda one: one.name)
+def test_numpy_errs_by_less_than_the_table_says(function: Function) -> None:
+    numpy_s, real = function.arrays.real, function.exact.real
+    assert numpy_s is not None
+    assert real is not None
+    told = 0
+    for operands in itertools.product(FEW, repeat=len(function.takes)):
+        found = real(*(BINARY64.decode(int(np.float64(one).view(np.uint64))) for one in operands))
+        if found is None or found.low.infinite:
+            continue
+        with np.errstate(all="ignore"):
+            value = Fraction(float(numpy_s(*(np.array([one]) for one in operands))[0]))
+        assert abs(value - found.low.fraction) <= abs(found.low.fraction) * Fraction(function.arrays.error), operands
+        told += value != found.low.fraction
+    assert told > 0
+
+
+@pytest.mark.parametrize("function", rows("floating"))
+def test_what_is_called_monotone_never_falls_and_all_else_does(function: Function) -> None:
+    """An interval passes through a monotone function by its ends alone."""
+    rounding = Rounding(DataType.FLOAT16, NONE)
+    falls = False
+    for place, others in itertools.product(
+        range(len(function.takes)), itertools.product(FEW, repeat=len(function.takes) - 1)
+    ):
+        given = [np.full(len(FEW), other, np.float16) for other in others]
+        given.insert(place, np.array(FEW, np.float16))
+        assert function.arrays.floating is not None
+        with np.errstate(all="ignore"):
+            value = np.asarray(function.arrays.floating(rounding, *given)[0])
+        value = value[~np.isnan(value)]
+        falls |= bool((value[1:] < value[:-1]).any())
+    assert falls is not function.monotone

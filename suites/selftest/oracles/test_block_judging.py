@@ -17,6 +17,7 @@ from dmlcts.specs.oracle.compiled import Certifier, NotCompiled, available
 from dmlcts.specs.oracle.vectorised import VectorOracle, equal
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation import edge_values
+from dmlcts.suites.selftest.oracles.test_typed_oracles import law
 
 TABLES = load_tables()
 MODES = ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")
@@ -140,6 +141,32 @@ def test_the_compiled_comparison_sees_one_wrong_output(place: int) -> None:
 
 
 @needs_numba
+def test_a_judge_certifies_alone_what_is_right_and_nothing_else() -> None:
+    oracle = oracle_of("THRESHOLD", DataType.INT16, {"ScaleBias": None, "Min": 3})
+    right = np.array([3, 3, 3, 3, 4, 5], np.int16)
+    wrong = np.array([3, 3, 3, 3, 4, 6], np.int16)
+    judge = BlockJudge(oracle)
+    assert judge.certifies_alone(0, right, poison=100)
+    assert not judge.certifies_alone(0, wrong, poison=100)
+    assert not judge.certifies_alone(1, right, poison=100)
+    assert not judge.certifies_alone(0, right, poison=5)
+    assert not BlockJudge(oracle, compiled=False).certifies_alone(0, right, poison=100)
+
+
+@needs_numba
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16], ids=lambda one: one.name)
+@pytest.mark.parametrize("x, wrong", [(np.inf, np.nan), (-np.inf, np.nan), (np.nan, np.inf), (np.nan, -np.inf)])
+def test_the_compiled_comparison_tells_infinity_from_nan(data_type: DataType, x: float, wrong: float) -> None:
+    certifier = Certifier(oracle_of("ROUND", data_type, {"RoundingMode": "TOWARD_ZERO"}))
+    given, bits = np.array([x], data_type.numpy), np.array([x], data_type.numpy).view(data_type.bits_dtype)
+    assert certifier.outputs(given, given, None)
+    assert certifier.alone(int(bits[0]), given, 0)
+    other = np.array([wrong], data_type.numpy)
+    assert not certifier.outputs(given, other, None)
+    assert not certifier.alone(int(bits[0]), other, 0)
+
+
+@needs_numba
 @pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.INT8, DataType.UINT32])
 def test_consecutive_patterns_are_told_from_others(data_type: DataType) -> None:
     limits = {"Min": 0, "Max": 1}
@@ -247,6 +274,34 @@ def test_outputs_that_equal_the_poison_are_told_apart_from_wrong_ones() -> None:
     judged = BlockJudge(oracle).judge(x, np.array([5, 7, 7, 8], np.int32), poison=7)
     assert judged.wrong.tolist() == [1]
     assert judged.poison.tolist() == [2]
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
+def test_an_output_that_looks_right_and_equals_the_poison_is_told(compiled: bool) -> None:
+    oracle = oracle_of("THRESHOLD", DataType.INT32, {"ScaleBias": None, "Min": 0})
+    x = np.array([5, 6, 7, 8], np.int32)
+    judged = BlockJudge(oracle, compiled=compiled).judge(x, x, poison=7)
+    assert (judged.wrong.tolist(), judged.poison.tolist()) == ([], [2])
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
+def test_what_is_right_is_counted_by_how_it_is_right(compiled: bool) -> None:
+    integers = BlockJudge(oracle_of("THRESHOLD", DataType.INT32, {"ScaleBias": None, "Min": 6}), compiled=compiled)
+    judged = integers.judge(np.array([5, 6, 7], np.int32), np.array([6, 6, 8], np.int32))
+    assert (judged.exact, judged.equal, judged.other, judged.wrong.tolist()) == (2, 0, 0, [2])
+    floats = BlockJudge(oracle_of("THRESHOLD", DataType.FLOAT32, {"ScaleBias": None, "Min": -1}), compiled=compiled)
+    x, output = np.float32([3, np.nan, -0.0, 1e-40, 2, 7]), np.float32([3, np.nan, 0.0, 0.0, 2, 8])
+    judged = floats.judge(x, output)
+    assert (judged.exact, judged.equal, judged.other, judged.wrong.tolist()) == (3, 1, 1, [5])
+
+
+def test_a_flushed_number_keeps_its_sign_where_that_of_zero_counts() -> None:
+    negation = law("SQRT", formula="-x", more="", latitude="subnormals, nan-payload")
+    tensor = TensorDesc(DataType.FLOAT32, (1,))
+    operator = OperatorDesc(negation.table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, {})
+    judge = BlockJudge(VectorOracle(negation, operator))
+    x = np.float32([1e-40, -1e-40, 1e-40, -1e-40, 1e-40])
+    assert judge.judge(x, np.float32([-0.0, 0.0, 0.0, -0.0, -1e-40])).wrong.tolist() == [2, 3]
 
 
 def test_a_formula_of_other_functions_is_judged_too() -> None:

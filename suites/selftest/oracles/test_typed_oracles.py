@@ -21,7 +21,9 @@ from dmlcts.specs.reading.table_files import TableFile, builtin_files
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature, is_approximate, signatures
 
-F16, F32, INT8, INT32, UINT8 = (DataType[name] for name in ("FLOAT16", "FLOAT32", "INT8", "INT32", "UINT8"))
+F16, F32, F64, INT8, INT32, UINT8 = (
+    DataType[name] for name in ("FLOAT16", "FLOAT32", "FLOAT64", "INT8", "INT32", "UINT8")
+)
 NAN, INF = float("nan"), float("inf")
 HEAD = """\
 format: dmlcts/operator/2
@@ -86,6 +88,12 @@ TABLES |= {
     "CLAMP": {"tensors": {"InputTensor": ONE["InputTensor"], "OutputTensor": COMPARED["OutputTensor"]},
               "types": "{T: [FLOAT32, INT32], U: [INT8, UINT8]}",
               "formula": "cast(U, min(max(x, lowest(U)), highest(U)))", "latitude": '"nan"'},
+    "OFFSET": {"tensors": {**PAIR, "BTensor": "{name: b, kind: input, type: T, optional: true, absent: 3}"},
+               "types": "{T: [FLOAT32, INT8]}", "formula": "a + b", "latitude": ""},
+    "MIXED": {"tensors": {"ATensor": "{name: a, kind: input, type: T}", "BTensor": "{name: b, kind: input, type: U}",
+                          "OutputTensor": "{kind: output, type: V}"},
+              "types": "{T: [FLOAT32, INT8], U: [FLOAT16, UINT8], V: [FLOAT32, INT8]}",
+              "formula": "cast(V, a + b)", "latitude": ""},
 }  # fmt: skip
 
 
@@ -170,6 +178,70 @@ def test_addition() -> None:
     assert not accepts(add, 65504, types={"T": F16}, a=65504, b=16)
 
 
+def test_a_sum_that_is_subnormal_may_be_flushed_where_a_clause_says_so() -> None:
+    flushing = law("ADD", latitude="subnormals")
+    for output, right in ((1e-40, True), (0.0, True), (-0.0, False), (2e-40, False)):
+        assert accepts(flushing, np.float32([output]), types={"T": F32}, a=np.float32(1e-40), b=0.0) is right
+    assert not accepts(law("ADD"), 0.0, types={"T": F32}, a=np.float32(1e-40), b=0.0)
+    assert not accepts(flushing, 0.0, types={"T": F16}, a=2.0**-24, b=0.0)
+
+
+def test_what_is_absent_counts_as_the_table_says() -> None:
+    offset = law("OFFSET")
+    for kind in (INT8, F32):
+        assert accepts(offset, 8, types={"T": kind}, lacking=("BTensor",), a=5)
+        assert not accepts(offset, 5, types={"T": kind}, lacking=("BTensor",), a=5)
+        assert accepts(offset, 7, types={"T": kind}, a=5, b=2)
+
+
+@pytest.mark.parametrize("formula, kinds, a, b, right, wrong", [
+    ("a + b", (F32, F16, F32), 1.0, -1.0, 0.0, -0.0),
+    ("a + b", (F32, F16, F32), -0.0, -0.0, -0.0, 0.0),
+    ("a + b", (F32, UINT8, F32), -0.0, 0, 0.0, -0.0),
+    ("a + b", (F32, F16, F32), INF, -INF, NAN, 0.0),
+    ("a + b", (F32, F16, F32), INF, INF, INF, NAN),
+    ("a + b", (F32, F16, INT8), 2.0**-149, -1.0, 0, -1),  # truncated after an exact sum
+    ("a + b", (F32, UINT8, F32), 1.5 * 2.0**-23, 1, 1 + 2.0**-22, 1 + 2.0**-23),  # half way, to even
+    ("a + b", (F32, F16, F64), 2.0**-60, 1.0, 1.0, 1 + 2.0**-52),
+    ("difference(a, b)", (F32, F16, F32), INF, INF, NAN, INF),
+    ("difference(a, b)", (F32, F16, F32), INF, -INF, INF, NAN),
+    ("difference(a, b)", (F32, F16, INT8), -INF, INF, -128, 0),
+    ("difference(a, b)", (F32, F16, F32), -0.0, 0.0, -0.0, 0.0),
+    ("difference(a, b)", (INT8, UINT8, F32), 1, 1, 0.0, -0.0),
+    ("difference(a, b)", (F32, UINT8, INT8), 2.0**-149, 1, 0, -1),
+    ("min(a, b)", (F32, F16, F32), 0.0, -0.0, -0.0, 0.0),
+    ("min(a, b)", (F32, UINT8, F32), -0.0, 0, -0.0, 0.0),
+    ("max(a, b)", (F32, F16, F32), -0.0, 0.0, 0.0, -0.0),
+    ("max(a, b)", (F32, F16, F32), 0.0, -0.0, 0.0, -0.0),
+    ("max(a, b)", (F32, F16, F32), 2.0, INF, INF, 2.0),
+    ("pow(a, b)", (INT8, UINT8, F32), -3, 3, -27.0, 27.0),
+    ("pow(a, b)", (INT8, UINT8, INT8), 2, 7, 127, -128),  # as the nearest limit: INT64 holds the power
+])  # fmt: skip
+def test_numbers_of_different_types_meet_exactly(
+    formula: str, kinds: tuple[DataType, ...], a: Any, b: Any, right: Any, wrong: Any
+) -> None:
+    types = dict(zip("TUV", kinds, strict=True))
+    listed = ", ".join(f"{name}: [{kind.name}]" for name, kind in types.items())
+    mixed = law("MIXED", formula=f"cast(V, {formula})", types=f"{{{listed}}}")
+    assert accepts(mixed, right, types=types, a=a, b=b)
+    assert not accepts(mixed, wrong, types=types, a=a, b=b)
+
+
+@pytest.mark.parametrize("kinds, a, b", [((F32, UINT8), 0.5, 2), ((INT8, F16), 4, 0.5), ((F32, F16), INF, 2.0)])
+def test_a_power_whose_accuracy_no_rule_states_may_be_anything(kinds: tuple[DataType, ...], a: Any, b: Any) -> None:
+    types = dict(zip("TUV", (*kinds, F32), strict=True))
+    power = law("MIXED", formula="cast(V, pow(a, b))")
+    assert accepts(power, a**b, types=types, a=a, b=b)
+    assert accepts(power, 7.0, types=types, a=a, b=b)
+
+
+@pytest.mark.parametrize("a, b, is_open", [(1.0, 2.0, False), (1.5, 2.0, True), (INF, 2.0, True), (NAN, 1.0, True)])
+def test_a_power_of_numbers_of_no_type_is_known_of_whole_ones(a: float, b: float, is_open: bool) -> None:
+    power, types = law("MIXED", formula="cast(V, pow(a + b, 2))"), {"T": F32, "U": F16, "V": F32}
+    assert accepts(power, (a + b) ** 2, types=types, a=a, b=b)
+    assert accepts(power, 77.0, types=types, a=a, b=b) is is_open
+
+
 def test_comparison() -> None:
     equals = law("LOGICAL_EQUALS")
     for kind in (UINT8, DataType.UINT32):
@@ -247,6 +319,15 @@ def test_the_limits_of_another_type(given: DataType, kind: DataType, x: int, wan
     assert not accepts(clamp, wanted ^ 1, types=types, x=x)
 
 
+@pytest.mark.parametrize("x, wanted, other", [
+    (1e6, 65504.0, INF), (INF, 65504.0, INF), (-1e6, -65504.0, -INF), (-INF, -65504.0, 65504.0), (3.0, 3.0, 65504.0),
+])  # fmt: skip
+def test_the_limits_of_a_narrower_floating_point_type(x: float, wanted: float, other: float) -> None:
+    clamp, types = law("CLAMP", types="{T: [FLOAT32], U: [FLOAT16]}"), {"T": F32, "U": F16}
+    assert accepts(clamp, wanted, types=types, x=x)
+    assert not accepts(clamp, other, types=types, x=x)
+
+
 @pytest.mark.parametrize("output, lenient, documented", [
     (-128, True, False), (127, True, False), (0, True, True), (5, False, False),
 ])  # fmt: skip
@@ -287,6 +368,11 @@ def test_casts() -> None:
         (INT32, 2**24 + 1, F32, 2.0**24, True), (F32, NAN, F16, NAN, True),
     ):  # fmt: skip
         assert accepts(cast, output, types={"T": data_type, "U": target}, x=x) == right, (data_type, x, target)
+    types, listed = {"T": INT32, "U": INT8}, "{T: [INT32], U: [INT8]}"
+    twice = law("CAST", formula="cast(U, cast(T, cast(U, x)) / 2)", types=listed)  # 300 is 44 as an INT8
+    assert accepts(twice, 22, types=types, x=300)
+    assert not accepts(twice, 150 - 256, types=types, x=300)
+    assert accepts(law("CAST", formula="cast(U, 1 / x)", types=listed), 77, types=types, x=0)  # 1 / 0 is any value
     opened = law("CAST", latitude="integer-cast-range")
     assert accepts(opened, 44, types={"T": F32, "U": INT8}, x=300.0)
     assert not accepts(opened, 44, types={"T": F32, "U": INT8}, x=100.0)

@@ -15,6 +15,7 @@ from dmlcts.specs.arithmetic.vector_arithmetic import fused_multiply_add_float64
 from dmlcts.specs.arithmetic.vector_integers import Whole, floor_and_ceiling
 from dmlcts.specs.formula import parse
 from dmlcts.specs.loading import load_tables
+from dmlcts.specs.oracle import vectorised
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.vectorised import VectorOracle
 
@@ -221,6 +222,12 @@ def test_beyond_the_precision_of_a_float_both_roundings_are_accepted() -> None:
     assert scaled(DataType.INT64, x, -1, 0) == {-x, 1 - x, -1 - x, 1 - x - (1 << 30)}
 
 
+def test_the_exact_number_is_accepted_where_no_floating_point_type_holds_it() -> None:
+    # 2^61 + 1: the steps in integers give 2^61 + 0 and 2^61 + 1 + 1, and FLOAT64 has multiples of 2^9 there
+    assert (1 << 61) + 1 in scaled(DataType.INT64, (1 << 62) + 1, 0.5, 0.5)
+    assert (1 << 61) + 3 not in scaled(DataType.INT64, (1 << 62) + 1, 0.5, 0.5)
+
+
 def test_fractions_go_to_either_neighbour() -> None:
     assert scaled(DataType.INT8, 3, 0.5, 0) == {1, 2}
     assert scaled(DataType.INT8, -3, 0.5, 0) == {-1, -2}
@@ -237,6 +244,17 @@ def test_overflow_saturates_or_wraps() -> None:
     assert scaled(DataType.INT16, 30000, 1e5, 0) == {32767, 3_000_000_000 % 65536, -1}  # INT32's limit wraps to -1
     assert scaled(DataType.INT32, 30000, 1e5, 0) == {(1 << 31) - 1, 3_000_000_000 - (1 << 32)}
     assert scaled(DataType.INT64, -(1 << 63), -1, 0) == {-(1 << 63), (1 << 63) - 1}
+
+
+def test_a_maximum_in_a_wider_type_stores_what_the_scaled_fraction_is_rounded_up_to() -> None:
+    # 85 * 1.5 = 127.5: 127; or 128, which as an INT8 is 127, or -128 and then Min, or -128 after the maximum
+    scale_bias = ScaleBias(1.5, 0)
+    assert accepted(oracle("THRESHOLD", DataType.INT8, ScaleBias=scale_bias, Min=5), 85) == {127, 5, -128}
+    # Exactly 127; FLOAT32 rounds the product up by an eighth, and 127.125 is rounded up to 128.
+    scale_bias = ScaleBias(699051.125, -2097026.375)
+    assert 3 * 699051.125 - 2097026.375 == 127
+    assert np.float32(3) * scale_bias.scale + scale_bias.bias == 127.125
+    assert -128 in accepted(oracle("THRESHOLD", DataType.INT8, ScaleBias=scale_bias, Min=5), 3)
 
 
 @pytest.mark.parametrize(("name", "given"), [("ABS", {"ScaleBias": None}), ("NEGATE", {})])
@@ -260,6 +278,13 @@ def test_factors_that_are_not_finite_leave_integers_open() -> None:
     assert judging.acceptance(judging.expected(np.array([3], np.int8))).admits(np.array([9], np.int8)).all()
     finite = oracle("THRESHOLD", DataType.INT8, ScaleBias=ScaleBias(3e38, 1), Min=0)
     assert not finite.acceptance(np.array([3], np.int8)).element(0).any_value
+
+
+def test_what_is_judged_in_pieces_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectorised, "_PIECE", 4)
+    judging = oracle("THRESHOLD", DataType.INT16, ScaleBias=None, Min=0)
+    x = np.arange(1, 12, dtype=np.int16)
+    assert judging.judge(x, x + np.int16(1)).tolist() == list(range(11))
 
 
 def test_a_constant_is_never_right() -> None:
