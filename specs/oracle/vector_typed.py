@@ -271,7 +271,7 @@ class TypedVectorOracle:
         if function.selects:
             return list(arrays.floating(Rounding(DataType.FLOAT64, self.latitudes), *operands))
         # A sum rounded to odd is rounded again, or truncated, as if it were exact; not to FLOAT64 itself.
-        meaning = arrays.ufunc if DataType.FLOAT64 in self.types.values() else arrays.real
+        meaning = arrays.ufunc if DataType.FLOAT64 in self.types.values() else arrays.real or arrays.ufunc
         return [np.asarray(meaning(*operands))]
 
     def _compared(self, function: Function, kind: DataType, operands: tuple[Array, ...]) -> list[Any]:
