@@ -230,3 +230,55 @@ def test_a_kernel_that_errs_at_a_later_dispatch_is_not_repeatable(at: int) -> No
     judged(device, one)
     assert (len(device.dispatched), len(device.created)) == (35, 2)
     assert len({tuple(values) for values in device.inputs}) == 5
+
+
+class ErrsAgain(Device):
+    """Each kernel is right at its first dispatch and wrong afterwards."""
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        device, times = self, [0]
+
+        class Forgetful(Kernel):
+            def dispatch(self, memory: Array, bindings: Any) -> None:
+                times[0] += 1
+                device.spoils = (len(device.dispatched) + 1,) if times[0] > 1 else ()
+                super().dispatch(memory, bindings)
+
+        return Forgetful(self, super().create(operator).operator)
+
+
+def test_a_kernel_that_errs_when_dispatched_again_breaks_repeatability() -> None:
+    finding = only(judged(ErrsAgain(), case(expectation="dispatched again")))
+    assert (finding.clause, finding.outcome) == ("execution.repeatable", "fail")
+
+
+def test_a_kernel_that_fails_to_close_after_it_was_dispatched_again_is_told() -> None:
+    assert only(judged(Device(closes=0), case(expectation="dispatched again"))).outcome == "crash"
+
+
+def test_a_neighbour_whose_dispatch_fails_is_another_clauses_business() -> None:
+    class ThresholdFails(Device):
+        def threshold(self, x: Array, low: Any) -> Array:
+            raise ZeroDivisionError("no thresholds")
+
+    assert judged(ThresholdFails(), case(expectation="beside another")).findings == ()
+
+
+def test_the_only_other_operator_on_equal_tensors_comes_beside_a_kernel() -> None:
+    device = Device()
+    judged(device, case(expectation="beside another"))
+    assert threshold(Min=f32(2)) in device.dispatched
+
+
+def test_a_device_that_was_opened_to_try_a_refused_neighbour_is_closed() -> None:
+    closed = []
+
+    class WithoutScaleBias(Device):
+        def refuses(self, operator: OperatorDesc) -> str:
+            return "no ScaleBias" if operator.attributes.get("ScaleBias") is not None else super().refuses(operator)
+
+        def close(self) -> None:
+            closed.append(self)
+
+    judged(WithoutScaleBias(), case(expectation="beside others"))
+    assert len(closed) == 2  # one for each of the two neighbours that have ScaleBias
