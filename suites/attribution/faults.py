@@ -60,8 +60,9 @@ class Faults:
                 return least
             return replace(finding, details=(*finding.details, (UNEXAMINED, _SPENT)))
         self._left -= 1
-        self._examined[finding.clause] += 1
         least = smallest(self._bench, finding)
+        if not least.repeat:  # what chance decides says nothing of the clause: its next finding may be of another kind
+            self._examined[finding.clause] += 1
         self._known[finding.clause, finding.outcome].append(least)
         if least.clause != finding.clause:
             self._known[least.clause, least.outcome].append(least)

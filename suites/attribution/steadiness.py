@@ -9,6 +9,7 @@ from dataclasses import replace
 from dmlcts.reports.documents.wording import many
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, Judgement
 
@@ -79,7 +80,8 @@ def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:
     alone = replace(case, beside=(), earlier=(), expectation=expectation)
     holds_company = alone != case
     large = case.operator.output.element_count > _MANY_ELEMENTS
-    dispatches = 1 if large else 3 + len(case.earlier) + 2 * len(case.beside)
+    turns = _turns(bench, case)
+    dispatches = turns if large else 3 * turns + len(case.earlier) + 2 * len(case.beside)
     company: list[Judgement] = []
     single: list[Judgement] = []
     for _ in range(_FEW_TRIES if large else _COMPANY_TRIES):
@@ -94,6 +96,14 @@ def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:
     if not apart and together == len(company) and len(set(map(_digest, company))) == 1:
         return finding
     return by_chance(first, apart + together + 1, len(single) + len(company) + 1)
+
+
+def _turns(bench: Bench, case: Case) -> int:
+    """How many companies a case is dispatched in, one after another."""
+    if case.expectation != "beside other tensors":
+        return 1
+    subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
+    return len(subject.on_other_tensors(case.operator))
 
 
 def _in_company(bench: Bench, case: Case) -> Judgement:

@@ -23,7 +23,7 @@ from dmlcts.suites.generation import attributes as ordinary_attributes
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Array, Finding, Judgement, operator_text, streams_of
 from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
-from dmlcts.suites.judging.refusals import attempt, stopped
+from dmlcts.suites.judging.refusals import stopped
 
 _MOST_OTHERS = 6  # operators beside the case's own
 _MANY_DISPATCHES = 34  # more than two times sixteen: rings of descriptors, queries and buffers have such lengths
@@ -180,8 +180,8 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
             continue  # another clause's business
         judgements.append(_as_state(_told_of(bench, judged, other, cases), other))
     mine = cases.index(case)
-    others = kernels[:mine] + kernels[mine + 1 :]
-    judgements += [stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
+    others = [(kernel, one.operator) for kernel, one in zip(kernels, cases, strict=True)]
+    judgements += [stopped(bench, case, mishap) for mishap in _closed(bench, case, others[:mine] + others[mine + 1 :])]
     last = judge_dispatch(bench, kernels[mine], case, bench.oracle(case.operator))
     judgements.append(_told_of(bench, last, case, cases))
     return _finished(bench, case, [kernels[mine]], judgements)
@@ -223,8 +223,8 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
             given[operator] = arena.output(case)
     mine = [operator for operator, _ in made].index(case.operator)  # a second kernel of its description is another one
     own = made[mine][1]
-    others = [kernel for _, kernel in made[:mine] + made[mine + 1 :]]
-    judgements += [stopped(bench, case, mishap) for mishap in map(bench.closed, others) if mishap is not None]
+    others = [(kernel, operator) for operator, kernel in made[:mine] + made[mine + 1 :]]
+    judgements += [stopped(bench, case, mishap) for mishap in _closed(bench, case, others)]
     judgements.append(judge_dispatch(bench, own, case, bench.oracle(case.operator)))
     judgement = _finished(bench, case, [own], judgements)
     if judgement.findings and _wrong_by_itself(bench, replace(case, expectation="oracle", beside=())):
@@ -257,12 +257,23 @@ def _wrong_by_itself(bench: Bench, case: Case) -> bool:
 
 
 def _stops_by_itself(bench: Bench, case: Case) -> bool:
-    """Whether there is no kernel for a case also where nothing ran before it: that is another clause's business."""
+    """Whether a kernel is not made, or not closed, also where nothing ran before: that is another clause's business."""
     fresh = bench.fresh()
     try:
-        return attempt(fresh, case.operator) is not None
+        kernel = fresh.create(case.operator)
+        if isinstance(kernel, (Refusal, Mishap)):
+            return True
+        fresh.run_unjudged(kernel, case)
+        return fresh.closed(kernel) is not None
     finally:
         fresh.close()
+
+
+def _closed(bench: Bench, case: Case, others: list[tuple[Any, OperatorDesc]]) -> list[Mishap]:
+    """Close kernels that kept the case company; what goes wrong there, but for those that close as badly without it."""
+    mishaps = [(bench.closed(kernel), operator) for kernel, operator in others]
+    return [mishap for mishap, one in mishaps if mishap is not None
+            and not _stops_by_itself(bench, replace(case, operator=one, values=_ordinary(bench, one)))]  # fmt: skip
 
 
 def _ordinary(bench: Bench, operator: OperatorDesc) -> Streams:
@@ -357,20 +368,19 @@ def _with_history(
         mishap = bench.run_unjudged(other, earlier)
         if mishap is not None and other is kernel:
             return stopped(bench, case, mishap)
-    mishaps: list[Mishap | None] = []
-    others = [other for other, _ in before if other is not kernel]
+    mishaps: list[Mishap] = []
+    others = [(other, operator) for other, operator in before if other is not kernel]
     if closed_first:
-        mishaps += [bench.closed(other) for other in others]
+        mishaps += _closed(bench, case, others)
         kernel = bench.create(case.operator)
         if isinstance(kernel, (Refusal, Mishap)):
             return stopped(bench, case, kernel)
     judgement = judge_dispatch(bench, kernel, case, bench.oracle(case.operator))
-    mishaps.append(bench.closed(kernel))
+    mishaps += [mishap] if (mishap := bench.closed(kernel)) is not None else []
     if not closed_first:
-        mishaps += [bench.closed(other) for other in others]
-    for mishap in mishaps:
-        if mishap is not None:
-            return stopped(bench, case, mishap)
+        mishaps += _closed(bench, case, others)
+    if mishaps:
+        return stopped(bench, case, mishaps[0])
     checked = (*judgement.clauses, clause)
     if not judgement.findings:
         return replace(judgement, clauses=checked)

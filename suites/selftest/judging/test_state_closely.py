@@ -282,3 +282,38 @@ def test_a_device_that_was_opened_to_try_a_refused_neighbour_is_closed() -> None
 
     judged(WithoutScaleBias(), case(expectation="beside others"))
     assert len(closed) == 2  # one for each of the two neighbours that have ScaleBias
+
+
+class ThresholdCloses(Device):
+    """Closing a THRESHOLD kernel fails, always or where the device has made one of another operator too."""
+
+    always = True
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        kernel = super().create(operator)
+        if operator.name == "ELEMENT_WISE_THRESHOLD":
+            usual, device = kernel.close, self
+
+            def close() -> None:
+                if device.always or len({one.name for one in device.created}) > 1:
+                    raise OSError("closing fails")
+                usual()
+
+            kernel.close = close  # type: ignore[method-assign]  # of this kernel
+        return kernel
+
+
+class ThresholdClosesAlone(ThresholdCloses):
+    always = False
+
+
+@pytest.mark.parametrize("expectation", ["after another", "beside another", "beside others"])
+def test_a_neighbour_that_never_closes_is_another_clauses_business(expectation: str) -> None:
+    assert judged(ThresholdCloses(), case(expectation=expectation)).findings == ()
+    assert only(judged(ThresholdClosesAlone(), case(expectation=expectation))).outcome == "crash"
+
+
+def test_a_kernel_of_a_named_company_that_never_closes_is_another_clauses_business() -> None:
+    one = case(expectation="beside others", beside=(threshold(), clip()))
+    assert judged(ThresholdCloses(), one).findings == ()
+    assert only(judged(ThresholdClosesAlone(), one)).outcome == "crash"
