@@ -35,7 +35,7 @@ def _spent(figure: Mapping[str, Any]) -> str:
 
 
 def _held_to(value: float, most: float, unit: str) -> str:
-    places = 2 if value < 10 else 0
+    places = 2 if value < 10 else 1 if value < 100 else 0
     return f"{value:.{places}f} {unit} ({'within' if value <= most else 'MISSED:'} {most:g})"
 
 
