@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlcts.backends import DeviceLost
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.attribution.blame import smallest
@@ -20,9 +21,12 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, aligned_memory
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, Judgement
+from dmlcts.suites.judging.findings import Finding, Judgement, filled_with
+from dmlcts.suites.judging.hazards import Hazards, is_wanted, survey
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Ledger, Tally, account, attribute_text
+from dmlcts.suites.judging.outputs import marks
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 f32 = np.float32
@@ -279,6 +283,85 @@ def test_a_behaviour_seen_again_does_not_drop_the_others() -> None:
         judge.characterise("clip.nan.bound", clip(), behaviour)
     ((behaviours, _),) = judge.ledger.behaviours.values()
     assert behaviours == "as 0; saturated"
+
+
+class Isolated(Bench):
+    """A bench that says of its implementation that it runs in a process of its own."""
+
+    isolated = True  # type: ignore[assignment]  # a property there
+
+
+def test_wrong_values_of_an_implementation_in_a_process_of_its_own_are_no_losses() -> None:
+    judge = Judge(Isolated("planted", OneWrong(), {}, TABLES), raising=False)
+    many = [case(values=[3, number]) for number in range(9)]
+    assert [bool(one.findings) for one in (*judge.all(many), *judge.all(many[:1]))] == [True] * 10
+    assert judge.ledger.left_out == 0
+
+
+def test_what_runs_between_judgements_is_not_counted_as_judged() -> None:
+    judge = Judge(bench(Reference()))
+    judge(case())
+    seen = {subject: set(rows) for subject, rows in judge.seen.rows.items()}
+    assert seen
+    judge.bench.run(case(clip(tensor((300,)))))
+    assert judge.seen.rows == seen
+    judge(case(clip(tensor((300,)))))
+    assert judge.seen.rows != seen, "the control"
+
+
+def test_the_judge_gives_outputs_that_are_acceptable() -> None:
+    judge = Judge(bench(Reference()))
+    subject = Subject.on(TABLES.operator("CLIP"), DataType.INT8, judge.bench.level)
+    attributes = {"ScaleBias": None, "Min": f32(-2), "Max": f32(3)}
+    elements = subject.elements(np.array([-100, -2, 0, 3, 100], np.int8))
+    assert judge.expected(subject, attributes, elements).tolist() == [-2, -2, 0, 3, 3]
+
+
+def test_an_implementation_that_raises_keeps_its_process() -> None:
+    class Raising(Reference):
+        def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+            raise ZeroDivisionError("always")
+
+    found = survey(bench(Raising()))
+    assert not found.operators | found.data_types | found.ranks
+
+
+def test_a_rank_that_loses_the_device_is_a_hazard_of_its_operator() -> None:
+    class LosesAtRank8(Reference):
+        def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+            if len(operator.output.sizes) == 8 and operator.name == "ELEMENT_WISE_CLIP":
+                raise DeviceLost("gone")
+            super().dispatch(operator, memory, bindings)
+
+    found = survey(bench(LosesAtRank8()))
+    assert (found.operators, found.data_types, found.ranks) == (frozenset(), frozenset(), {("ELEMENT_WISE_CLIP", 8)})
+
+
+@pytest.mark.parametrize("clause, data_type, tried, wanted", [
+    ("clip.support.float32", DataType.FLOAT32, 0, True), ("clip.support.float32", DataType.FLOAT32, 1, True),
+    ("clip.support.int8", DataType.INT8, 0, True), ("clip.support.int8", DataType.INT8, 1, False),
+    ("clip.formula", DataType.FLOAT32, 0, False),
+])  # fmt: skip
+def test_of_hazards_the_first_type_is_tried_and_one_case_of_each_other(
+    clause: str, data_type: DataType, tried: int, wanted: bool
+) -> None:
+    hazards = Hazards(first=frozenset({("ELEMENT_WISE_CLIP", DataType.FLOAT32)}))
+    one = case(clip(tensor((1,), data_type)), [1], clause=clause, layout_clause=None)
+    assert is_wanted(hazards, one, tried) is wanted
+
+
+def test_streams_of_a_dispatch_hold_its_elements() -> None:
+    for values in ([5], [5, 7], [5, 7, 9]):
+        inputs = {"InputTensor": np.array(values, np.int8)}
+        stream = filled_with(case(clip(tensor((len(values),)))), inputs).first
+        assert (len(stream), stream.array(len(values)).tolist()) == (len(values), values)
+
+
+@pytest.mark.parametrize("data_type, few", [(DataType.INT8, [1, 2, -7, 100]), (DataType.UINT8, [1, 2, 7, 100])])
+def test_marks_are_plain_numbers_of_the_type_and_its_limits(data_type: DataType, few: list[int]) -> None:
+    limits, found = np.iinfo(data_type.numpy), marks(data_type).tolist()
+    assert {*few, int(limits.min), int(limits.max)} <= set(found)
+    assert 1000 not in found
 
 
 # ------------------------------------------------------------------------------------------- shrinking
