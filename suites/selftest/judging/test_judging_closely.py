@@ -16,7 +16,7 @@ from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.attribution.shrink import Effort, shrink
 from dmlcts.suites.attribution.shrink import smaller as smaller_cases
 from dmlcts.suites.cases import memory as arenas
-from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.bench import Bench, Mishap
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, aligned_memory
 from dmlcts.suites.cases.placement import Placement
@@ -348,6 +348,25 @@ def test_of_hazards_the_first_type_is_tried_and_one_case_of_each_other(
     hazards = Hazards(first=frozenset({("ELEMENT_WISE_CLIP", DataType.FLOAT32)}))
     one = case(clip(tensor((1,), data_type)), [1], clause=clause, layout_clause=None)
     assert is_wanted(hazards, one, tried) is wanted
+
+
+def test_of_cases_that_are_hazards_a_test_of_supported_types_tries_one() -> None:
+    judge = Judge(Isolated("planted", Reference(), {}, TABLES))
+    judge.bench.hazards = Hazards(operators=frozenset({"ELEMENT_WISE_CLIP"}))
+    judge.all(case(values=[number], clause="clip.support.int8", layout_clause=None) for number in range(3))
+    tally = judge.ledger.tallies["clip.support.int8", "ELEMENT_WISE_CLIP", "INT8"]
+    assert (tally.cases, judge.ledger.left_out) == (1, 2)
+
+
+@pytest.mark.parametrize("title, told", [("", "the device was lost"), ("the process ended", "the process ended")])
+def test_what_was_lost_before_any_test_is_told_once(title: str, told: str) -> None:
+    judge = Judge(bench(Reference()), raising=False)
+    judge.bench.unexplained.append((case(), Mishap("crash", "words", title)))
+    judge.all([])
+    (found,) = judge.ledger.findings
+    assert (found.title, found.clause) == (f"{told}, not again in a fresh process", "execution.independent")
+    judge.all([])
+    assert judge.bench.unexplained == []
 
 
 def test_streams_of_a_dispatch_hold_its_elements() -> None:
