@@ -14,6 +14,7 @@ from dmlcts.specs.oracle.compiled import available
 from dmlcts.suites.benchmarks.judging_speed import Figure
 
 SCHEMA = "dmlcts-bench/1"
+_YARDSTICKS = ("copy", "rint", "compare")
 TOLERATED = 0.2
 """What a figure may lose of its ratio to ``np.rint`` before it counts as slower."""
 
@@ -95,9 +96,6 @@ def ratios(found: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, 
         for figure in found["figures"]
         if figure["what"] in then
     }
-
-
-_YARDSTICKS = ("copy", "rint", "compare")
 
 
 def slower(compared: Mapping[str, tuple[float, float]]) -> list[str]:

@@ -195,10 +195,11 @@ def expected_outputs(oracle: Oracle, case: Case, inputs: Mapping[str, Array]) ->
 def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Judgement:
     """Dispatch an existing kernel on the case's values and placement, and judge what comes back."""
     arena = bench.prepare(case)
-    expected: Array | None = (outputs := expected_outputs(oracle, case, arena.inputs))
+    outputs = expected_outputs(oracle, case, arena.inputs)
     arena.fill_output(case, complement(outputs, oracle.data_type))
-    if outputs.size > PIECE and not case.placement.in_place and case.operator.output.strides is None:
-        expected = None  # too much to keep beside the memory and its copy, and the poison tells it
+    packed = not case.placement.in_place and case.operator.output.strides is None
+    # too much to keep beside the memory and its copy where it is large, and the poison tells it
+    expected = None if outputs.size > PIECE and packed else outputs
     del outputs
     execution = bench.run_on(kernel, case, arena)
     if isinstance(execution, Mishap):
