@@ -31,7 +31,7 @@ from dmlcts.specs.oracle.exact_integer_scale_bias import IntegerScaleBias
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.specs.statements.exactly import Undefined
 from dmlcts.specs.statements.silent_points import ExactSilentPoint, exact_silent_points
-from dmlcts.specs.tables.formula_types import Typed, met, read_as
+from dmlcts.specs.tables.formula_types import Typed, joined, met, read_as
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature, is_approximate
 
@@ -141,7 +141,7 @@ class TypedOracle:
         row = self.table.tensors[member]
         kind = self.types.get(row.type)
         if member not in self.operator.tensors and row.absent is not None:
-            return _Value("constant", frozenset({row.absent}))
+            return _constant(row.absent)
         if name not in elements or kind is None:
             raise UsageError(f"no element of {member} is given", f"give one as {name!r}")
         if kind.is_floating:
@@ -162,7 +162,7 @@ class TypedOracle:
             case Name(name):
                 return _Value(self.types[self.table.type_variables[0]], (self.attributes or {})[name])
             case Number(value):
-                return _Value("constant", frozenset({value}))
+                return _constant(value)
             case Limit(name, target):
                 return _limit(self.types[target], lowest=name == "lowest")
             case Cast(target, argument):
@@ -180,8 +180,7 @@ class TypedOracle:
 
     def _alike(self, values: list[_Value]) -> list[_Value]:
         """The values in one type: that of those that are no constants, or exact numbers where those differ."""
-        kinds = list(dict.fromkeys(value.kind for value in values if value.kind != "constant"))
-        wanted: Typed = "real" if len(kinds) != 1 else kinds[0]
+        wanted = joined([value.kind for value in values])
         return [self._as(value, wanted) for value in values]
 
     def _as(self, value: _Value, kind: Typed) -> _Value:
@@ -189,15 +188,15 @@ class TypedOracle:
         if value.kind == kind:
             return value
         if value.kind == "constant":
-            (given,) = value.members
-            exact = Datum(bool(np.signbit(given)), Fraction(given))
             if kind == "real":
-                return _Value(kind, frozenset({exact}))
+                return _Value(kind, value.members)
             assert isinstance(kind, DataType), "types are checked when the table is read"  # noqa: S101
             if kind.is_floating:
-                arithmetic = self._arithmetic(kind)
-                return _Value(kind, arithmetic.closed({arithmetic.form.round(exact)}))
-            return _Value(kind, frozenset({exact.fraction.numerator}))
+                return self._rounded(value, kind)
+            wrapped = IntegerRange.of(kind).wrapped
+            known = (one is not OPEN and one is not None and not one.infinite for one in value.members)
+            return _Value(kind, frozenset(wrapped(int(one.fraction)) if there else OPEN
+                                          for one, there in zip(value.members, known, strict=True)))  # fmt: skip
         assert kind == "real", f"types are checked when the table is read: {value.kind} as {kind}"  # noqa: S101
         return _Value(kind, frozenset(_exact(member, value.kind) for member in value.members))
 
@@ -214,10 +213,13 @@ class TypedOracle:
             return _Value(target, frozenset(one if one is OPEN else wrapped(one) for one in value.members))
         exact = self._as(value, "real")
         if target.is_floating:
-            form = _FORMATS[target]
-            rounded = {one if one is OPEN or one is None else form.round(one) for one in exact.members}
-            return _Value(target, self._closed(target, rounded))
+            return self._rounded(exact, target)
         return _Value(target, frozenset(self._to_integer(one, target) for one in exact.members))
+
+    def _rounded(self, exact: _Value, target: DataType) -> _Value:
+        form = _FORMATS[target]
+        rounded = {one if one is OPEN or one is None else form.round(one) for one in exact.members}
+        return _Value(target, self._closed(target, rounded))
 
     def _to_integer(self, member: Any, target: DataType) -> Any:
         """Truncated; what lies outside the type is open where a clause says so, else the nearest limit, of NaN 0."""
@@ -240,7 +242,8 @@ class TypedOracle:
         kind = met(function, [value.kind for value in values])
         if isinstance(kind, DataType) and function.gives == "T" and not function.means(kind):
             return _Value(kind, frozenset({OPEN}))  # the type is unlisted: nothing says what is right
-        kind = "real" if kind == "constant" else kind
+        if kind == "constant" and function.gives == "truth":
+            kind = DataType.FLOAT64
         alike = [self._as(value, kind) for value in values]
         results: set[Any] = set()
         for operands in itertools.product(*(value.members for value in alike)):
@@ -256,7 +259,7 @@ class TypedOracle:
 
     def _of_members(self, function: Function, kind: Typed, operands: tuple[Any, ...]) -> Iterable[Any]:
         exact: Any = function.exact
-        if kind == "real":
+        if kind in ("real", "constant"):
             return self._of_reals(function, operands)
         assert isinstance(kind, DataType)  # noqa: S101 - truth values have functions of their own
         if kind.is_floating:
@@ -290,6 +293,10 @@ class TypedOracle:
         found = set(members)
         opened = {OPEN} & found
         return frozenset({*self._arithmetic(kind).closed(found - opened), *opened})
+
+
+def _constant(value: float) -> _Value:
+    return _Value("constant", frozenset({Datum(bool(np.signbit(value)), Fraction(value))}))
 
 
 def _unchanged(value: int) -> int:

@@ -26,7 +26,7 @@ from dmlcts.specs.oracle import vector_integer_scale_bias
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.specs.statements.silent_points import SilentPoint, silent_points
-from dmlcts.specs.tables.formula_types import Typed, met, read_as
+from dmlcts.specs.tables.formula_types import Typed, joined, met, read_as
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import Signature, is_approximate
 
@@ -175,22 +175,31 @@ class TypedVectorOracle:
     # types -------------------------------------------------------------------------------------------
 
     def _alike(self, values: list[_Value]) -> list[_Value]:
-        kinds = list(dict.fromkeys(value.kind for value in values if value.kind != "constant"))
-        wanted: Typed = "real" if len(kinds) != 1 else kinds[0]
+        wanted = joined([value.kind for value in values])
         return [self._as(value, wanted) for value in values]
 
     def _as(self, value: _Value, kind: Typed) -> _Value:
         if value.kind == kind:
             return value
         if value.kind == "constant":
+            constants = [np.asarray(one, _DOUBLE) for one in value.alternatives]
             if kind == "real":
-                return _Value(kind, [np.asarray(value.alternatives[0], _DOUBLE)])
+                return _Value(kind, constants)
             assert isinstance(kind, DataType)  # noqa: S101 - types are checked when the table is read
-            return _Value(kind, self._closed(kind, [np.asarray(value.alternatives[0]).astype(kind.numpy)]))
+            if kind.is_floating:
+                return _Value(kind, self._closed(kind, [one.astype(kind.numpy) for one in constants]))
+            return _Value(kind, [self._wrapped(one, kind) for one in constants])
         assert isinstance(value.kind, DataType) and kind == "real"  # noqa: PT018, S101 - lint has checked types
         if 8 * value.kind.itemsize > _EXACT_BITS:
             self._leave_open(value.kind)
         return _Value(kind, [one.astype(_DOUBLE) for one in value.alternatives])
+
+    def _wrapped(self, one: Any, kind: DataType) -> Any:
+        """A constant as an integer: truncated, modulo 2^bits; of what is no number any value."""
+        known = np.isfinite(one)
+        self._open = self._open | ~known
+        pattern = np.mod(np.trunc(np.where(known, one, 0.0)), 2.0 ** (8 * kind.itemsize))
+        return np.asarray(pattern).astype(kind.bits_dtype).view(kind.numpy)
 
     def _leave_open(self, kind: DataType) -> None:
         """Any value: FLOAT64 does not hold the type's values exactly, and no level lists them here."""
@@ -234,7 +243,8 @@ class TypedVectorOracle:
         if isinstance(kind, DataType) and function.gives == "T" and not function.means(kind):
             self._open = np.ones_like(self._open)  # the type is unlisted: nothing says what is right
             return _Value(kind, [np.zeros((), kind.numpy)])
-        kind = "real" if kind == "constant" else kind
+        if kind == "constant" and function.gives == "truth":
+            kind = DataType.FLOAT64
         alike = [self._as(value, kind) for value in values]
         found: list[Any] = []
         for operands in _combined(alike):
@@ -245,8 +255,8 @@ class TypedVectorOracle:
 
     def _of_arrays(self, function: Function, kind: Typed, operands: tuple[Array, ...]) -> list[Any]:
         arrays: Any = function.arrays
-        if kind == "real":
-            return self._of_reals(function, operands)
+        if kind in ("real", "constant"):
+            return self._of_reals(function, tuple(np.asarray(operand, _DOUBLE) for operand in operands))
         assert isinstance(kind, DataType)  # noqa: S101 - truth values have functions of their own
         if function.gives == "truth":
             return self._compared(function, kind, operands)

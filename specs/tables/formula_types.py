@@ -19,6 +19,8 @@ _OF_INTERVALS = ("subtract", "multiply", "divide", "neg")
 """Functions that may fall, and are known on intervals all the same."""
 _ORDERED = ("less", "less_equal", "greater", "greater_equal")
 """Comparisons by which a choice between approximate values may be made: of intervals either may hold, or both."""
+_SUMS = ("add", "difference")
+"""Functions whose results FLOAT64 rounds where floating-point numbers meet others."""
 _PATTERNS = {1: DataType.UINT8, 2: DataType.UINT16, 4: DataType.UINT32, 8: DataType.UINT64}
 
 
@@ -33,9 +35,11 @@ def type_of(expression: Expression, table: OperatorTable, signature: Signature) 
     Raises:
         FormulaError: a function has no meaning for what it is given there.
     """
-    names: dict[str, Typed] = {
-        name: read_as(signature[table.tensors[member].type], table) for name, member in table.formula_names.items()
-    }
+    names: dict[str, Typed] = {}
+    for name, member in table.formula_names.items():
+        row = table.tensors[member]
+        lacking = row.optional and member not in signature.present
+        names[name] = "constant" if lacking else read_as(signature[row.type], table)
     names |= dict.fromkeys(table.numbers, read_as(signature.data_type, table))
     types = {variable: read_as(data_type, table) for variable, data_type in signature.types}
     return _of(expression, names, types)
@@ -104,16 +108,46 @@ def _of(expression: Expression, names: Mapping[str, Typed], types: Mapping[str, 
             _of(argument, names, types)
             return types[target]
         case Choice(_, _, then, otherwise):
-            return _joined([_of(then, names, types), _of(otherwise, names, types)])
+            return joined([_of(then, names, types), _of(otherwise, names, types)])
         case Call("select", (condition, one, other)):
             _of(condition, names, types)
-            return _joined([_of(one, names, types), _of(other, names, types)])
-        case Call(function, arguments):
-            return _applied(function, [_of(argument, names, types) for argument in arguments])
+            return joined([_of(one, names, types), _of(other, names, types)])
+        case Call(name, arguments):
+            found = _applied(name, [_of(argument, names, types) for argument in arguments])
+            if found == "real" and name in _SUMS and any(_is_rounded(one, names, types) for one in arguments):
+                raise FormulaError(f"{name} is given a sum of numbers of different types", "cast that sum first")
+            return found
     raise AssertionError(f"no expression: {expression!r}")
 
 
-def _joined(given: list[Typed]) -> Typed:
+def _is_rounded(expression: Expression, names: Mapping[str, Typed], types: Mapping[str, DataType]) -> bool:
+    """Whether FLOAT64 may not hold an exact number of no type: it holds sums of integers, and rounds others once."""
+    if _of(expression, names, types) != "real":
+        return False
+    if isinstance(expression, Call) and expression.function in _SUMS:
+        return _holds_floating(expression, names, types)
+    return any(_is_rounded(one, names, types) for one in _parts(expression))
+
+
+def _holds_floating(expression: Expression, names: Mapping[str, Typed], types: Mapping[str, DataType]) -> bool:
+    """Whether a floating-point number is among those that an exact number of no type comes of."""
+    kind = _of(expression, names, types)
+    if isinstance(kind, DataType):
+        return kind.is_floating
+    return any(_holds_floating(one, names, types) for one in _parts(expression))
+
+
+def _parts(expression: Expression) -> tuple[Expression, ...]:
+    """What an exact number of no type is computed of, or chosen from."""
+    match expression:
+        case Call("select", (_, one, other)) | Choice(_, _, one, other):
+            return (one, other)
+        case Call(_, arguments):
+            return tuple(arguments)
+    return ()
+
+
+def joined(given: list[Typed]) -> Typed:
     """The type of operands that have to be of one: exact numbers where they are not."""
     kinds = [kind for kind in dict.fromkeys(given) if kind != "constant"]
     if not kinds:
@@ -128,20 +162,22 @@ def met(function: Function, given: list[Typed]) -> Typed:
     floats = [kind for kind in given if isinstance(kind, DataType) and kind.is_floating]
     if function.widens and floats:
         return max(floats, key=lambda kind: kind.itemsize)
-    return _joined(given)
+    return joined(given)
 
 
 def _applied(name: str, given: list[Typed]) -> Typed:
     function = FUNCTIONS[name]
     if function.domain == "truth":
         return "truth"
-    joined = met(function, given)
-    if isinstance(joined, DataType):
-        floating = joined.is_floating
+    kind = met(function, given)
+    if isinstance(kind, DataType):
+        floating = kind.is_floating
         exact = function.exact
         there = (exact.floating or exact.compared) if floating else (exact.integers or exact.ordered)
         if there is None:
-            raise FormulaError(f"{name} has no meaning on {joined.name}", f"it is for {function.domain} types")
-    elif joined == "real" and not function.on_reals:
+            raise FormulaError(f"{name} has no meaning on {kind.name}", f"it is for {function.domain} types")
+    elif kind == "real" and not function.on_reals:
         raise FormulaError(f"{name} is given numbers of different types", "cast one of them to the other's type")
-    return "truth" if function.gives == "truth" else joined
+    elif kind == "constant" and function.domain == "integer":
+        raise FormulaError(f"{name} is given numbers of no type", "cast one of them, as in cast(T, 1)")
+    return "truth" if function.gives == "truth" else kind

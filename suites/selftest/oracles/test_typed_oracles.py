@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc, UsageError
+from dmlcts.specs import DataType, OperatorDesc, TableError, TensorDesc, UsageError
 from dmlcts.specs.approximation.exactly import ApproximateOracle
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
 from dmlcts.specs.loading import load_tables, tables_of_files
@@ -94,6 +94,10 @@ TABLES |= {
                           "OutputTensor": "{kind: output, type: V}"},
               "types": "{T: [FLOAT32, INT8], U: [FLOAT16, UINT8], V: [FLOAT32, INT8]}",
               "formula": "cast(V, a + b)", "latitude": ""},
+    "THREE": {"tensors": {"ATensor": "{name: a, kind: input, type: T}", "BTensor": "{name: b, kind: input, type: U}",
+                          "CTensor": "{name: c, kind: input, type: T}", "OutputTensor": "{kind: output, type: V}"},
+              "types": "{T: [FLOAT32], U: [INT32], V: [FLOAT32]}", "formula": "cast(V, cast(T, a + b) + c)",
+              "latitude": ""},
 }  # fmt: skip
 
 
@@ -240,6 +244,81 @@ def test_a_constant_may_be_negated() -> None:
         sign = law("ADD", formula=f"cast(T, {formula.replace('x', 'a')})", latitude="")
         assert accepts(sign, right, types={"T": F32}, a=1.0, b=0.0)
         assert not accepts(sign, -right, types={"T": F32}, a=1.0, b=0.0)
+
+
+@pytest.mark.parametrize("formula, right, wrong", [
+    ("1 < 2", 1, 0),
+    ("2 < 1", 0, 1),
+    ("a == b or 2 >= 2", 1, 0),
+    ("is_nan(0 / 0)", 1, 0),
+    ("is_nan(1)", 0, 1),
+    ("is_infinite(1 / 0)", 1, 0),
+    ("is_negative(-(0))", 1, 0),
+    ("(7 if a < b else 9) < 8", 1, 0),
+    ("(7 if a > b else 9) < 8", 0, 1),
+])  # fmt: skip
+def test_constants_alone_are_compared(formula: str, right: int, wrong: int) -> None:
+    compared, types = law("LOGICAL_EQUALS", formula=f"cast(U, {formula})", latitude=""), {"T": F32, "U": UINT8}
+    assert accepts(compared, right, types=types, a=1.0, b=2.0)
+    assert not accepts(compared, wrong, types=types, a=1.0, b=2.0)
+
+
+@pytest.mark.parametrize("formula, kind, right, wrong", [
+    ("1 if a < b else 0", F32, 1.0, 0.0),
+    ("1 if a < b else 0", INT8, 1, 0),
+    ("a * (-3 if a < b else 3)", F32, -3.0, 3.0),
+    ("a * (-3 if a < b else 3)", UINT8, 253, 0),
+    ("max(1, 2) + a", INT8, 3, 2),
+    ("max(1, 2) * (a + 2e-8)", F32, 2.0, 2.0000002),
+    ("a + 1.5", INT8, 2, 4),  # 1.5 is 3 / 2
+    ("a - (-1.5)", INT8, 2, 3),
+    ("min(b, 300)", INT8, 2, 44),
+    ("min(b + 98, 300)", INT8, 44, 100),  # 300 is 44
+    ("a + 1 / 0", INT8, 7, None),
+    ("a + 0 / 0", INT8, 7, None),
+    ("a + pow(2, 0.5)", INT8, 7, None),
+])  # fmt: skip
+def test_a_constant_meets_a_type_as_a_number_of_it(formula: str, kind: DataType, right: Any, wrong: Any) -> None:
+    chosen = law("ADD", formula=formula, latitude="")
+    assert accepts(chosen, right, types={"T": kind}, a=1, b=2)
+    assert wrong is None or not accepts(chosen, wrong, types={"T": kind}, a=1, b=2)
+
+
+def test_what_is_absent_may_be_compared_with_a_constant() -> None:
+    offset = law("OFFSET", formula="a if b > 2 else -a")
+    for kind in (INT8, F32):
+        assert accepts(offset, 5, types={"T": kind}, lacking=("BTensor",), a=5)
+        assert not accepts(offset, -5, types={"T": kind}, lacking=("BTensor",), a=5)
+        assert accepts(offset, -5, types={"T": kind}, a=5, b=2)
+
+
+def test_bits_of_constants_alone_are_refused() -> None:
+    for formula in ("bit_and(1, 3)", "bit_not(1)", "shift_left(a, bit_count(7))"):
+        with pytest.raises(TableError, match="is given numbers of no type"):
+            law("ADD", formula=formula, types="{T: [INT8]}")
+    assert accepts(law("ADD", formula="bit_and(a, 3)", types="{T: [INT8]}"), 1, types={"T": INT8}, a=5, b=0)
+    with pytest.raises(TableError, match="is given numbers of no type"):
+        law("OFFSET", formula="bit_and(a, bit_not(b))", types="{T: [INT8]}")
+
+
+@pytest.mark.parametrize("formula", [
+    "a + b + c", "c + (a + b)", "difference(a, b) + c", "difference(c, difference(b, a))", "min(a + b, c) + b",
+    "(a + b if a < c else max(a, b)) + c", "difference(max(a, b) + b, c)",
+])  # fmt: skip
+def test_a_sum_is_added_to_in_a_type(formula: str) -> None:
+    """2^100 + 1 - 2^100 is 1, and FLOAT64 holds no sum of the first two."""
+    tables = "{T: [FLOAT32], U: [INT32], V: [FLOAT32]}"
+    with pytest.raises(TableError, match="is given a sum of numbers of different types"):
+        law("THREE", formula=f"cast(V, {formula})", types=tables)
+    law("THREE", formula=f"cast(V, {formula})", types=tables.replace("FLOAT32", "INT8"))
+
+
+def test_a_sum_cast_to_a_type_is_added_to() -> None:
+    types = {"T": F32, "U": INT32, "V": F32}
+    for formula, right, wrong in (("cast(T, a + b) + c", 0.0, 1.0), ("a + c + b", 1.0, 0.0)):
+        three = law("THREE", formula=formula if "cast" in formula else f"cast(V, {formula})")
+        assert accepts(three, right, types=types, a=2.0**100, b=1, c=-(2.0**100))
+        assert not accepts(three, wrong, types=types, a=2.0**100, b=1, c=-(2.0**100))
 
 
 @pytest.mark.parametrize("a, b, is_open", [(1.0, 2.0, False), (1.5, 2.0, True), (INF, 2.0, True), (NAN, 1.0, True)])
