@@ -134,7 +134,12 @@ def _through(function: Callable[[Any], Any], a: Real) -> Real:
     if not a.error.any():
         return Real(value, np.zeros(value.shape))
     spread = np.maximum(np.abs(function(a.value + a.error) - value), np.abs(function(a.value - a.error) - value))
-    return Real(value, np.asarray(spread))
+    return Real(value, _unknown_as_infinite(spread))
+
+
+def _unknown_as_infinite(error: Doubles) -> Doubles:
+    """Bounds that came out as no number count as infinite: those of the root of a number that may be negative."""
+    return np.asarray(np.where(np.isnan(error), np.inf, error))
 
 
 def _applied(function: Function, operands: list[Any]) -> Any:
@@ -185,7 +190,7 @@ def _product(a: Real, b: Real) -> Real:
     value = np.asarray(a.value * b.value)
     rounded = 0.0 if _short(a.value) and _short(b.value) else np.abs(value) * _STEP
     more = np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
-    return Real(value, np.asarray(rounded + more * (1 + 4 * _STEP)))
+    return Real(value, _unknown_as_infinite(rounded + more * (1 + 4 * _STEP)))
 
 
 def _quotient(a: Real, b: Real) -> Real:

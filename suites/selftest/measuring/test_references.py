@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, FormulaError, OperatorDesc, TensorDesc
 from dmlcts.specs.accuracy.array_reference import ArrayReference, units_in
 from dmlcts.specs.accuracy.bounds import reach
 from dmlcts.specs.accuracy.exact_reference import ExactReference
@@ -19,6 +20,7 @@ from dmlcts.specs.accuracy.places import BUCKETS, buckets_of, described, followi
 from dmlcts.specs.functions.in_arrays import REAL_FUNCTIONS
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables import Tables
+from dmlcts.specs.tables.law import Law
 from dmlcts.suites.selftest.signatures.five_tables import text_of, write_tables
 
 INTERESTING = {
@@ -74,8 +76,15 @@ def test_float64_is_within_its_stated_error_of_the_exact_result(
     law = tables.law(tables.operator(name))
     assert is_measured(law, operator)
     inputs = drawn(operator, 300)
+    value, _ = ArrayReference(law, operator).result(inputs)
+    assert compared(law, operator, inputs) > value.size // 4
+
+
+def compared(law: Law, operator: OperatorDesc, inputs: Mapping[str, np.ndarray[Any, Any]]) -> int:
+    """See that the exact results lie within FLOAT64's errors; how many there are."""
     exact = ExactReference(law, operator)
     value, error = ArrayReference(law, operator).result(inputs)
+    assert not np.isnan(error[np.isfinite(value)]).any()
     patterns = {member: array.view(f"u{array.itemsize}").tolist() for member, array in inputs.items()}
     finite = 0
     for index in range(value.size):
@@ -86,9 +95,104 @@ def test_float64_is_within_its_stated_error_of_the_exact_result(
             assert value[index] == real.low.value
         else:
             finite += 1
+            if np.isinf(error[index]):
+                continue
             for end in real:
                 assert abs(Fraction(float(value[index])) - end.fraction) <= Fraction(float(error[index])), index
-    assert finite > value.size // 4
+    return finite
+
+
+def own(folder: Path, formula: str, name: str = "OWN_SQRT", **types: DataType) -> tuple[Law, OperatorDesc]:
+    """A table of one's own of a formula."""
+    folder.mkdir(exist_ok=True)
+    text = text_of(name)
+    (stated,) = [line for line in text.splitlines() if line.startswith("formula:")]
+    start, end = text.index("accuracy:"), text.index("clauses:")
+    text = (text[:start] + text[end:]).replace(stated, f"formula: {formula}")
+    (folder / "own.yaml").write_text(text, encoding="utf-8")
+    tables = load_tables(folder)
+    operator = described_as(tables, name, **(types or {"T": DataType.FLOAT32}))
+    return tables.law(tables.operator(name)), operator
+
+
+def single(*numbers: float) -> dict[str, np.ndarray[Any, Any]]:
+    return {"InputTensor": np.array(numbers, np.float32)}
+
+
+FEW = np.concatenate([np.linspace(-5, 5, 41), [-200, -90, 0.001, 30, 80, np.nan, np.inf, -np.inf]])
+
+
+@pytest.mark.parametrize(("formula", "largest"), [
+    ("floor(exp(x))", 1e-9), ("log(1 + exp(x))", 1e-12), ("sqrt(exp(x) * 3)", 1e-12), ("sqrt(exp(x)) - 0.5", 1e-12),
+    ("1 / (1 + exp(-x))", 1e-12), ("trunc(-(exp(x)) / 3)", 1e-9), ("exp(x) * exp(-x)", 1e-12), ("-(exp(x)) - x", 1e-12),
+    ("sqrt(0 if is_nan(x) else abs(x))", 1e-12), ("sqrt(x) if x > 0 else x - 1", 1e-12), ("sqrt(x) if x != x else 2", 0),
+    ("exp(x) if exp(x) > 2 else 2", 1e-12),
+])  # fmt: skip
+def test_what_errors_grow_to_bounds_the_exact_result(formula: str, largest: float, tmp_path: Path) -> None:
+    law, operator = own(tmp_path, formula)
+    inputs = single(*FEW)
+    assert compared(law, operator, inputs) >= 20
+    value, error = ArrayReference(law, operator).result(inputs)
+    ordinary = (np.abs(inputs["InputTensor"]) < 4.9) & (inputs["InputTensor"] != 0) & np.isfinite(value)
+    assert (error[ordinary] <= largest * np.maximum(np.abs(value[ordinary]), 1)).all(), "and no wider than need be"
+
+
+@pytest.mark.parametrize(("formula", "widest"), [("floor(exp(x))", 1), ("ceil(exp(x))", 1), ("floor(exp(x) + 0.5)", 0)])
+def test_an_error_is_as_wide_as_a_step_that_it_reaches(formula: str, widest: float, tmp_path: Path) -> None:
+    """FLOAT64 does not know that the exponential of 0 is not next to 1."""
+    law, operator = own(tmp_path, formula)
+    assert ArrayReference(law, operator).result(single(0)).error == widest
+
+
+@pytest.mark.parametrize("formula", ["sin(exp(x))", "pow(exp(x), 1.5)", "pow(1.5, exp(x))"])
+def test_of_what_may_fall_nothing_is_known_between_bounds(formula: str, tmp_path: Path) -> None:
+    law, operator = own(tmp_path, formula)
+    inputs = single(0, 1, 2)
+    assert np.isinf(ArrayReference(law, operator).result(inputs).error).all()
+    with pytest.raises(FormulaError, match="of an enclosure is not known"):
+        ExactReference(law, operator).result({"InputTensor": 0x3F80_0000})
+    assert ExactReference(law, operator).result({"InputTensor": 0}) is not None, "the power is known there: 1"
+
+
+@pytest.mark.parametrize("formula", ["sqrt(1 - erf(x))", "x * sqrt(1 - erf(x))", "x * pow(exp(x), 1.5)"])
+def test_a_bound_that_is_no_number_is_an_infinite_one(formula: str, tmp_path: Path) -> None:
+    """erf(8) is 1 to FLOAT64, the rest 1e-29: whether it is below 0 is not known there, and so its root is not."""
+    law, operator = own(tmp_path, formula)
+    value, error = ArrayReference(law, operator).result(single(8))
+    assert not np.isnan(value)
+    assert np.isinf(error)
+
+
+def test_a_comparison_that_enclosures_do_not_decide_is_refused(tmp_path: Path) -> None:
+    law, operator = own(tmp_path, "1 if log(exp(x)) > x else sqrt(x)")
+    exact = ExactReference(law, operator)
+    with pytest.raises(FormulaError, match="is not decided"):
+        exact.result({"InputTensor": 0x3F80_0000})
+    assert exact.result({"InputTensor": 0}) is not None, "exp(0) is exactly 1"
+
+
+@pytest.mark.parametrize("absent", [0, 3])
+def test_what_is_absent_counts_as_the_table_says(absent: int, tmp_path: Path) -> None:
+    text = text_of("OWN_QUANTIZE_LINEAR").replace("absent: 0", f"absent: {absent}")
+    (tmp_path / "own.yaml").write_text(text, encoding="utf-8")
+    tables = load_tables(tmp_path)
+    operator = described_as(tables, "OWN_QUANTIZE_LINEAR", T=DataType.FLOAT32, U=DataType.UINT8)
+    without = {name: tensor for name, tensor in operator.tensors.items() if name != "ZeroPointTensor"}
+    operator = OperatorDesc(operator.name, without, {})
+    law = tables.law(tables.operator("OWN_QUANTIZE_LINEAR"))
+    inputs = {"InputTensor": np.array([10], np.float32), "ScaleTensor": np.array([2], np.float32)}
+    assert compared(law, operator, inputs) == 1
+    assert ArrayReference(law, operator).result(inputs).value == 5 + absent
+
+
+def test_an_attribute_counts_as_a_number_of_the_type() -> None:
+    tables = load_tables()
+    tensor = TensorDesc(DataType.FLOAT16, (1,))
+    operator = OperatorDesc("ELEMENT_WISE_CONSTANT_POW", {"InputTensor": tensor, "OutputTensor": tensor},
+                            {"ScaleBias": None, "Exponent": np.float32(0.1)})  # fmt: skip
+    law, inputs = tables.law(tables.operator("CONSTANT_POW")), {"InputTensor": np.array([0.5, 2, 10], np.float16)}
+    assert compared(law, operator, inputs) == 3
+    assert ArrayReference(law, operator).result(inputs).value[1] == 2.0 ** float(np.float16(0.1))
 
 
 @pytest.mark.parametrize("function", [name for name, _, _ in REAL_FUNCTIONS])
