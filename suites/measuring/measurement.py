@@ -173,7 +173,8 @@ class Gauge:
         with np.errstate(all="ignore"):
             left = self._measured(into, inputs, real, got)
             distance = np.abs(got - real)
-            self._worst(into, "absolute", np.where(left, distance, -1.0), inputs, output)
+            known = left & np.isfinite(unsure)  # of the others the exact reference does not tell the error either
+            self._worst(into, "absolute", np.where(known, distance, -1.0), inputs, output)
             if self.output.is_floating:
                 per_unit = units_in(self.output, real)
                 units, vague = distance * per_unit, unsure * per_unit > MOST_UNSURE

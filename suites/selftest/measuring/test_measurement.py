@@ -20,6 +20,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.measuring.dispatches import Measurements
 from dmlcts.suites.selftest.measuring.inexact import OPERANDS, UNITS
+from dmlcts.suites.selftest.measuring.test_references import own
 from dmlcts.suites.selftest.signatures.five_operators import FOLDER
 from dmlcts.suites.selftest.signatures.five_tables import write_tables
 
@@ -66,6 +67,15 @@ def test_what_is_correctly_rounded_is_half_a_unit_off_at_most(tables: Tables) ->
     assert row["elements"] == sum(row["bins"]) == sum(bucket[2] for bucket in row["range"])
     assert row["elements"] + sum(row["apart"].values()) == x.size
     assert all(error <= strict <= 0.5 < judged <= 1 for *_, error, judged, strict in row["range"] if error)
+
+
+def test_what_the_references_do_not_follow_is_unsure(tmp_path: Path) -> None:
+    """A sine of an exponential: of a function that falls nothing is known between bounds, and exp(1) has such."""
+    _, operator = own(tmp_path, "sin(exp(x))")
+    found = Measurements(load_tables(tmp_path), strict=False)
+    found.note(operator, {"InputTensor": np.array([0, 1, 2], np.float32)}, np.zeros(3, np.float32))
+    row = row_of(load_tables(tmp_path), ItemRecord("a test", "pass", 1.0, accuracy=found.records()))
+    assert row["apart"]["unsure"] == 3
 
 
 @pytest.mark.parametrize("units", [1, 2, 3, 1000])
