@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, FormulaError, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, FormulaError, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.accuracy.array_reference import ArrayReference, units_in
 from dmlcts.specs.accuracy.bounds import reach
 from dmlcts.specs.accuracy.exact_reference import ExactReference
@@ -125,8 +126,8 @@ FEW = np.concatenate([np.linspace(-5, 5, 41), [-200, -90, 0.001, 30, 80, np.nan,
 @pytest.mark.parametrize(("formula", "largest"), [
     ("floor(exp(x))", 1e-9), ("log(1 + exp(x))", 1e-12), ("sqrt(exp(x) * 3)", 1e-12), ("sqrt(exp(x)) - 0.5", 1e-12),
     ("1 / (1 + exp(-x))", 1e-12), ("trunc(-(exp(x)) / 3)", 1e-9), ("exp(x) * exp(-x)", 1e-12), ("-(exp(x)) - x", 1e-12),
-    ("sqrt(0 if is_nan(x) else abs(x))", 1e-12), ("sqrt(x) if x > 0 else x - 1", 1e-12), ("sqrt(x) if x != x else 2", 0),
-    ("exp(x) if exp(x) > 2 else 2", 1e-12),
+    ("sqrt(0 if is_nan(x) else abs(x))", 1e-12), ("sqrt(x) if x > 0 else x - 1", 1e-12),
+    ("sqrt(x) if x != x else 2", 0), ("exp(x) if exp(x) > 2 else 2", 1e-12),
 ])  # fmt: skip
 def test_what_errors_grow_to_bounds_the_exact_result(formula: str, largest: float, tmp_path: Path) -> None:
     law, operator = own(tmp_path, formula)
@@ -237,6 +238,35 @@ def test_what_is_exact_is_not_measured(name: str, types: dict[str, DataType], ta
                for member, row in table.tensors.items()}  # fmt: skip
     attributes = {item.name: None for item in table.attributes}
     assert not is_measured(tables.law(table), OperatorDesc(table.operator, tensors, attributes))
+
+
+def measured(law: Law, operator: OperatorDesc, **attributes: Any) -> object:
+    return is_measured(law, OperatorDesc(operator.name, operator.tensors, {**operator.attributes, **attributes}))
+
+
+def test_what_the_references_do_not_know_is_not_measured(tmp_path: Path) -> None:
+    law, operator = own(tmp_path, "sqrt(x)")
+    assert measured(law, operator) is True
+    for formula in ("sqrt(x) if is_infinite(x) else x", "sqrt(x) if is_negative(x) else x"):
+        assert measured(*own(tmp_path, formula)) is False
+    wide = OperatorDesc(operator.name, {**operator.tensors, "InputTensor": TensorDesc(DataType.FLOAT64, (1,))}, {})
+    assert is_measured(law, wide) is False, "FLOAT64 is no reference for itself"
+    mixed = {"T": DataType.FLOAT32, "U": DataType.UINT8}
+    assert measured(*own(tmp_path, "cast(U, x / scale + zero_point)", "OWN_QUANTIZE_LINEAR", **mixed)) is True
+    whole = dict.fromkeys(operator.tensors, TensorDesc(DataType.INT32, (1,)))
+    assert is_measured(law, OperatorDesc(operator.name, whole, {})) is False, "integers are exact"
+
+
+def test_what_is_scaled_or_activated_besides_is_not_measured() -> None:
+    tables = load_tables()
+    law = tables.law(tables.operator("CONSTANT_POW"))
+    tensors = dict.fromkeys(law.table.tensors, TensorDesc(DataType.FLOAT32, (1,)))
+    operator = OperatorDesc(law.table.operator, tensors, {"ScaleBias": None, "Exponent": np.float32(2.5)})
+    assert measured(law, operator) is True
+    assert measured(law, operator, ScaleBias=ScaleBias(np.float32(2), np.float32(1))) is False
+    number = law.table.attributes[-1].model_copy(update={"type": "DML_SCALAR_UNION"})
+    table = law.table.model_copy(update={"attributes": [*law.table.attributes[:-1], number]})
+    assert is_measured(replace(law, table=table), operator) is False, "a number that the references do not read"
 
 
 def test_errors_are_stated_in_units_of_the_last_place_at_the_real_result(tables: Tables) -> None:
