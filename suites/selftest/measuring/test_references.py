@@ -145,6 +145,14 @@ def test_an_error_is_as_wide_as_a_step_that_it_reaches(formula: str, widest: flo
     assert ArrayReference(law, operator).result(single(0)).error == widest
 
 
+def test_each_element_has_an_error_of_its_own(tmp_path: Path) -> None:
+    """0 + 0.1 is exact, and 2^53 + 0.1 is not."""
+    law, operator = own(tmp_path, "floor(x + 0.1)")
+    reference = ArrayReference(law, operator)
+    assert reference.result(single(0)).error == 0
+    assert reference.result(single(0, 2.0**53)).error.tolist() == [0, 2]
+
+
 @pytest.mark.parametrize("formula", ["sin(exp(x))", "pow(exp(x), 1.5)", "pow(1.5, exp(x))"])
 def test_of_what_may_fall_nothing_is_known_between_bounds(formula: str, tmp_path: Path) -> None:
     law, operator = own(tmp_path, formula)
