@@ -367,6 +367,7 @@ def _with_history(
         earlier = replace(case, operator=operator, values=own, placement=moved)
         mishap = bench.run_unjudged(other, earlier)
         if mishap is not None and other is kernel:
+            bench.closed(kernel)
             return stopped(bench, case, mishap)
     mishaps: list[Mishap] = []
     others = [(other, operator) for other, operator in before if other is not kernel]

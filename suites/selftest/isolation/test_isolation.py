@@ -246,6 +246,18 @@ def test_a_test_stops_after_a_few_losses_and_counts_what_it_left_out(bench: Benc
     assert control.ledger.left_out == 0
 
 
+def test_a_test_stops_after_two_hangs() -> None:
+    bench = opened(seconds=0.5)
+    bench.hazards = Hazards()
+    try:
+        judge = Judge(bench)
+        with pytest.raises(ConformanceFailure) as failed:
+            judge.all(ordered(faulty.HANG, sizes=(count,)) for count in range(1, 4))
+        assert [one.outcome for one in failed.value.findings] == ["timeout"] * 2
+    finally:
+        bench.close()
+
+
 def test_the_survey_finds_ranks_and_types_that_are_not_survived() -> None:
     bench = opened("AbortsOnInt8")
     try:
@@ -263,8 +275,10 @@ def test_nothing_passes_because_it_was_left_out() -> None:
         judge = Judge(bench)
         judge(ordered(-1.0, sizes=(1,) * 7))
         assert (judge.ledger.left_out, dict(judge.ledger.tallies)) == (1, {})
+        lost = bench.losses
         with pytest.raises(ConformanceFailure, match="the process crashed"):
             judge.conclude()
+        assert bench.losses == lost + 1, "what is known of the case is not tried again"
         other = Judge(bench)
         other(ordered(-1.0, sizes=(1,) * 7))
         other(HARMLESS)

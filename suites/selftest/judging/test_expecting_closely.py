@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.judging.expectations import EXPECTATIONS, judge_case
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement
@@ -100,6 +102,17 @@ def test_a_refusal_is_legitimate_where_the_level_does_not_oblige() -> None:
     assert judgement == Judgement(refused=True)
     assert judged(Device(level="3.0"), replace(one, expectation="again")).refused
     assert judged(Device(level="3.0"), replace(one, expectation="beside others")).refused
+
+
+@pytest.mark.parametrize(("level", "may_be_refused"), [("3.0", True), ("5.0", False)])
+def test_one_type_of_a_later_level_lets_a_description_be_refused_for_that(level: str, may_be_refused: bool) -> None:
+    """The condition's type is of every level."""
+    wide, condition = tensor((2,), DataType.INT64), tensor((3,), DataType.UINT8)
+    tensors = {"ConditionTensor": condition, "ATensor": wide, "BTensor": wide, "OutputTensor": wide}
+    one = case(values=[1]).with_operator(OperatorDesc("ELEMENT_WISE_IF", tensors, {}))
+    one = replace(one, clause="if.constraint.sizes", layout_clause=None, expectation="refused")
+    found = judge_case(Bench("refusing", Device(level=level), {}, load_tables()), one)
+    assert (found.findings, found.refused) == ((), may_be_refused)
 
 
 def test_what_must_be_refused() -> None:

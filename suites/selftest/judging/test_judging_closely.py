@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,7 @@ from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, Judgement, filled_with
 from dmlcts.suites.judging.hazards import Hazards, is_wanted, survey
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Ledger, Tally, account, attribute_text
+from dmlcts.suites.judging.losses import judge_surviving
 from dmlcts.suites.judging.outputs import marks
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
@@ -45,6 +47,10 @@ def clip(source: TensorDesc | None = None, target: TensorDesc | None = None, **a
     source = source or tensor()
     return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": source, "OutputTensor": target or source},
                         {"ScaleBias": None, "Min": f32(-2), "Max": f32(3)} | attributes)  # fmt: skip
+
+
+def threshold() -> OperatorDesc:
+    return OperatorDesc("ELEMENT_WISE_THRESHOLD", clip().tensors, {"ScaleBias": None, "Min": f32(-2)})
 
 
 def case(operator: OperatorDesc | None = None, values: Any = (-100, -2, 0, 3, 100), **changes: Any) -> Case:
@@ -210,6 +216,46 @@ def test_the_ledger_counts_every_clause_once_a_case() -> None:
     assert (Tally().cases, Tally().elements, Tally().failures) == (0, 0, 0)
 
 
+def test_what_a_relation_shows_of_another_operator_counts_in_that_operators_row() -> None:
+    ledger = Ledger()
+    for _ in range(2):
+        ledger.count(case(), Judgement((finding("threshold.formula", case(threshold())),), ("clip.formula",), 5))
+    assert ledger.tallies == {
+        ("clip.formula", "ELEMENT_WISE_CLIP", "INT8"): Tally(cases=2, elements=10),
+        ("threshold.formula", "ELEMENT_WISE_THRESHOLD", "INT8"): Tally(cases=2, failures=2),
+    }
+
+
+def test_a_clause_of_this_operator_that_breaks_beside_the_checked_ones_counts_in_its_own_row() -> None:
+    ledger = Ledger()
+    ledger.count(case(), Judgement((finding("clip.nan"),), ("clip.formula",), 5))
+    assert ledger.tallies["clip.nan", "ELEMENT_WISE_CLIP", "INT8"] == Tally(cases=1, elements=5, failures=1)
+
+
+def test_a_failure_shown_by_a_kernel_of_another_operator_is_counted_beside_it() -> None:
+    ledger = Ledger()
+    for shown in (threshold(), clip()):
+        ledger.count(case(), Judgement((finding("tensor.position", case(shown)),), ("tensor.position",), 5))
+    (tally,) = ledger.tallies.values()
+    assert (tally.failures, +tally.beside) == (2, Counter({("ELEMENT_WISE_THRESHOLD", "INT8"): 1}))
+
+
+def test_of_two_findings_about_a_clause_the_first_says_where_it_was_shown() -> None:
+    ledger = Ledger()
+    both = (finding("tensor.position", case(threshold())), finding("tensor.position"))
+    ledger.count(case(), Judgement(both, ("tensor.position",), 5))
+    (tally,) = ledger.tallies.values()
+    assert (tally.failures, +tally.beside) == (1, Counter({("ELEMENT_WISE_THRESHOLD", "INT8"): 1}))
+
+
+def test_the_signatures_of_the_cases_are_gathered_where_they_are_told() -> None:
+    ledger = Ledger()
+    for types in ("INT8", "", "UINT8"):
+        ledger.count(case(), Judgement((), ("clip.formula",), 5), types)
+    (tally,) = ledger.tallies.values()
+    assert tally.types == {"INT8", "UINT8"}
+
+
 def test_a_legitimate_refusal_counts_for_no_clause() -> None:
     ledger = Ledger()
     for _ in range(2):
@@ -298,6 +344,42 @@ def test_wrong_values_of_an_implementation_in_a_process_of_its_own_are_no_losses
     assert judge.ledger.left_out == 0
 
 
+@pytest.mark.parametrize(("made", "said"), [(Isolated, "the same"), (Bench, "")])
+def test_a_loss_beside_wrong_values_is_tried_again_where_it_cost_a_process(made: type[Bench], said: str) -> None:
+    class LosesOnNaN(Reference):
+        level = "6.4"
+
+        def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+            if np.isnan(inputs[0]).any():
+                raise DeviceLost("gone")
+            return super().compute_exact(operator, inputs) * 5
+
+    floats = tensor((3,), DataType.FLOAT32)
+    operator = OperatorDesc("ELEMENT_WISE_SIGN", {"InputTensor": floats, "OutputTensor": floats}, {})
+    one = case(operator, [np.nan, 2, 3], clause="sign.formula", layout_clause=None)
+    found = judge_surviving(made("planted", LosesOnNaN(), {}, TABLES), one).findings
+    told = [(it.outcome, dict(it.details).get("again", "")[:8]) for it in found]
+    assert told == [("fail", ""), ("device_lost", said)]
+
+
+@pytest.mark.parametrize("strays", [False, True])
+def test_values_are_measured_where_no_byte_is_written_astray(strays: bool) -> None:
+    class WrongOfExp(Reference):
+        level = "6.4"
+
+        def dispatch_exact(self, operator: OperatorDesc, table: Any, memory: Array, bindings: Any) -> None:
+            super().dispatch_exact(operator, table, memory, bindings)
+            memory[bindings["OutputTensor"].offset + 3] ^= 1
+            memory[bindings["OutputTensor"].offset - 1] ^= strays
+
+    floats = tensor((5,), DataType.FLOAT32)
+    operator = OperatorDesc("ELEMENT_WISE_EXP", {"InputTensor": floats, "OutputTensor": floats}, {"ScaleBias": None})
+    judge = Judge(bench(WrongOfExp()), raising=False)
+    found = judge(case(operator, [1, 2], clause="exp.accuracy", layout_clause=None)).findings
+    assert [one.clause for one in found] == ["tensor.output.bounds"] * strays + ["exp.accuracy"]
+    assert bool(judge.measured.records()) is not strays
+
+
 def test_what_runs_between_judgements_is_not_counted_as_judged() -> None:
     judge = Judge(bench(Reference()))
     judge(case())
@@ -374,6 +456,15 @@ def test_streams_of_a_dispatch_hold_its_elements() -> None:
         inputs = {"InputTensor": np.array(values, np.int8)}
         stream = filled_with(case(clip(tensor((len(values),)))), inputs).first
         assert (len(stream), stream.array(len(values)).tolist()) == (len(values), values)
+
+
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16])
+def test_marks_of_floats_have_zero_fractions_and_both_signs(data_type: DataType) -> None:
+    found = marks(data_type).tolist()
+    greatest = float(np.finfo(data_type.numpy).max)
+    assert {0, 0.25, 2.5} <= set(found)
+    assert {-one for one in (1, 2, 7, 0.5, 1000, greatest)} == {one for one in found if one < 0}
+    assert {1, 2, 3, 5, 7, 50, 0.5, 1000, greatest} <= set(found)
 
 
 @pytest.mark.parametrize("data_type, few", [(DataType.INT8, [1, 2, -7, 100]), (DataType.UINT8, [1, 2, 7, 100])])

@@ -10,7 +10,11 @@ import pytest
 
 from dmlcts.backends import InvalidArgument
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias
-from dmlcts.suites.cases.values import Values
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Streams, Values
+from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES
 from dmlcts.suites.selftest.judging.scripted import (
     FLOAT,
@@ -26,7 +30,8 @@ from dmlcts.suites.selftest.judging.scripted import (
     tensor,
     threshold,
 )
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel
+from dmlcts.suites.selftest.mutants.making import LEVEL
+from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 
 def test_a_kernel_is_asked_again_in_four_ways() -> None:
@@ -317,3 +322,122 @@ def test_a_kernel_of_a_named_company_that_never_closes_is_another_clauses_busine
     one = case(expectation="beside others", beside=(threshold(), clip()))
     assert judged(ThresholdCloses(), one).findings == ()
     assert only(judged(ThresholdClosesAlone(), one)).outcome == "crash"
+
+
+HISTORIES = ["dispatched again", "after another", "beside another"]
+
+
+@pytest.mark.parametrize("expectation", HISTORIES)
+def test_what_ran_before_ran_on_the_values_in_reverse_at_another_place(expectation: str) -> None:
+    device = Device()
+    judged(device, case(expectation=expectation))
+    assert device.inputs[0] == [100, 3, 0, -2, -100]
+    assert device.inputs[-1] == [-100, -2, 0, 3, 100]
+    assert (device.bindings[0]["InputTensor"].offset, device.bindings[-1]["InputTensor"].offset) == (1040, 512)
+
+
+def test_a_kernel_that_fails_before_it_is_judged_is_told_and_closed() -> None:
+    device = Device(fails=0)
+    finding = only(judged(device, case(expectation="dispatched again")))
+    assert (finding.outcome, "dispatching fails" in details(finding)["said"]) == ("crash", True)
+    assert device.closed == device.created
+
+
+@pytest.mark.parametrize("expectation", [*HISTORIES, "beside others", "beside other tensors"])
+def test_where_the_kernel_is_refused_all_others_are_closed(expectation: str) -> None:
+    device = Device(refuse=lambda operator: "never" if operator == clip() else "")
+    assert details(only(judged(device, case(expectation=expectation)))) == {"said": "never"}
+    assert sorted(map(repr, device.closed)) == sorted(map(repr, device.created))
+
+
+class AlwaysWrong(Device):
+    """Gives 1 for 0, on a fresh device too."""
+
+    def clip(self, x: Array, low: Any, high: Any) -> Array:
+        return np.where(x == 0, 1, super().clip(x, low, high)).astype(x.dtype)
+
+
+@pytest.mark.parametrize("expectation", HISTORIES)
+def test_what_is_wrong_whatever_ran_before_is_told_as_of_the_case_alone(expectation: str) -> None:
+    finding = only(judged(AlwaysWrong(), case(expectation=expectation)))
+    assert (finding.clause, finding.case.expectation) == ("tensor.position", "oracle")
+
+
+class SpoiledByOthers(Device):
+    """The case's kernel is wrong in value, and writes before its output, where a kernel of another description ran."""
+
+    ended = 0
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
+        others = {repr(one) for one in self.dispatched} - {repr(clip())}
+        self.spoils = (len(self.dispatched) + 1,) if operator == clip() and others else ()
+        super().dispatch(operator, memory, bindings)
+        if self.spoils:
+            memory[bindings["OutputTensor"].offset - 1] ^= 255
+
+    def close(self) -> None:
+        type(self).ended += 1
+
+
+@pytest.mark.parametrize("expectation", HISTORIES[1:])
+def test_what_only_others_make_wrong_is_told_once_with_each_of_them(expectation: str) -> None:
+    SpoiledByOthers.ended = 0
+    finding = only(judged(SpoiledByOthers(), case(expectation=expectation)))
+    assert finding.clause == "execution.independent"
+    ran = {label: said for label, said in finding.details if label.startswith("kernel")}
+    assert list(ran) == ["kernel 1", "kernel 2"]
+    assert [said.split()[0] for said in ran.values()] == ["ELEMENT_WISE_CLIP,", "ELEMENT_WISE_THRESHOLD,"]
+    assert SpoiledByOthers.ended == 1, "the device that showed the case right by itself is closed"
+
+
+@pytest.mark.parametrize("expectation", ["beside others", *HISTORIES])
+def test_an_operator_whose_tensors_no_other_takes_has_no_company(expectation: str) -> None:
+    alone = replace(TABLES, operators={"ELEMENT_WISE_CLIP": TABLES.operator("ELEMENT_WISE_CLIP")})
+    assert judge_case(Bench("alone", Device(), {}, alone), case(expectation=expectation)).findings == ()
+
+
+def test_where_the_output_is_no_inputs_memory_a_kernel_is_asked_with_its_inputs_turned() -> None:
+    class Comparing(Reference):
+        level = LEVEL
+
+        def dispatch_exact(self, operator: OperatorDesc, table: Any, memory: Array, bindings: Any) -> None:
+            placed.append(bindings)
+            super().dispatch_exact(operator, table, memory, bindings)
+
+    placed: list[Any] = []
+    numbers, truth = tensor((5,), DataType.FLOAT32), tensor((5,), DataType.UINT8)
+    tensors = {"ATensor": numbers, "BTensor": numbers, "OutputTensor": truth}
+    operator = OperatorDesc("ELEMENT_WISE_LOGICAL_EQUALS", tensors, {})
+    values = Values.of([1, 2, 3], DataType.FLOAT32)
+    streams = Streams((("ATensor", values), ("BTensor", values)))
+    one = Case(operator, streams, "logical-equals.formula", expectation="again")
+    assert judge_case(Bench("comparing", Comparing(), {}, load_tables()), one).findings == ()
+    assert [it["BTensor"].offset < it["ATensor"].offset for it in placed[1:]] == [False, False, True, False]
+
+
+def company(name: str) -> set[str]:
+    """The other operators that come beside one, over thirty sizes."""
+
+    class Noting(Reference):
+        level = LEVEL
+
+        def create(self, operator: OperatorDesc) -> Kernel:
+            made.add(operator.name)
+            return super().create(operator)
+
+    made: set[str] = set()
+    device = Bench("noting", Noting(), {}, load_tables())
+    for count in range(1, 31):
+        floats = tensor((count,), DataType.FLOAT32)
+        given = clip().attributes if name == clip().name else {"ScaleBias": None}
+        operator = replace(clip(floats), name=name, attributes=given)
+        judge_case(device, case(operator, [1, 2], clause="tensor.position", expectation="beside another"))
+    return made - {name}
+
+
+def test_of_the_operators_that_share_no_attributes_with_one_each_has_its_turn() -> None:
+    assert len(company("ELEMENT_WISE_ABS")) > 6
+
+
+def test_of_the_operators_that_share_attributes_with_one_not_always_the_same_comes_beside_it() -> None:
+    assert len(company("ELEMENT_WISE_CLIP")) > 3
