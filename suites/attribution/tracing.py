@@ -67,9 +67,7 @@ def _two_marks(bench: Bench, case: Case, own: Mapping[str, Any], name: str) -> t
     beside = {other: np.repeat(element, values.size) for other, element in own.items()}
     outputs = bench.oracle(case.operator).expected({**beside, name: values})
     with np.errstate(invalid="ignore"):
-        different = np.flatnonzero(~np.isnan(outputs) & (outputs != outputs[0])) if outputs.dtype.kind == "f" else (
-            np.flatnonzero(outputs != outputs[0])
-        )  # fmt: skip
+        different = np.flatnonzero(~np.isnan(outputs) & (outputs != outputs[0]))
     return (values[0], values[different[0]]) if different.size else None
 
 

@@ -9,13 +9,16 @@ import pytest
 
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.attribution.blame import _kind, smallest
+from dmlcts.suites.attribution.blame import _anywhere, _kind, _of_its_tensor, needing, smallest
+from dmlcts.suites.attribution.shrink import Effort, later
+from dmlcts.suites.attribution.simpler import _lower_rank, _one_long_axis
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.combinations.magnitudes import in_exact_domain
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.selftest.judging.test_judging import bench, case, clip, f32
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
@@ -67,6 +70,94 @@ def test_what_is_wrong_in_any_packed_tensor_of_that_length_is_about_position(
     values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
     one = case(operator, layout_clause=clause, values=values, **changes)
     assert blamed(WrongInPairs(), one) == "tensor.position"
+
+
+@pytest.mark.parametrize("clause, elsewhere", [
+    ("tensor.strides.padded", True), ("tensor.position", False), ("tensor.output.complete", False),
+    ("binding.offset", False),
+])  # fmt: skip
+def test_a_clause_that_a_packed_tensor_has_too_is_not_looked_for_in_one(clause: str, elsewhere: bool) -> None:
+    values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
+    on = bench(WrongInPairs())
+    (finding,) = judge_case(on, case(clip(strides=(2,)), layout_clause=clause, values=values)).findings
+    found = _anywhere(on, finding, Effort())
+    assert (found is finding, found.case.operator.input.strides is None) == (not elsewhere, elsewhere)
+
+
+def test_fewer_elements_are_tried_again_without_what_is_not_needed() -> None:
+    """As found here, the case has not been shrunk before."""
+    on = bench(WrongInPairs())
+    values = Values.of([-100, 100, 0, 3] * 8, DataType.INT8)
+    operator = clip(sizes=(32,))
+    (finding,) = judge_case(on, case(operator, values=values)).findings
+    found = needing(on, finding, Effort())
+    assert (found.clause, found.case.operator.output.sizes) == ("tensor.position", (2,))
+
+
+@pytest.mark.parametrize("needs, clause, told", [
+    (("output strides",), "tensor.strides.padded", "tensor.strides.output"),
+    (("input strides",), "tensor.strides.padded", "tensor.strides.padded"),
+    (("input strides", "output strides"), "tensor.strides.padded", "tensor.strides.padded"),
+    (("output strides",), "tensor.position", "tensor.position"),
+])  # fmt: skip
+def test_what_needs_the_outputs_strides_alone_is_about_those(needs: tuple[str, ...], clause: str, told: str) -> None:
+    finding = _of_its_tensor(Finding(clause, "fail", case(layout_clause=clause), "", needs=needs))
+    assert (finding.clause, finding.case.layout_clause) == (told, told)
+
+
+def shapes(cases: Any) -> list[tuple[int, ...]]:
+    return [one.operator.output.sizes for one in cases]
+
+
+@pytest.mark.parametrize("strides, sizes", [
+    (None, [(1, 1, 6), (2, 1, 1), (1, 1, 3)]), ((8, 8, 2), [(2, 1, 1), (1, 1, 3)]),
+])  # fmt: skip
+def test_of_several_long_dimensions_one_is_tried_of_as_many_elements_and_each_alone(
+    strides: tuple[int, ...] | None, sizes: list[tuple[int, ...]]
+) -> None:
+    """Strides leave no dimension that holds them all."""
+    finding = Finding("", "fail", case(clip(sizes=(2, 1, 3), strides=strides)), "")
+    assert shapes(_one_long_axis(bench(Reference()), finding)) == sizes
+
+
+@pytest.mark.parametrize("source, target, lower", [
+    (None, None, [(6,)]), ((8, 2), None, []), (None, (8, 2), []), ((8, 2), (8, 2), []),
+])  # fmt: skip
+def test_dimensions_are_joined_to_a_lower_rank_where_no_tensor_has_strides(
+    source: tuple[int, ...] | None, target: tuple[int, ...] | None, lower: list[tuple[int, ...]]
+) -> None:
+    tensors = {"InputTensor": TensorDesc(DataType.INT8, (2, 3), source),
+               "OutputTensor": TensorDesc(DataType.INT8, (2, 3), target)}  # fmt: skip
+    finding = Finding("", "fail", case(OperatorDesc(clip().name, tensors, clip().attributes)), "")
+    assert shapes(_lower_rank(bench(Reference()), finding)) == lower
+
+
+@pytest.mark.parametrize("sizes, strides, lower", [
+    ((1, 2, 1, 3), None, [((6,), None), ((2, 3), None), ((2, 1, 3), None)]),
+    ((1, 2, 1, 3), (9, 8, 7, 2), [((2, 3), (8, 2)), ((2, 1, 3), (8, 7, 2))]),
+    ((2, 3, 2), None, [((12,), None), ((6, 2), None)]),
+])  # fmt: skip
+def test_a_lower_rank_loses_dimensions_of_one_element_first(
+    sizes: tuple[int, ...], strides: tuple[int, ...] | None, lower: list[Any]
+) -> None:
+    finding = Finding("", "fail", case(clip(sizes=sizes, strides=strides)), "")
+    found = [one.operator.input for one in _lower_rank(bench(Reference()), finding)]
+    assert [(it.sizes, it.strides) for it in found] == lower
+
+
+def test_of_several_dimensions_the_first_elements_of_the_long_one_are_left_out() -> None:
+    one = case(clip(sizes=(1, 2, 1)), values=Values.of([1, 2], DataType.INT8))
+    assert shapes(later(one)) == [(1, 1, 1)]
+
+
+@pytest.mark.parametrize("values, strides, left", [
+    ([1, 2], None, [[2]]), ([1, 2], (2,), [[2]]), ([1], None, []), ([1, 2], (0,), []),
+])  # fmt: skip
+def test_the_first_elements_are_left_out_where_each_has_a_value_of_its_own(
+    values: list[int], strides: tuple[int, ...] | None, left: list[list[int]]
+) -> None:
+    one = case(clip(sizes=(2,), strides=strides), values=Values.of(values, DataType.INT8))
+    assert [it.values.first.array(1).tolist() for it in later(one)] == left
 
 
 def test_what_is_wrong_only_there_keeps_its_clause() -> None:

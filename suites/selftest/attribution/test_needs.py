@@ -14,8 +14,9 @@ from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.attribution.blame import smallest
-from dmlcts.suites.attribution.needs import confirmed
+from dmlcts.suites.attribution.needs import _applicable, confirmed
 from dmlcts.suites.attribution.shrink import Effort
+from dmlcts.suites.attribution.simpler import FACTORS
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
@@ -195,6 +196,14 @@ def least(backend: Any, one: Case) -> Finding:
     assert not judge_case(bench(Reference()), one).findings, "the control"
     on = bench(backend)
     return smallest(on, judge_case(on, one).findings[0])
+
+
+def test_where_tensors_differ_in_sizes_no_other_sizes_and_strides_are_tried() -> None:
+    tensors = {"InputTensor": TensorDesc(DataType.FLOAT32, (2, 3)), "OutputTensor": TensorDesc(DataType.FLOAT32, (6,))}
+    unlike = Finding("", "fail", case(OperatorDesc("ELEMENT_WISE_CLIP", tensors, clip().attributes)), "")
+    tried = {factor.name for factor in _applicable(unlike)}
+    laid = {"input strides", "output strides", "shape", "rank", "count"}
+    assert tried == {factor.name for factor in FACTORS} - laid
 
 
 STRIDED = case(clip(source=(3,)), "tensor.strides.padded")

@@ -16,6 +16,7 @@ from dmlcts.reports.documents.records import ClauseTally, ItemRecord
 from dmlcts.reports.documents.selecting import besides, within
 from dmlcts.specs import OperatorDesc, UsageError
 from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.attribution.steadiness import dependent
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
@@ -135,6 +136,21 @@ def test_other_kernels_are_not_blamed_for_chance(ran: int) -> None:
 def test_other_kernels_are_blamed_for_what_they_do_every_time() -> None:
     """The control: a device that keeps one kernel's attributes for the other is no device that errs by chance."""
     assert set(all_told(bench(AttributesMissingInTheCacheKey()))) == {"execution.independent"}
+
+
+@pytest.mark.parametrize("count, devices", [(5, 16), (1 << 16, 16), ((1 << 16) + 1, 4)])
+def test_company_is_tried_on_eight_pairs_of_devices_and_on_two_for_many_elements(count: int, devices: int) -> None:
+    opened = []
+
+    class Opening(Reference):
+        def open(self) -> Reference:
+            opened.append(self)
+            return self
+
+    on = bench(Opening())
+    large = case(clip((count,)), earlier=(case(bounded(-5)),))
+    dependent(on, Finding("execution.independent", "fail", large, "wrong"), Finding("", "fail", large, ""))
+    assert len(opened) == 1 + devices
 
 
 def test_a_case_before_another_has_none_before_itself() -> None:
