@@ -194,9 +194,10 @@ class TypedOracle:
             if kind.is_floating:
                 return self._rounded(value, kind)
             wrapped = IntegerRange.of(kind).wrapped
-            known = (one is not OPEN and one is not None and not one.infinite for one in value.members)
-            return _Value(kind, frozenset(wrapped(int(one.fraction)) if there else OPEN
-                                          for one, there in zip(value.members, known, strict=True)))  # fmt: skip
+            return _Value(kind, frozenset(
+                OPEN if one is OPEN or one is None or one.infinite else wrapped(int(one.fraction))
+                for one in value.members
+            ))  # fmt: skip
         assert kind == "real", f"types are checked when the table is read: {value.kind} as {kind}"  # noqa: S101
         return _Value(kind, frozenset(_exact(member, value.kind) for member in value.members))
 
