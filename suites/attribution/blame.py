@@ -21,7 +21,7 @@ _MOST_PLAIN = 1 << 16
 _MOST_ROUNDS = 3
 _VALUES = (
     "oracle", "one value", "plain layout", "again", "many times", "beside others", "dispatched again", "after another",
-    "beside another", "beside other tensors",
+    "beside another", "beside other tensors", "after a refusal",
 )  # fmt: skip
 
 

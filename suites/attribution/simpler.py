@@ -37,6 +37,7 @@ _HISTORIES = {
     "after another": ("other kernels before it", "alone"),
     "beside another": ("other kernels", "alone"),
     "beside other tensors": ("kernels on other tensors", "alone"),
+    "after a refusal": ("a refused description before it", "alone"),
 }
 
 

@@ -20,7 +20,7 @@ _SUFFIXES = (1, 4, 16, 64, 256)
 _MOST_DEVICES = 40
 _COMPANY_TRIES = 8
 _MANY_ELEMENTS = 1 << 16
-_COMPANY = ("beside others", "after another", "beside another", "beside other tensors")
+_COMPANY = ("beside others", "after another", "beside another", "beside other tensors", "after a refusal")
 REPEAT = 100
 
 

@@ -138,7 +138,7 @@ class Bench:
     Attributes:
         info: what the device says of itself.
         losses: how often the implementation's process or device was lost.
-        hazards: what :mod:`dmlcts.suites.judging.hazards` found out; ``None`` until it was asked.
+        hazards: what :mod:`dmlcts.suites.judging.losses` found out; ``None`` until it was asked.
         faults: what :mod:`dmlcts.suites.attribution.faults` knows already; ``None`` until it was asked.
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.

@@ -16,11 +16,18 @@ _ZERO_POINT = 3
 
 
 def of_type(data_type: DataType, count: int, generator: np.random.Generator) -> Array:
-    """Values that differ from their neighbours: multiples of 1/4 up to 3000, or the whole range of an integer type."""
+    """Values that differ from their neighbours: multiples of 1/4 up to 3000, or the whole range of an integer type.
+
+    Some lie between -8 and 8: bounds like 2 and 6 leave them apart.
+    """
+    small = generator.integers(0, 8, count) == 0
     if data_type.is_floating:
-        return (generator.integers(-12000, 12000, count) / 4).astype(data_type.numpy)
+        wide = generator.integers(-12000, 12000, count)
+        return (np.where(small, wide % 65 - 32, wide) / 4).astype(data_type.numpy)
     limits = np.iinfo(data_type.numpy)
-    return generator.integers(limits.min, limits.max, count, data_type.numpy, endpoint=True)
+    found = generator.integers(limits.min, limits.max, count, data_type.numpy, endpoint=True)
+    low = max(limits.min, -8)
+    return np.where(small, found % np.array(17, found.dtype) + np.array(low, found.dtype), found)
 
 
 def together(
@@ -29,7 +36,8 @@ def together(
     """Values of several inputs whose results differ from place to place, whatever the operator.
 
     Some are zero, some of the further inputs equal the first, or are small: comparisons, truth values and shifts give
-    the same for all others. Where a floating-point input gives another type, some are infinite or NaN.
+    the same for all others. At some places all are near zero, since elsewhere arc functions give NaN and powers nothing
+    that a type holds. Where a floating-point input gives another type, some are infinite or NaN.
     """
     found: dict[str, Array] = {}
     for name, data_type in inputs.items():
@@ -43,7 +51,15 @@ def together(
             special = np.array([np.nan, np.inf, -np.inf], data_type.numpy)
             array = np.where(choice < 3, special[choice % 3], array)
         found[name] = np.where(choice == 7, np.zeros((), array.dtype), array)
-    return found
+    near = generator.integers(0, 8, count) == 0
+    return {name: np.where(near, _near_zero(array.dtype, count, generator), array) for name, array in found.items()}
+
+
+def _near_zero(kind: np.dtype[Any], count: int, generator: np.random.Generator) -> Array:
+    """Values where powers, exponentials and inverse functions have results: within 1 of zero, or 1, 2 and 3."""
+    if kind.kind == "f":
+        return (generator.integers(-63, 64, count) / 64).astype(kind)
+    return generator.integers(1, 4, count).astype(kind)
 
 
 def telling(arrays: Mapping[str, Array], expected: Array) -> list[NDArray[np.intp]]:

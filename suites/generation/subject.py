@@ -134,6 +134,12 @@ class Subject:
         return self.table.clause_of("in-place") or "binding.same-resource"
 
     @property
+    def in_place(self) -> list[Placement]:
+        """The output bound to the region of each input whose memory it may be."""
+        allowed = self.table.tensors[self.table.output].may_alias
+        return [Placement(in_place=True, alias=name) for name in allowed if name in self.inputs]
+
+    @property
     def inputs_may_be_the_output(self) -> bool:
         """Whether the output may be the memory of each of several inputs, so that all of them may be one region."""
         return len(self.inputs) > 1 and set(self.inputs) <= set(self.table.tensors[self.table.output].may_alias)

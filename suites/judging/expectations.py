@@ -25,6 +25,7 @@ from dmlcts.suites.judging.relations import (
     judge_threshold_equivalence,
 )
 from dmlcts.suites.judging.state import (
+    judge_after_a_refusal,
     judge_after_another,
     judge_again,
     judge_beside_another,
@@ -55,6 +56,7 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "after another": judge_after_another,
     "beside another": judge_beside_another,
     "beside other tensors": judge_beside_other_tensors,
+    "after a refusal": judge_after_a_refusal,
 }
 
 

@@ -21,8 +21,7 @@ from dmlcts.suites.combinations.coverage import Seen
 from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement
-from dmlcts.suites.judging.hazards import hazards_of, is_wanted
-from dmlcts.suites.judging.losses import judge_hazard, judge_surviving, unexplained
+from dmlcts.suites.judging.losses import hazards_of, is_wanted, judge_hazard, judge_surviving, unexplained
 from dmlcts.suites.measuring.dispatches import Measurements
 
 _MOST_LOSSES = 4

@@ -1,16 +1,148 @@
-"""Judging on an implementation that may take its process with it: whom a loss is blamed on."""
+"""Judging on an implementation that may take its process with it: what is known to lose it, whom a loss is blamed on.
+
+An implementation that hangs on every tensor of rank 6 would cost the limit for each of hundreds of cases, and say the
+same each time. The survey asks each operator for its simplest case of every element type and of every rank; what
+loses the process there is a *hazard*. Cases under a hazard are judged where the support table's own clauses ask for
+them, and where a test would judge nothing else; the others are left out and counted. A run with a hazard has failed,
+so that what is left out cannot make it pass. The survey depends on the implementation alone, not on what was
+selected or ran before: every process of a run, a shard and a resumed run come to the same hazards.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
-from dmlcts.suites.cases.bench import Bench
+from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.suites.cases.bench import Bench, Mishap
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Streams
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, Judgement
+from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding, Judgement, value_clauses
 
 LOSSES = ("crash", "timeout", "device_lost", "resource_error")
 """The outcomes after which the implementation runs in a fresh process."""
+
+_SIZE = 2
+
+
+@dataclass(frozen=True)
+class Hazards:
+    """What the implementation does not survive.
+
+    Attributes:
+        operators: names of operators lost at their very first case.
+        data_types: operators with element types lost at their lowest rank.
+        ranks: operators with ranks lost at their first element type.
+        first: operators with that first element type.
+    """
+
+    operators: frozenset[str] = frozenset()
+    data_types: frozenset[tuple[str, DataType]] = frozenset()
+    ranks: frozenset[tuple[str, int]] = frozenset()
+    first: frozenset[tuple[str, DataType]] = field(default=frozenset(), compare=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.operators or self.data_types or self.ranks)
+
+    def covers(self, case: Case) -> bool:
+        """Whether a dispatch of the case is known to lose the process."""
+        if case.expectation in WITHOUT_DISPATCH:
+            return False
+        operator = case.operator
+        return (
+            operator.name in self.operators
+            or (operator.name, operator.data_type) in self.data_types
+            or (operator.name, operator.input.rank) in self.ranks
+        )
+
+
+_NONE = Hazards()
+
+
+def is_wanted(hazards: Hazards, case: Case, tried: int) -> bool:
+    """Whether a case is judged even under a hazard, where a test has tried so many such cases before.
+
+    What a support table's clause lists is tried: all of it on the operator's first element type, one case of it on
+    each other type.
+    """
+    if not any(".support." in clause for clause in value_clauses(case)):
+        return False
+    return not tried or (case.operator.name, case.data_type) in hazards.first
+
+
+@dataclass
+class _Survey:
+    bench: Bench
+    lost: set[object] = field(default_factory=set)
+
+    def survives(self, operator: OperatorDesc) -> bool:
+        """Whether the process is still there after a dispatch of ones; asked twice where it is not."""
+        ones = {name: [1] for name in operator.inputs}
+        case = Case(operator, Streams.of(ones, operator), "execution.independent")
+        lost = self._lost(case)
+        if lost is None:
+            return True
+        with self.bench.hurried():
+            if self._lost(case) is not None:
+                return False
+        self.bench.unexplained.append((case, lost))
+        return True
+
+    def _lost(self, case: Case) -> Mishap | None:
+        before = self.bench.losses
+        outcome = self.bench.run(case)
+        return outcome if isinstance(outcome, Mishap) and self.bench.losses > before else None
+
+
+def _subjects(bench: Bench) -> Iterator[list[Subject]]:
+    """By operator, its element types that the level obliges."""
+    for table in bench.tables.operators.values():
+        every = [Subject.on(table, data_type, bench.level) for data_type in table.data_types]
+        obliged = [one for one in every if one.obliged_ranks]
+        if obliged:
+            yield obliged
+
+
+def survey(bench: Bench) -> Hazards:
+    """Ask every operator for its simplest case of every element type and of every rank.
+
+    Raises:
+        DeviceGone: the device is lost and does not come back.
+    """
+    asked = _Survey(bench)
+    operators, data_types, ranks, firsts = set(), set(), set(), set()
+    for subjects in _subjects(bench):
+        first = subjects[0]
+        name = first.table.operator
+        firsts.add((name, first.data_type))
+
+        def case(subject: Subject, rank: int) -> OperatorDesc:
+            return subject.describe((_SIZE,) * rank, subject.attributes())
+
+        if not asked.survives(case(first, first.ranks[0])):
+            operators.add(name)
+            continue
+        ranks |= {(name, rank) for rank in first.ranks[1:] if not asked.survives(case(first, rank))}
+        data_types |= {
+            (name, one.data_type) for one in subjects[1:] if not asked.survives(case(one, one.ranks[0]))
+        }  # fmt: skip
+    return Hazards(frozenset(operators), frozenset(data_types), frozenset(ranks), frozenset(firsts))
+
+
+def hazards_of(bench: Bench) -> Hazards:
+    """The hazards of the bench's implementation, found out once; none where it shares this process.
+
+    Raises:
+        DeviceGone: the device is lost and does not come back.
+    """
+    if not bench.isolated:
+        return _NONE
+    if bench.hazards is None:
+        bench.hazards = survey(bench)
+    found: Hazards = bench.hazards
+    return found
 
 
 def judge_surviving(bench: Bench, case: Case) -> Judgement:

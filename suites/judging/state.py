@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import compress
@@ -12,20 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import OperatorDesc, ScaleBias
-from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs import OperatorDesc
 from dmlcts.suites.cases.bench import Bench, Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.cases.values import Streams, text_with_bits
-from dmlcts.suites.generation import attributes as ordinary_attributes
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Array, Finding, Judgement, operator_text, streams_of
+from dmlcts.suites.judging.neighbours import mismatched, neighbours, two_neighbours
 from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
-from dmlcts.suites.judging.refusals import stopped
+from dmlcts.suites.judging.refusals import attempt, stopped
 
-_MOST_OTHERS = 6  # operators beside the case's own
 _MANY_DISPATCHES = 34  # more than two times sixteen: rings of descriptors, queries and buffers have such lengths
 
 
@@ -93,64 +88,6 @@ def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Jud
     return replace(whole, findings=told)
 
 
-def _neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
-    """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
-    mine = bench.tables.operator(case.operator.name)
-    found = {mine.operator: _judged_variants(bench, mine, case)}
-    for table in _most_telling_first(mine, _takers(bench, mine, case), case):
-        if len(found) > _MOST_OTHERS:
-            break
-        if variants := _judged_variants(bench, table, case):
-            found[table.operator] = variants
-    return [one for name in bench.tables.operators for one in found.get(name, ())]
-
-
-def _judged_variants(bench: Bench, table: OperatorTable, case: Case) -> list[OperatorDesc]:
-    return [one for one in _variants(table, case) if one != case.operator and bench.obliged(one)]
-
-
-def _most_telling_first(mine: OperatorTable, others: list[OperatorTable], case: Case) -> list[OperatorTable]:
-    """First those that share attributes with an operator, then the rest in turn: each comes beside it in some case."""
-    names = {item.name for item in mine.attributes if item.type != "DML_SCALE_BIAS"}
-    shared = {table.operator: len(names & {item.name for item in table.attributes}) for table in others}
-    alike = sorted((table for table in others if shared[table.operator]), key=lambda table: -shared[table.operator])
-    alike = alike[: _MOST_OTHERS // 2]
-    rest = [table for table in others if table not in alike]
-    start = zlib.crc32(repr(case.operator).encode()) % max(1, len(rest))
-    return [*alike, *rest[start:], *rest[:start]]
-
-
-def _takers(bench: Bench, mine: OperatorTable, case: Case) -> list[OperatorTable]:
-    """The other operators that take the case's tensors."""
-    return [one for one in bench.tables.operators.values() if one is not mine and _takes(one, case.operator)]
-
-
-def _takes(table: OperatorTable, operator: OperatorDesc) -> bool:
-    """Whether an operator has the tensors of a description."""
-    needed = {name for name, row in table.tensors.items() if not row.optional}
-    return needed <= set(operator.tensors) <= set(table.tensors)
-
-
-def _variants(table: OperatorTable, case: Case) -> Iterator[OperatorDesc]:
-    low, high = (2, 6) if case.data_type.is_floating or table.operator != case.operator.name else (3, 7)
-    signature = Signature.of(case.operator, table)
-    attributes = ordinary_attributes.ordinary(table, signature)
-    for item in table.attributes:
-        if item.is_number:
-            value = low if item.role == "low" else high
-            attributes[item.name] = ordinary_attributes.number(table, signature, item, value)
-        elif item.type == "ENUM":
-            attributes[item.name] = item.enumerators[-1]
-    variants = [attributes]
-    for item in table.attributes:
-        if item.type == "DML_SCALE_BIAS":
-            variants.append({**attributes, item.name: ScaleBias(2, 1)})
-        elif item.type == "ENUM":
-            variants += [{**attributes, item.name: name} for name in item.enumerators[:-1]]
-    for variant in variants:
-        yield OperatorDesc(table.operator, case.operator.tensors, variant)
-
-
 def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     """The kernel judged while kernels of other attributes and operators live, and after those were closed.
 
@@ -161,7 +98,7 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
     if alone.findings or alone.refused or alone.unsupported is not None:
         return alone
-    cases = [replace(case, operator=operator, expectation="oracle") for operator in _neighbours(bench, case)]
+    cases = [replace(case, operator=operator, expectation="oracle") for operator in neighbours(bench, case)]
     cases.insert(len(cases) // 2, case)
     kernels = [bench.create(other.operator) for other in cases]
     wanted = [
@@ -309,7 +246,7 @@ def _behind_others(bench: Bench, case: Case, *, alive: bool) -> Judgement:
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
     others = []
-    for operator in _two_neighbours(bench, case):
+    for operator in two_neighbours(bench, case):
         other = bench.create(operator)
         if not isinstance(other, (Refusal, Mishap)):  # one that cannot be had is another clause's business
             others.append((other, operator))
@@ -336,13 +273,27 @@ def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
     return _together(judgements, "execution.independent") if judgements else judge_oracle(bench, case)
 
 
-def _two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
-    """The operator with other attributes and another operator, both on equal tensors, where there are such."""
-    mine = bench.tables.operator(case.operator.name)
-    telling = _most_telling_first(mine, _takers(bench, mine, case), case)[:_MOST_OTHERS]
-    start = zlib.crc32(repr(case.operator).encode()) % max(1, len(telling))  # each of them has its turn
-    others = (one for table in [*telling[start:], *telling[:start]] for one in _judged_variants(bench, table, case))
-    return [*_judged_variants(bench, mine, case)[-1:], *itertools.islice(others, 1)]
+def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
+    """Two kernels, one made before and one right after a description of other attributes and sizes was refused.
+
+    Where that description loses the device, or is accepted, it is another clause's business: the case is judged alone.
+    """
+    first = bench.create(case.operator)
+    if isinstance(first, (Refusal, Mishap)):
+        return stopped(bench, case, first)
+    odd = mismatched(bench, case)
+    if not isinstance(attempt(bench, odd), Refusal):
+        bench.closed(first)
+        return judge_oracle(bench, replace(case, expectation="oracle"))
+    second = bench.create(case.operator)
+    oracle, clause = bench.oracle(case.operator), "execution.independent"
+    if isinstance(second, (Refusal, Mishap)):
+        judgements, kernels = [stopped(bench, case, second)], [first]
+    else:
+        judgements, kernels = [judge_dispatch(bench, one, case, oracle) for one in (second, first)], [second, first]
+    judgements += [stopped(bench, case, one) for one in map(bench.closed, kernels) if isinstance(one, Mishap)]
+    judgement = _together(judgements, clause)
+    return _by_history(bench, case, judgement, clause, [f"{operator_text(odd)}: was refused"])
 
 
 def _with_history(
@@ -382,9 +333,15 @@ def _with_history(
         mishaps += _closed(bench, case, others)
     if mishaps:
         return stopped(bench, case, mishaps[0])
-    checked = (*judgement.clauses, clause)
+    company = dict.fromkeys(operator for other, operator in before if other is not kernel)
+    ran = [f"{operator_text(operator, case.operator)}: ran before" for operator in company]
+    return _by_history(bench, case, replace(judgement, clauses=(*judgement.clauses, clause)), clause, ran)
+
+
+def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, company: list[str]) -> Judgement:
+    """The judgement of a case with a history: what is wrong breaks ``clause``, but where it is without one too."""
     if not judgement.findings:
-        return replace(judgement, clauses=checked)
+        return judgement
     fresh = bench.fresh()
     try:
         alone = judge_oracle(fresh, replace(case, expectation="oracle"))
@@ -392,9 +349,7 @@ def _with_history(
         fresh.close()
     if alone.findings or alone.refused or alone.unsupported is not None:
         return alone  # wrong whatever ran before
-    company = dict.fromkeys(operator for other, operator in before if other is not kernel)
-    ran = tuple((f"kernel {number}", f"{operator_text(operator, case.operator)}: ran before")
-                for number, operator in enumerate(company, start=1))  # fmt: skip
+    ran = tuple((f"kernel {number}", said) for number, said in enumerate(company, start=1))
     told = tuple(replace(finding, clause=clause, suspects=(), details=(*finding.details, *ran))
                  for finding in judgement.findings[:1])  # fmt: skip
-    return replace(judgement, findings=told, clauses=checked)
+    return replace(judgement, findings=told)

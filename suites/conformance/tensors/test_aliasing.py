@@ -18,12 +18,6 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
 
-def _in_place(subject: Subject) -> list[Placement]:
-    """The output bound to the region of each input whose memory it may be."""
-    allowed = subject.table.tensors[subject.table.output].may_alias
-    return [Placement(in_place=True, alias=name) for name in allowed if name in subject.inputs]
-
-
 def _all_in_one_region(subject: Subject) -> list[Placement]:
     """The inputs and the output in one region, where the output may be the memory of each of several inputs."""
     return [Placement(in_place=True, one_region=True)] if subject.inputs_may_be_the_output else []
@@ -37,7 +31,7 @@ def test_in_place_on_the_boundary_lattice(subject: Subject, judge: Judge) -> Non
         subject.case(subject.values_clause(attributes), subject.edges(), attributes,
                      layout_clause=clause, placement=placement)
         for attributes in (*subject.typical(), *_infinite(subject))
-        for placement in (*_in_place(subject), *_all_in_one_region(subject))
+        for placement in (*subject.in_place, *_all_in_one_region(subject))
     )  # fmt: skip
 
 
@@ -61,7 +55,7 @@ def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> 
         for strides in (None, tuple(3 * stride for stride in packed), reverse):
             operator = subject.describe(sizes, attributes, strides, strides)
             cases += [Case(operator, values, subject.values_clause(attributes), clause, placement=placement)
-                      for placement in (*_in_place(subject), *_all_in_one_region(subject))]  # fmt: skip
+                      for placement in (*subject.in_place, *_all_in_one_region(subject))]  # fmt: skip
     judge.all(cases)
 
 
@@ -80,7 +74,7 @@ def test_in_place_equals_out_of_place(subject: Subject, judge: Judge) -> None:
     values = subject.bulk_elements(subject.seed + 1, count)
     judge.all(
         subject.case(subject.values_clause(attributes), values, attributes, expectation="plain layout",
-                     layout_clause=subject.clause("in-place"), placement=_in_place(subject)[-1])
+                     layout_clause=subject.clause("in-place"), placement=subject.in_place[-1])
         for attributes in subject.attribute_sets(edge_values.bounds(subject.data_type)[:1])
     )  # fmt: skip
 

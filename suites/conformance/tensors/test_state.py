@@ -55,11 +55,16 @@ def _laid_out(subject: Subject, attributes: Mapping[str, Any], clause: str, expe
         yield Case(operator, values, subject.scaled_values_clause(attributes), clause, expectation)
 
 
+def _moved(subject: Subject, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """With a ScaleBias that changes what comes of most values of ``distinct``: into the domain of arc functions."""
+    return {**attributes, "ScaleBias": ScaleBias(0.5, 0.25) if subject.data_type.is_floating else ScaleBias(1.0, 3.0)}
+
+
 def _scaled(subject: Subject) -> list[dict[str, Any]]:
     """Every enumerator; with a ScaleBias where there is one, and without."""
     plain = list(subject.attribute_sets([(np.float32(3), np.float32(40))]))
     bare = dict(subject.revealing())
-    return [*plain, *([bare, {**bare, "ScaleBias": ScaleBias(1.0, 3.0)}] if subject.table.has_scale_bias else [])]
+    return [*plain, *([bare, _moved(subject, bare)] if subject.table.has_scale_bias else [])]
 
 
 @checks("execution.repeatable")
@@ -75,7 +80,7 @@ def test_kernels_with_strides_alive_at_the_same_time(subject: Subject, judge: Ju
     pair = (np.float32(2), np.float32(6))  # what the kernels beside it have
     sets = list(subject.attribute_sets([pair]))
     if subject.table.has_scale_bias:
-        sets.append({**sets[0], "ScaleBias": ScaleBias(3.0, 2.0)})
+        sets += [{**sets[0], "ScaleBias": ScaleBias(-1.0, 8.0)}, _moved(subject, subject.revealing())]
     clause = "execution.independent"
     judge.all(case for one in sets for case in _laid_out(subject, one, clause, "beside others"))
 
@@ -111,7 +116,7 @@ def test_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
     """Beside kernels of other attributes and other operators, in both orders, and after those are closed."""
     sets = [subject.revealing(), subject.attributes()]
     if subject.table.has_scale_bias:
-        sets.append({**subject.revealing(), "ScaleBias": ScaleBias(1.0, 0.0)})
+        sets += [{**sets[0], "ScaleBias": ScaleBias(1.0, 0.0)}, _moved(subject, sets[0])]
     values = subject.distinct(100).joined(subject.edges())
     clause = "execution.independent"
     judge.all(
@@ -125,10 +130,25 @@ def test_kernels_on_other_tensors_alive_at_the_same_time(subject: Subject, judge
     """Beside kernels of the same attributes on more elements, on one, on strided ones, and on those of other types."""
     sets, clause, expectation = [subject.revealing()], "execution.independent", "beside other tensors"
     if subject.table.has_scale_bias:
-        sets.append({**sets[0], "ScaleBias": ScaleBias(1.0, 3.0)})
+        sets.append(_moved(subject, sets[0]))
     values = subject.distinct(100)
-    judge.all(
+    cases = [
         subject.case(subject.scaled_values_clause(one), values, one, expectation=expectation, layout_clause=clause)
         for one in sets
-    )
-    judge.all(case for one in sets for case in _laid_out(subject, one, clause, expectation))
+    ]
+    cases += [case for one in sets for case in _laid_out(subject, one, clause, expectation)]
+    judge.all(replace(case, placement=place) for case in cases for place in (case.placement, *subject.in_place[:1]))
+
+
+@checks("execution.independent")
+def test_kernels_made_before_and_after_a_refused_one(subject: Subject, judge: Judge) -> None:
+    """A description of other attributes and of unlike sizes is refused: nothing of it is left in other kernels."""
+    sets, clause, expectation = [subject.revealing()], "execution.independent", "after a refusal"
+    if subject.table.has_scale_bias:
+        sets.append(_moved(subject, sets[0]))
+    cases = [
+        subject.case(subject.scaled_values_clause(one), subject.distinct(100), one,
+                     expectation=expectation, layout_clause=clause)
+        for one in sets
+    ]  # fmt: skip
+    judge.all([*cases, *_laid_out(subject, sets[-1], clause, expectation)])

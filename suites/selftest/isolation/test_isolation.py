@@ -24,9 +24,8 @@ from dmlcts.suites.isolation.descriptions import read_info, write_info
 from dmlcts.suites.isolation.memory import SharedMemory
 from dmlcts.suites.isolation.process import WorkerProcess
 from dmlcts.suites.isolation.proxy import Host, IsolatedBackend, IsolatedDevice
-from dmlcts.suites.judging.hazards import Hazards, survey
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
-from dmlcts.suites.judging.losses import judge_surviving
+from dmlcts.suites.judging.losses import Hazards, judge_surviving, survey
 from dmlcts.suites.selftest.isolation import faulty
 
 TABLES = load_tables()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,13 +10,17 @@ import numpy as np
 import pytest
 
 from dmlcts.backends import InvalidArgument
-from dmlcts.specs import DataType, OperatorDesc, ScaleBias
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias
 from dmlcts.specs.loading import load_tables
+from dmlcts.specs.rules import violations
+from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Streams, Values
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES
+from dmlcts.suites.judging.neighbours import mismatched
 from dmlcts.suites.selftest.judging.scripted import (
     FLOAT,
     TABLES,
@@ -441,3 +446,90 @@ def test_of_the_operators_that_share_no_attributes_with_one_each_has_its_turn() 
 
 def test_of_the_operators_that_share_attributes_with_one_not_always_the_same_comes_beside_it() -> None:
     assert len(company("ELEMENT_WISE_CLIP")) > 3
+
+
+class LeavesToTheNext(Device):
+    """The attributes of a refused description are left to the kernel made after it."""
+
+    left: Mapping[str, Any] = {}
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        try:
+            kernel = super().create(operator)
+        except InvalidArgument:
+            self.left = operator.attributes
+            raise
+        if self.left:
+            kernel.operator, self.left = replace(operator, attributes=self.left), {}
+        return kernel
+
+
+class LeavesToTheLast(Device):
+    """The attributes of a refused description are left to the kernel made before it."""
+
+    last: Kernel | None = None
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        try:
+            self.last = super().create(operator)
+        except InvalidArgument:
+            if self.last is not None:
+                self.last.operator = replace(self.last.operator, attributes=operator.attributes)
+            raise
+        return self.last
+
+
+@pytest.mark.parametrize("leaves", [LeavesToTheNext, LeavesToTheLast])
+def test_what_a_refused_description_leaves_behind_is_told_with_it(leaves: type[Device]) -> None:
+    one = case(values=(-2, 0, 1, 3, 5), expectation="after a refusal")
+    finding = only(judged(leaves(), one))
+    assert (finding.clause, finding.outcome, finding.case) == ("execution.independent", "fail", one)
+    assert details(finding)["kernel 1"].endswith(": was refused")
+    device = Device()
+    judgement = judged(device, one)
+    assert (judgement.findings, judgement.elements) == ((), 10)
+    assert "execution.independent" in judgement.clauses
+    assert (device.created, len(device.closed)) == ([clip(), clip()], 2)
+
+
+def test_a_kernel_that_is_refused_only_after_a_refusal_is_told() -> None:
+    class NoMore(Device):
+        def create(self, operator: OperatorDesc) -> Kernel:
+            if self.created and operator == clip():
+                raise InvalidArgument("no more after a refusal")
+            return super().create(operator)
+
+    device = NoMore()
+    finding = only(judged(device, case(expectation="after a refusal")))
+    assert (finding.clause, finding.outcome) == ("execution.independent", "fail")
+    assert details(finding)["said"] == "no more after a refusal"
+    assert sorted(map(repr, device.closed)) == sorted(map(repr, device.created))
+
+
+@pytest.mark.parametrize("answer", ["accepts", "crashes"])
+def test_a_description_that_should_be_refused_and_is_not_is_another_clauses_business(answer: str) -> None:
+    class Lenient(Device):
+        def create(self, operator: OperatorDesc) -> Kernel:
+            if operator.input.sizes == operator.output.sizes:
+                return super().create(operator)
+            if answer == "crashes":
+                raise OSError("no such sizes")
+            return Kernel(self, operator)
+
+    device = Lenient()
+    assert judged(device, case(expectation="after a refusal")).findings == ()
+    assert len(device.created) == 2
+    wrong = only(judged(AlwaysWrong(), case(expectation="after a refusal")))
+    assert (wrong.clause, wrong.case.expectation) == ("tensor.position", "oracle")
+
+
+@pytest.mark.parametrize("name", sorted(load_tables().operators))
+def test_a_mismatched_description_must_be_refused_and_has_other_attributes(name: str) -> None:
+    tables = load_tables()
+    subject = Subject.on(tables.operators[name], tables.operators[name].data_types[0], FeatureLevel(LEVEL))
+    operator = subject.describe(subject.flat(3), subject.attributes())
+    one = Case(operator, subject.distinct(3).streams, "execution.independent")
+    odd = mismatched(Bench("none", Device(), {}, tables), one)
+    assert violations(odd, FeatureLevel(LEVEL), tables) != ()
+    changeable = [item for item in subject.table.attributes if item.type != FUSED]
+    assert (odd.attributes != operator.attributes) == bool(changeable)

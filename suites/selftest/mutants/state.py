@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dmlcts.backends import InvalidArgument
 from dmlcts.specs import OperatorDesc, Region, TensorDesc
+from dmlcts.suites.selftest.mutants.bases import changed, in_place
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 Bindings = Mapping[str, Region]
@@ -157,6 +159,64 @@ class ClosingReleasesOthers(_Stateful):
         return Counting(self, operator)
 
 
+class ClosingDropsScaleBias(_Stateful):
+    """Closing a kernel drops the ScaleBias of all kernels of the device that are older."""
+
+    clause = "execution.independent"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """A kernel that counts the closings after it was made."""
+        super().create(operator)
+        device, made = self, self.known.get("closed", 0)
+
+        class Counting(Kernel):
+            def dispatch(self, memory: Array, bindings: Bindings) -> None:
+                """Without ScaleBias where another kernel was closed in the meantime."""
+                if device.known.get("closed", 0) != made:
+                    self.operator = changed(self.operator, ScaleBias=None)
+                super().dispatch(memory, bindings)
+
+            def close(self) -> None:
+                """Count."""
+                device.known["closed"] = device.known.get("closed", 0) + 1
+
+        return Counting(self, operator)
+
+
+class BoundsOfTheRefusedKernel(_Stateful):
+    """The bounds of a description are noted before it is refused, and the next kernel of the operator takes them."""
+
+    clause = "execution.independent"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """Take what was noted, once."""
+        numbers = {name: value for name, value in operator.attributes.items() if isinstance(value, np.float32)}
+        try:
+            kernel = super().create(operator)
+        except InvalidArgument:
+            self.known[operator.name] = numbers
+            raise
+        kernel.operator = changed(operator, **self.known.pop(operator.name, {}))
+        return kernel
+
+
+class RefusalChangesKernelsAlive(_Stateful):
+    """A description that is refused leaves its attributes in the operator's kernel that was made last."""
+
+    clause = "execution.independent"
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """Change the last kernel where this one is refused."""
+        try:
+            kernel = super().create(operator)
+        except InvalidArgument:
+            if operator.name in self.known:
+                self.known[operator.name].operator = changed(self.known[operator.name].operator, **operator.attributes)
+            raise
+        self.known[operator.name] = kernel
+        return kernel
+
+
 # -- tensors -------------------------------------------------------------------------------------------
 
 
@@ -206,6 +266,17 @@ class StridesOfTheLastKernel(_LastOfThoseAlive):
         super().dispatch(OperatorDesc(operator.name, tensors, operator.attributes), memory, bindings)
 
 
+class StridesOfTheLastKernelInPlace(StridesOfTheLastKernel):
+    """The same, in place only."""
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
+        """Run with its own strides out of place."""
+        if in_place(bindings):
+            super().dispatch(operator, memory, bindings)
+        else:
+            Reference.dispatch(self, operator, memory, bindings)
+
+
 class ElementCountOfTheLastKernel(_LastOfThoseAlive):
     """Of kernels on one type, none writes more elements than the one that was made last has."""
 
@@ -217,6 +288,17 @@ class ElementCountOfTheLastKernel(_LastOfThoseAlive):
         found = self.read(memory, target, operator.output)
         kept = np.arange(found.size).reshape(found.shape) < count
         self.write(memory, target, operator.output, np.where(kept, found, before))
+
+
+class ElementCountOfTheLastKernelInPlace(ElementCountOfTheLastKernel):
+    """The same, in place only."""
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
+        """Write all elements out of place."""
+        if in_place(bindings):
+            super().dispatch(operator, memory, bindings)
+        else:
+            Reference.dispatch(self, operator, memory, bindings)
 
 
 class DataTypeOfTheLastKernel(_LastOfThoseAlive):
