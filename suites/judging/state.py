@@ -34,17 +34,27 @@ def _together(judgements: list[Judgement], clause: str) -> Judgement:
 
 
 def judge_again(bench: Bench, case: Case) -> Judgement:
-    """A kernel judged four times: on other values, at other places, in place, and on the first values again."""
+    """A kernel judged five times: on its values, on others at other places, in place, and on the first values again.
+
+    The last dispatch differs from the one before it in the elements in the middle only: a device that compares what it
+    holds with what it is given may look at the ends.
+    """
     third = max(1, case.operator.output.element_count // 3)
     turns: list[Callable[[Array], Array]] = [
-        lambda one: one, lambda one: one[::-1], lambda one: np.roll(one, third), lambda one: one
+        lambda one: one, lambda one: one[::-1], lambda one: np.roll(one, third), lambda one: one, _middle_reversed
     ]  # fmt: skip
     aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
     third_place = Placement(in_place=True, alias=aliases[-1]) if aliases else Placement(inputs_turned=True)
-    places = [case.placement, Placement(front=1040, gap=48), third_place, Placement(output_first=True)]
+    turned = Placement(output_first=True)
+    places = [case.placement, Placement(front=1040, gap=48), third_place, turned, turned]
     again = [replace(case, values=_turned(case, turn), placement=place)
              for turn, place in zip(turns, places, strict=True)]  # fmt: skip
     return _by_one_kernel(bench, case, again)
+
+
+def _middle_reversed(elements: Array) -> Array:
+    start, end = elements.size // 3, elements.size - elements.size // 3
+    return np.concatenate([elements[:start], elements[start:end][::-1], elements[end:]])
 
 
 def judge_many_times(bench: Bench, case: Case) -> Judgement:

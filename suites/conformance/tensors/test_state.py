@@ -120,7 +120,7 @@ def test_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
     values = subject.distinct(100).joined(subject.edges())
     clause = "execution.independent"
     judge.all(
-        subject.case(subject.values_clause(one), values, one, expectation="beside others", layout_clause=clause)
+        subject.case(subject.scaled_values_clause(one), values, one, expectation="beside others", layout_clause=clause)
         for one in sets
     )
 

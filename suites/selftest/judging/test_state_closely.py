@@ -39,16 +39,17 @@ from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 
-def test_a_kernel_is_asked_again_in_four_ways() -> None:
+def test_a_kernel_is_asked_again_in_five_ways() -> None:
     device = Device()
     judgement = judged(device, case(expectation="again"))
     first, *streams = device.inputs
     values = [-100, -2, 0, 3, 100]
     assert first == values
-    assert streams == [values, values[::-1], [100, *values[:-1]], values]
+    assert streams == [values, values[::-1], [100, *values[:-1]], values, [-100, 3, 0, -2, 100]]
     assert set(judgement.clauses) == {"tensor.position", "clip.formula", *MEMORY_CLAUSES}
-    assert (judgement.elements, len(judgement.executions)) == (20, 4)
-    default, moved, in_place, output_first = device.bindings[1:]
+    assert (judgement.elements, len(judgement.executions)) == (25, 5)
+    default, moved, in_place, output_first, last = device.bindings[1:]
+    assert last == output_first
     assert default == device.bindings[0]
     assert moved["InputTensor"].offset == 1040
     assert moved["OutputTensor"].offset == 1040 + 16 + 48
@@ -64,14 +65,14 @@ def test_a_kernel_is_asked_again_in_four_ways() -> None:
     assert judged(Device(), replace(case(), values=Values.bulk(DataType.INT8, 5), expectation="again")).findings == ()
 
 
-@pytest.mark.parametrize("at", [2, 3, 4, 5])
+@pytest.mark.parametrize("at", [2, 3, 4, 5, 6])
 def test_state_between_dispatches_is_the_state_clauses(at: int) -> None:
     one = case(expectation="again")
     finding = only(judged(Device(spoils=(at,)), one))
     assert (finding.clause, finding.outcome, finding.case, finding.suspects) == ("tensor.position", "fail", one, ())
     finding = only(judged(Device(spoils=(at,)), replace(one, layout_clause=None)))
     assert finding.clause == "clip.formula"
-    assert judged(Device(spoils=(6,)), one).findings == ()
+    assert judged(Device(spoils=(7,)), one).findings == ()
 
 
 def test_only_the_first_finding_of_several_is_told() -> None:
@@ -417,7 +418,7 @@ def test_where_the_output_is_no_inputs_memory_a_kernel_is_asked_with_its_inputs_
     streams = Streams((("ATensor", values), ("BTensor", values)))
     one = Case(operator, streams, "logical-equals.formula", expectation="again")
     assert judge_case(Bench("comparing", Comparing(), {}, load_tables()), one).findings == ()
-    assert [it["BTensor"].offset < it["ATensor"].offset for it in placed[1:]] == [False, False, True, False]
+    assert [it["BTensor"].offset < it["ATensor"].offset for it in placed[1:]] == [False, False, True, False, False]
 
 
 def company(name: str) -> set[str]:

@@ -375,6 +375,17 @@ class FirstOutputReturnedAgain(Reference):
         return self._Memo(self, operator)
 
 
+class UploadSkippedByItsBeginning(_Stateful):
+    """Results are kept by the description and the input's first 64 bytes: the rest is not compared."""
+
+    clause = "execution.repeatable"
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        """What was computed for such an input before."""
+        key = (repr(operator), x.shape, x.tobytes()[:64])
+        return self.known.setdefault(key, super().compute(operator, x)).copy()  # type: ignore[no-any-return]  # Any
+
+
 class PreviousOutputReturned(Reference):
     """The output of a kernel lags one dispatch behind, from the second dispatch on."""
 
