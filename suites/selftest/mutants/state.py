@@ -129,40 +129,14 @@ class MinOfTheOtherOperator(_Stateful):
         return kernel
 
 
-class ClosingReleasesOthers(_Stateful):
-    """Closing a kernel releases the constants of all kernels of the device, which then clamp with zeros."""
+class _ClosingChangesOthers(_Stateful):
+    """Closing a kernel changes what the older kernels of the device do."""
 
     clause = "execution.independent"
 
-    def create(self, operator: OperatorDesc) -> Kernel:
-        """A kernel that counts the closings after it was made."""
-        device, made = self, self.known.get("closed", 0)
-        reason = self.refuses(operator)
-        if reason:
-            super().create(operator)
-
-        class Counting(Kernel):
-            def dispatch(self, memory: Array, bindings: Bindings) -> None:
-                """Zeros for FLOATs where another kernel was closed in the meantime."""
-                if device.known.get("closed", 0) != made:
-                    zeros = {
-                        name: np.float32(0) if isinstance(value, np.float32) else value
-                        for name, value in self.operator.attributes.items()
-                    }
-                    self.operator = OperatorDesc(self.operator.name, self.operator.tensors, zeros)
-                super().dispatch(memory, bindings)
-
-            def close(self) -> None:
-                """Count."""
-                device.known["closed"] = device.known.get("closed", 0) + 1
-
-        return Counting(self, operator)
-
-
-class ClosingDropsScaleBias(_Stateful):
-    """Closing a kernel drops the ScaleBias of all kernels of the device that are older."""
-
-    clause = "execution.independent"
+    def left(self, operator: OperatorDesc) -> OperatorDesc:
+        """What a kernel does where another one was closed after it was made."""
+        raise NotImplementedError
 
     def create(self, operator: OperatorDesc) -> Kernel:
         """A kernel that counts the closings after it was made."""
@@ -171,9 +145,9 @@ class ClosingDropsScaleBias(_Stateful):
 
         class Counting(Kernel):
             def dispatch(self, memory: Array, bindings: Bindings) -> None:
-                """Without ScaleBias where another kernel was closed in the meantime."""
+                """With what is left where another kernel was closed in the meantime."""
                 if device.known.get("closed", 0) != made:
-                    self.operator = changed(self.operator, ScaleBias=None)
+                    self.operator = device.left(self.operator)
                 super().dispatch(memory, bindings)
 
             def close(self) -> None:
@@ -181,6 +155,23 @@ class ClosingDropsScaleBias(_Stateful):
                 device.known["closed"] = device.known.get("closed", 0) + 1
 
         return Counting(self, operator)
+
+
+class ClosingReleasesOthers(_ClosingChangesOthers):
+    """Closing a kernel releases the constants of all kernels of the device, which then clamp with zeros."""
+
+    def left(self, operator: OperatorDesc) -> OperatorDesc:
+        """Zeros for FLOATs."""
+        floats = [name for name, value in operator.attributes.items() if isinstance(value, np.float32)]
+        return changed(operator, **dict.fromkeys(floats, np.float32(0)))
+
+
+class ClosingDropsScaleBias(_ClosingChangesOthers):
+    """Closing a kernel drops the ScaleBias of all kernels of the device that are older."""
+
+    def left(self, operator: OperatorDesc) -> OperatorDesc:
+        """No ScaleBias."""
+        return changed(operator, ScaleBias=None)
 
 
 class BoundsOfTheRefusedKernel(_Stateful):
