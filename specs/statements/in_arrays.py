@@ -146,9 +146,9 @@ def _stored(values: Values, kind: DataType, *, wrapping: bool) -> Values:
     if not wrapping:
         array = np.minimum(np.maximum(clean, int(limits.min)), int(limits.max)).astype(kind.numpy)
     else:
-        pattern = np.asarray(clean & ((1 << bits) - 1) if bits <= 32 or clean.dtype == object else clean)
-        array = np.asarray(pattern.astype(np.uint64) if clean.dtype == object else pattern.view(np.uint64))
-        array = np.ascontiguousarray(array.astype(f"u{kind.itemsize}")).view(kind.numpy).reshape(clean.shape)
+        if clean.dtype == object:  # Python's integers, which the unsigned type does not take below 0
+            clean = np.asarray(clean & ((1 << bits) - 1), object)
+        array = np.ascontiguousarray(clean.astype(f"u{kind.itemsize}")).view(kind.numpy).reshape(clean.shape)
     return Values(kind, array, values.undefined)
 
 

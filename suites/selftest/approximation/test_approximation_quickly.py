@@ -5,14 +5,21 @@ Made to be run once for each mutant of them (``code_mutation``).
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from dmlcts.specs import OperatorDesc, ScaleBias
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
+from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.selftest.approximation.probing import approximate, disagreements, elements_of
 from dmlcts.suites.selftest.family.family_tables import family
+from dmlcts.suites.selftest.signatures.five_tables import text_of
 
+INT32 = DataType.INT32
 TABLES = family()
 CASES = approximate(TABLES)
 SCALED = [(table, signature) for table, signature in CASES if table.short_name in ("ADD1", "ASINH", "POW", "RECIP")]
@@ -39,3 +46,24 @@ def test_the_oracles_agree_on_few_scaled_elements(
     operator, given = next(elements_of(table, signature, 8, seed=3))
     scaled = OperatorDesc(operator.name, operator.tensors, {**operator.attributes, "ScaleBias": ScaleBias(*pair)})
     assert disagreements(TABLES, scaled, given, strict=False) == []
+
+
+@pytest.mark.parametrize("x, exponent, wanted", [(5, 2, 49), (0, 3, -27), (1, 1, -1)])
+def test_an_integer_is_scaled_before_what_is_expected_of_it(x: int, exponent: int, wanted: int) -> None:
+    """2 x - 3, to the power."""
+    kinds = {"InputTensor": INT32, "ExponentTensor": DataType.FLOAT32, "OutputTensor": INT32}
+    tensors = {name: TensorDesc(kind, (1,)) for name, kind in kinds.items()}
+    operator = OperatorDesc("ELEMENT_WISE_POW", tensors, {"ScaleBias": ScaleBias(2.0, -3.0)})
+    given = {"x": np.array([x], np.int32), "exponent": np.array([exponent], np.float32)}
+    assert ApproximateVectorOracle(TABLES.law(TABLES.operator("POW")), operator).expected(given).tolist() == [wanted]
+
+
+def test_what_is_expected_of_a_choice_is_that_of_the_branch_that_counts(tmp_path: Path) -> None:
+    text = text_of("OWN_SQRT").replace("formula: sqrt(x)", "formula: sqrt(x) if x > 1 else x - 1")
+    (tmp_path / "own.yaml").write_text(text, encoding="utf-8")
+    tables = load_tables(tmp_path)
+    table = tables.operator("OWN_SQRT")
+    operator = OperatorDesc(table.operator, dict.fromkeys(table.tensors, TensorDesc(DataType.FLOAT32, (3,))), {})
+    oracle = ApproximateVectorOracle(tables.law(table), operator)
+    found = oracle.expected({"x": np.array([9, 1, -2], np.float32)})
+    assert found.tolist() == [3, 0, -3]

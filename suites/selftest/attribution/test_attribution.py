@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from dmlcts.suites.cases.values import Values
 from dmlcts.suites.combinations.magnitudes import in_exact_domain
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.judging.findings import Finding, streams_of
 from dmlcts.suites.selftest.judging.test_judging import bench, case, clip, f32
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
@@ -84,6 +85,44 @@ def test_a_clause_that_a_packed_tensor_has_too_is_not_looked_for_in_one(clause: 
     assert (found is finding, found.case.operator.input.strides is None) == (not elsewhere, elsewhere)
 
 
+@pytest.mark.parametrize("count, elsewhere", [(1 << 16, True), ((1 << 16) + 1, False)])
+def test_a_packed_tensor_is_tried_up_to_a_length(count: int, elsewhere: bool) -> None:
+    operator = clip(sizes=(count,), strides=(2,))
+    on = bench(WrongInPairs())
+    (finding,) = judge_case(on, case(operator, layout_clause="tensor.strides.padded")).findings
+    assert (_anywhere(on, finding, Effort()) is not finding) is elsewhere
+
+
+@pytest.mark.parametrize("changes", [{"outcome": "unspecified"}, {"wrong": ()}, {"clause": "clip.formula"}], ids=str)
+def test_only_wrong_values_under_the_clause_of_the_layout_are_looked_for_in_a_packed_tensor(
+    changes: dict[str, Any],
+) -> None:
+    on = bench(WrongInPairs())
+    values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
+    one = case(clip(strides=(2,)), layout_clause="tensor.strides.padded", values=values)
+    (finding,) = judge_case(on, one).findings
+    assert _anywhere(on, finding, Effort()) is not finding, "the control"
+    other = replace(finding, **changes)
+    assert _anywhere(on, other, Effort()) is other
+
+
+@pytest.mark.parametrize("expectation, clause, kept", [
+    ("one value", "clip.cast.nan", "one value"), ("again", "tensor.position", "oracle"),
+])  # fmt: skip
+def test_in_a_packed_tensor_open_bounds_are_one_value_still(expectation: str, clause: str, kept: str) -> None:
+    described = TensorDesc(DataType.INT8, (5,), strides=(2,))
+    attributes = {"ScaleBias": None, "Min": f32(np.nan if expectation == "one value" else -2), "Max": f32(3)}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": described, "OutputTensor": described}, attributes)
+    values = Values.of([-128, 127, 0, 3, 2], DataType.INT8)
+    changes = {"clause": "clip.cast.nan"} if expectation == "one value" else {}
+    one = case(operator, values=values, layout_clause="tensor.strides.padded", expectation=expectation, **changes)
+    on = bench(WrongInPairs())
+    findings = [given for given in judge_case(on, one).findings if given.clause == "tensor.strides.padded"]
+    assert findings
+    found = _anywhere(on, findings[0], Effort())
+    assert (found.clause, found.case.expectation) == (clause, kept)
+
+
 def test_fewer_elements_are_tried_again_without_what_is_not_needed() -> None:
     """As found here, the case has not been shrunk before."""
     on = bench(WrongInPairs())
@@ -132,6 +171,18 @@ def test_dimensions_are_joined_to_a_lower_rank_where_no_tensor_has_strides(
     assert shapes(_lower_rank(bench(Reference()), finding)) == lower
 
 
+@pytest.mark.parametrize("source, target, joined", [
+    (None, None, [(1, 6)]), ((8, 2), None, []), (None, (8, 2), []), ((8, 2), (8, 2), []),
+])  # fmt: skip
+def test_one_long_dimension_is_tried_of_all_elements_where_no_tensor_has_strides(
+    source: tuple[int, ...] | None, target: tuple[int, ...] | None, joined: list[tuple[int, ...]]
+) -> None:
+    tensors = {"InputTensor": TensorDesc(DataType.INT8, (2, 3), source),
+               "OutputTensor": TensorDesc(DataType.INT8, (2, 3), target)}  # fmt: skip
+    finding = Finding("", "fail", case(OperatorDesc(clip().name, tensors, clip().attributes)), "")
+    assert shapes(_one_long_axis(bench(Reference()), finding)) == [*joined, (2, 1), (1, 3)]
+
+
 @pytest.mark.parametrize("sizes, strides, lower", [
     ((1, 2, 1, 3), None, [((6,), None), ((2, 3), None), ((2, 1, 3), None)]),
     ((1, 2, 1, 3), (9, 8, 7, 2), [((2, 3), (8, 2)), ((2, 1, 3), (8, 7, 2))]),
@@ -158,6 +209,17 @@ def test_the_first_elements_are_left_out_where_each_has_a_value_of_its_own(
 ) -> None:
     one = case(clip(sizes=(2,), strides=strides), values=Values.of(values, DataType.INT8))
     assert [it.values.first.array(1).tolist() for it in later(one)] == left
+
+
+def test_an_input_of_one_element_keeps_it_where_the_first_of_the_others_are_left_out() -> None:
+    kinds = {"InputTensor": (DataType.FLOAT32, 3), "ScaleTensor": (DataType.FLOAT32, 1),
+             "OutputTensor": (DataType.UINT8, 3)}  # fmt: skip
+    tensors = {name: TensorDesc(kind, (count,)) for name, (kind, count) in kinds.items()}
+    quantize = OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {})
+    one = replace(case(clip(sizes=(3,))), operator=quantize)
+    (left,) = later(replace(one, values=streams_of(one, ([1, 2, 3], [4]))))
+    assert dict(left.values.items()) == {"InputTensor": Values.of([2, 3], DataType.FLOAT32),
+                                         "ScaleTensor": Values.of([4], DataType.FLOAT32)}  # fmt: skip
 
 
 def test_what_is_wrong_only_there_keeps_its_clause() -> None:

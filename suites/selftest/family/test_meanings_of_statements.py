@@ -10,9 +10,9 @@ import pytest
 from dmlcts.specs import DataType, FormulaError
 from dmlcts.specs.formula import parse
 from dmlcts.specs.statements import exactly, in_arrays
-from dmlcts.specs.statements.kinds import joined
+from dmlcts.specs.statements.kinds import Names, joined, kind_of
 
-INT8, UINT8, INT32, INT64 = (DataType[name] for name in ("INT8", "UINT8", "INT32", "INT64"))
+INT8, UINT8, INT32, INT64, UINT64 = (DataType[name] for name in ("INT8", "UINT8", "INT32", "INT64", "UINT64"))
 F16, F32 = DataType.FLOAT16, DataType.FLOAT32
 
 
@@ -46,3 +46,57 @@ def test_integers_have_no_limits_in_a_statement(text: str, a: int, b: int, wante
     found = in_arrays.evaluate(expression, arrays, {})
     assert int(found.array[0]) == wanted
     assert not np.any(found.undefined)
+
+
+@pytest.mark.parametrize("text, a, target, wanted", [
+    ("cast(U, a)", 300, UINT8, 44), ("cast(U, a)", -1, UINT8, 255), ("cast(U, a)", 200, INT8, -56),
+    ("cast(U, a)", -1, UINT64, 2**64 - 1), ("cast(U, a)", 7, INT64, 7), ("cast(U, a == 7)", 7, UINT8, 1),
+    ("cast(U, a == 7)", 8, F32, 0), ("wrap(U, a * a * a)", -3, UINT64, 2**64 - 27), ("wrap(U, a * a)", 300, UINT8, 144),
+    ("wrap(U, -1)", 0, UINT8, 255), ("saturate(U, a * a)", 300, UINT8, 255), ("saturate(U, -a)", 300, INT8, -128),
+])  # fmt: skip
+def test_integers_are_stored_in_a_type(text: str, a: int, target: DataType, wanted: int) -> None:
+    """Casts wrap; truth values become 1 and 0, of any type."""
+    expression, types = parse(text, {"a"}, types={"U"}, operators={}), {"U": target}
+    found = exactly.evaluate(expression, {"a": exactly.of_pattern(a % (1 << 32), INT32)}, types)
+    vector = in_arrays.evaluate(expression, {"a": in_arrays.of_elements(np.array([a], np.int32), INT32)}, types)
+    assert (found.kind, vector.kind) == (target, target)
+    assert vector.array.dtype == target.numpy
+    assert np.atleast_1d(vector.array).tolist() == [wanted]
+    assert exactly.pattern(found, target) == np.array([wanted], target.numpy).view(target.bits_dtype)[0]
+
+
+@pytest.mark.parametrize("text, wanted", [
+    ("1 / 4", 0.25), ("3 / 2", 1.5), ("-(1 / 4)", -0.25), ("1 / 0", None), ("0 / 0", None), ("(1 / 0) / 2", None),
+    ("2 / (1 / 0)", None), ("1 + 2", 3.0), ("1 + 1 / 4", None),
+])  # fmt: skip
+def test_numbers_of_the_statement_are_divided_as_they_are_and_added_as_integers(
+    text: str, wanted: float | None
+) -> None:
+    expression = parse(text, {"a"}, operators={})
+    found = in_arrays.evaluate(expression, {}, {})
+    assert found.kind == "constant"
+    assert bool(found.undefined) is (wanted is None)
+    if wanted is None:
+        with pytest.raises(exactly.Undefined):
+            exactly.evaluate(expression, {}, {})
+        return
+    assert found.array == wanted
+    assert exactly.evaluate(expression, {}, {}).content == wanted
+
+
+@pytest.mark.parametrize("text, target, said", [
+    ("cast(U, x)", INT8, "not cast FLOAT32 to INT8"), ("cast(U, n + n)", F32, "not cast an integer to FLOAT32"),
+    ("cast(U, n)", F16, "not cast INT32 to FLOAT16"), ("cast(U, x)", F16, "not cast FLOAT32 to FLOAT16"),
+])  # fmt: skip
+def test_a_statement_does_not_cast_to_or_from_floating_point(text: str, target: DataType, said: str) -> None:
+    names = Names({"x": F32, "n": INT32}, {"U": target}, {})
+    with pytest.raises(FormulaError, match=said):
+        kind_of(parse(text, {"x", "n"}, types={"U"}, operators={}), names)
+
+
+@pytest.mark.parametrize("text, target", [
+    ("cast(U, x)", F32), ("cast(U, x > 0)", F16), ("cast(U, n)", INT8), ("cast(U, n + n)", INT64), ("cast(U, 1)", F16),
+])  # fmt: skip
+def test_a_statement_casts_integers_numbers_and_truth_values(text: str, target: DataType) -> None:
+    names = Names({"x": F32, "n": INT32}, {"U": target}, {})
+    assert kind_of(parse(text, {"x", "n"}, types={"U"}, operators={}), names) is target

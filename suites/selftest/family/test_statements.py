@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, TableError
+from dmlcts.specs import DataType, FeatureLevel, TableError
 from dmlcts.specs.oracle.exact_typed import TypedOracle
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.statements.relations import Dispatched, Relation, relation_clauses
@@ -218,6 +218,18 @@ def test_relations_are_for_the_types_of_their_clause() -> None:
     tables = stated_tables()
     assert relation_clauses(tables.operator("SHIFT"), described(tables, "SHIFT", T=UINT32)) == []
     assert len(relation_clauses(tables.operator("SHIFT"), described(tables, "SHIFT", T=UINT8))) == 1
+
+
+def test_a_relation_is_obliged_from_the_level_of_all_its_operators_on() -> None:
+    one = '{level: "1.0", dimension_counts: [1, 8]'
+    tables = stated_tables(plus=ADD.replace(one, '{level: "3.0", dimension_counts: [1, 8]'))
+    table = tables.operator("SHIFT")
+    (clause,) = relation_clauses(table, described(tables, "SHIFT", T=UINT8))
+    for _ in range(2):  # what is found once is kept
+        assert tables.obliged(clause, table, FeatureLevel.LEVEL_2_1) == ()
+        assert tables.obliged(clause, table, FeatureLevel.LEVEL_3_0) == (UINT8,)
+    control = stated_tables()
+    assert control.obliged(clause, control.operator("SHIFT"), FeatureLevel.LEVEL_2_1) == (UINT8,)
 
 
 # lint ------------------------------------------------------------------------------------------------

@@ -51,6 +51,7 @@ _WHOLE_LAW = _within("signatures", "five_operators")
 _WHOLE_JUDGE = (*_within("attribution", "attribution", "faults", "needs", "once", "company", "steadiness"),
                 *_within("isolation", "isolation", "surviving"), *_WHOLE_LAW)  # fmt: skip
 _WIDE = "INT64 or INT32 or INT16"  # and the unsigned ones, whose names hold these
+_SLOW = f"silent_point and ({_WIDE})"
 TARGETS = (  # the first that fits counts
     Target("specs/oracle/*_typed*", _TYPED),
     Target("specs/oracle/vector*", _VECTORISED),
@@ -64,9 +65,9 @@ TARGETS = (  # the first that fits counts
     Target("specs/functions/*", _within("formula", "functions")),
     Target("specs/approximation/*", _APPROXIMATE),
     Target("specs/accuracy/*", _REFERENCES),
-    Target("specs/statements/kinds*", _within("family", "statements", but=_WIDE)),
-    Target("specs/statements/statement.py", _within("family", "statements", but=_WIDE)),
-    Target("specs/statements/*", _within("family", "statements", but=f"broken or {_WIDE}")),
+    Target("specs/statements/kinds*", _within("family", "statements", "meanings_of_statements", but=_SLOW)),
+    Target("specs/statements/statement.py", _within("family", "statements", "meanings_of_statements", but=_SLOW)),
+    Target("specs/statements/*", _within("family", "statements", "meanings_of_statements", but=f"broken or ({_SLOW})")),
     Target("specs/tables/law*", _within("tables", "law")),
     Target("suites/attribution/company*", _within("attribution", "company")),
     Target("suites/attribution/faults*", _within("attribution", "faults", "once", but="test_a_run")),
