@@ -79,6 +79,7 @@ TARGETS = (  # the first that fits counts
     Target("suites/cases/memory*", _JUDGING),
     Target("suites/judging/integer_arithmetic*", _within("judging", "integer_arithmetic")),
     Target("suites/judging/element_tables*", ()),  # what `replay` shows: only whole runs of it are tested
+    Target("suites/judging/neighbours*", _within("judging", "neighbours", "state_closely")),
     Target("suites/judging/*", _JUDGING),
 )
 

@@ -1,21 +1,31 @@
-"""Large memory: it is judged in pieces, not held for long, and what quick leaves to full for its sake is seen there."""
+"""Large memory: judged in pieces, not held for long, expected once where it repeats; what quick leaves to full."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, FeatureLevel, Region, TensorDesc
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.oracles import oracle_of
+from dmlcts.suites.cases.values import BULK_PERIOD, Values
 from dmlcts.suites.conformance.tensors.test_strides import test_wide_elements_far_apart as judge_wide_elements
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.judge import Judge
-from dmlcts.suites.judging.outputs import PIECE
+from dmlcts.suites.judging.outputs import PIECE, expected_outputs
 from dmlcts.suites.selftest.judging.test_judging import bench
 from dmlcts.suites.selftest.judging.test_judging_closely import case, clip, tensor
 from dmlcts.suites.selftest.mutants.combined.positions import WideByteOffsetsIn26Bits
 from dmlcts.suites.selftest.mutants.combined.shortcuts import WideByteOffsetsIn27Bits
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
+
+TABLES = load_tables()
+STREAMS = {"seven values": Values.of(np.arange(-3.5, 3.5), DataType.FLOAT32), "bulk": Values.bulk(DataType.FLOAT32, 5)}
 
 
 @pytest.mark.parametrize(
@@ -26,7 +36,7 @@ from dmlcts.suites.selftest.mutants.reference import Array, Reference
     ],
 )  # fmt: skip
 def test_byte_offsets_of_27_bits_are_for_full(implementation: type[Reference], thorough: bool, seen: bool) -> None:
-    subject = Subject.on(load_tables().operator("CLIP"), DataType.INT64, FeatureLevel("5.0"), 0, thorough)
+    subject = Subject.on(TABLES.operator("CLIP"), DataType.INT64, FeatureLevel("5.0"), 0, thorough)
     judge = Judge(bench(implementation()), raising=False)
     judge_wide_elements(subject, judge)
     assert bool(judge.ledger.findings) is seen
@@ -64,3 +74,26 @@ def test_many_judgements_hold_the_dispatches_of_little_memory_alone(
     judge = Judge(bench(Reference()))
     assert [bool(one.executions) for one in judge.all([some, some])] == [kept, kept]
     assert judge.run(some) is not None  # one has its dispatch, however large
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("sizes, strides", [
+    ([40], None), ([4, 10], [20, 2]), ([4, 10], [1, 4]), ([4, 10], [0, 1]), ([4, 10], [1, 0]),
+    ([BULK_PERIOD * 2 + 9], None),
+])  # fmt: skip
+def test_repeated_inputs_have_repeated_outputs(
+    stream: str, sizes: Sequence[int], strides: Sequence[int] | None
+) -> None:  # fmt: skip
+    """Packed, padded, permuted, and broadcast, where the stream is not in the elements' order."""
+    source, target = TensorDesc(DataType.FLOAT32, sizes, strides), TensorDesc(DataType.FLOAT32, sizes)
+    attributes = {"ScaleBias": None, "Min": np.float32(-1), "Max": np.float32(2)}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": source, "OutputTensor": target}, attributes)
+    one = Case(operator, STREAMS[stream], "clip.formula")
+    oracle, inputs = oracle_of(TABLES, operator, strict=False), Arena.prepare(one).inputs
+    assert expected_outputs(oracle, one, inputs).tobytes() == oracle.expected(inputs).tobytes()
+
+
+def test_bulk_values_repeat_after_a_prime_number_of_elements() -> None:
+    values = Values.bulk(DataType.INT32, 3).array(BULK_PERIOD + 1000)
+    assert np.array_equal(values[BULK_PERIOD:], values[:1000])
+    assert not np.array_equal(values[BULK_PERIOD - 1000 : BULK_PERIOD], values[:1000])

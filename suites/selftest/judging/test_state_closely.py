@@ -519,7 +519,8 @@ def test_a_description_that_should_be_refused_and_is_not_is_another_clauses_busi
 
     device = Lenient()
     assert judged(device, case(expectation="after a refusal")).findings == ()
-    assert len(device.created) == 2
+    assert len(device.created) == 2, "one before it, and one to be judged alone"
+    assert device.closed == device.created
     wrong = only(judged(AlwaysWrong(), case(expectation="after a refusal")))
     assert (wrong.clause, wrong.case.expectation) == ("tensor.position", "oracle")
 
