@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.approximation.array_bounds import Around
-from dmlcts.specs.approximation.exact_results import OPEN, real_ends
+from dmlcts.specs.approximation.array_choices import held
+from dmlcts.specs.approximation.exact_results import OPEN, real_ends, truths
 from dmlcts.specs.approximation.exact_spans import Span
-from dmlcts.specs.approximation.exactly import ApproximateOracle
+from dmlcts.specs.approximation.exactly import ApproximateOracle, _is_about
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
-from dmlcts.specs.approximation.intervals import Interval
+from dmlcts.specs.approximation.intervals import Interval, ends
 from dmlcts.specs.arithmetic.real_number import Datum
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.models import Tolerance
@@ -129,8 +131,53 @@ def test_a_rule_is_about_arguments_that_it_holds_of_at_both_ends(
     x: tuple[float, float], y: tuple[float, float], inside: bool
 ) -> None:
     around = Around(FUNCTIONS["divide"], DataType.FLOAT32, interval(0, 1), (interval(*x), interval(*y)))
-    assert around.inside(Tolerance(ulp=1, within="abs(y) <= 2")).all() == inside
-    assert around.inside(Tolerance(ulp=1)).all()
+    small, anywhere = Tolerance(ulp=1, within="abs(y) <= 2"), Tolerance(ulp=1)
+    assert around.inside(small).all() == _is_about(small, (span(*x), span(*y))) == inside
+    assert around.inside(anywhere).all() == _is_about(anywhere, (span(*x), span(*y))) is True
+
+
+@pytest.mark.parametrize("off, right", [(0, True), (3, True), (-3, True), (5, False), (-9, False)])
+@pytest.mark.parametrize("x", [1.0, 2.0, -0.5])
+def test_a_relative_bound_holds_of_every_result(x: float, off: int, right: bool) -> None:
+    """Four units above a power of two, eight below; of 1 as of others."""
+    assert admitted("RECIP", DataType.FLOAT32, {"x": x}, (1 + off * 2.0 ** (-23 if off > 0 else -24)) / x) is right
+
+
+@pytest.mark.parametrize("comparison, one, other, may", [
+    ("less", (1, 2), (2, 3), {True, False}), ("less", (1, 1), (2, 2), {True}), ("less", (2, 2), (2, 2), {False}),
+    ("less_equal", (1, 2), (2, 3), {True}), ("less_equal", (2, 3), (1, 2), {True, False}),
+    ("less_equal", (2, 2), (2, 2), {True}), ("less_equal", (3, 3), (2, 2), {False}),
+    ("greater", (1, 2), (2, 3), {False}), ("greater", (1, 3), (2, 2), {True, False}),
+    ("greater", (3, 3), (2, 2), {True}),
+    ("greater_equal", (1, 2), (2, 3), {True, False}), ("greater_equal", (2, 3), (1, 2), {True}),
+    ("greater_equal", (1, 1), (2, 2), {False}),
+])  # fmt: skip
+def test_bounds_compare_as_some_numbers_between_them_may(
+    comparison: str, one: tuple[float, float], other: tuple[float, float], may: set[bool]
+) -> None:
+    assert truths(comparison, (span(*one), span(*other)), lenient=False) == may
+    found = held(comparison, interval(*one), interval(*other), lenient=False)
+    assert {truth for truth, mask in ((True, found.true), (False, found.false)) if mask.all()} == may
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_nothing_compares_with_a_nan_but_where_the_latitude_is(lenient: bool) -> None:
+    wanted = {True, False} if lenient else {False}
+    assert truths("less", (None, span(1, 1)), lenient=lenient) == wanted
+    one = replace(interval(5, 5), nan=np.array([True]))
+    found = held("less", one, interval(1, 1), lenient=lenient)
+    assert {truth for truth, mask in ((True, found.true), (False, found.false)) if mask.all()} == wanted
+    assert truths("less", (OPEN, span(1, 1)), lenient=False) == {True, False}
+
+
+@pytest.mark.parametrize("divisor, is_open", [
+    ((-1, 0.5), True), ((0, 0.25), True), ((-0.25, 0), True), ((0.25, 0.5), False), ((-2, -1), False), ((2, 2), False),
+])  # fmt: skip
+def test_a_quotient_has_no_bounds_where_the_divisor_may_be_zero(divisor: tuple[float, float], is_open: bool) -> None:
+    with np.errstate(all="ignore"):
+        low, high = ends(FUNCTIONS["divide"], (interval(1, 2), interval(*divisor)))
+    assert (np.isneginf(low).all(), np.isnan(high).all()) == (is_open, is_open)
+    assert (real_ends(FUNCTIONS["divide"], (span(1, 2), span(*divisor)), 64) is OPEN) == is_open
 
 
 def span(low: float, high: float) -> Span:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import operator
+from typing import Any
+
 import pytest
 
+from dmlcts.specs.arithmetic.binary_format import BINARY32
+from dmlcts.specs.arithmetic.value_sets import Arithmetic
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.suites.selftest.exact_oracle.exact_answers import F16, F32, F64, INF, NAN, accept, values
@@ -32,6 +37,10 @@ from dmlcts.suites.selftest.exact_oracle.exact_answers import F16, F32, F64, INF
         ("x + 3", 2.0**24, 2.0**24 + 4),
         ("x * -1", 0.0, -0.0),
         ("x + 1e999", 1.0, INF),
+        ("2 / x", INF, 0.0),
+        ("2 / x", -INF, -0.0),
+        ("x / 2", -INF, -INF),
+        ("2 / x", -0.0, -INF),
         ("min(abs(x), 2) * Max + Min", -7.0, 2 * 3 + 1),
     ],
 )
@@ -102,3 +111,16 @@ def test_a_fraction_in_an_integer_formula_is_unconstrained() -> None:
     for constant in ("0.5", "1e999"):
         with pytest.raises(Unconstrained, match="INT8"):
             accept("CLIP", DataType.INT8, 1, formula=f"x * {constant}", Min=0.0, Max=0.0)
+
+
+@pytest.mark.parametrize("latitudes, a, unordered, may", [
+    (set(), None, False, {False}), (set(), None, True, {True}), (set(), 0, False, {True}), (set(), 0, True, {True}),
+    ({"nan-comparison"}, None, False, {True, False}), ({"nan-comparison"}, None, True, {True, False}),
+    ({"nan-comparison"}, 0, False, {True}),
+])  # fmt: skip
+def test_a_comparison_with_a_nan_may_hold_where_the_latitude_is(
+    latitudes: set[Any], a: int | None, unordered: bool, may: set[bool]
+) -> None:
+    arithmetic = Arithmetic(BINARY32, frozenset(latitudes))
+    for one, other in ((a, 0), (0, a)):
+        assert set(arithmetic.compared(operator.eq, one, other, unordered=unordered)) == may

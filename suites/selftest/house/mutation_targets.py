@@ -41,7 +41,7 @@ _EXACT = _within(
     "exact_oracle", "binary_format", "exact_casts", "exact_functions", "exact_integer_scale_bias", "exact_oracle",
     "exact_scale_bias", but=_THOROUGH,
 )  # fmt: skip
-_APPROXIMATE = _within("approximation", "approximation_quickly")
+_APPROXIMATE = _within("approximation", "approximation_quickly", "bounds")
 _REFERENCES = _within("measuring", "references", "measurement", but="a_run_states or a_right_run")
 _ROOMS = ("activations", "approximation", "attribution", "cpu", "departures", "exact_oracle", "family", "formula",
           "generation", "isolation", "judging", "measuring", "mutants", "oracles", "proof", "reports", "running",
