@@ -289,6 +289,16 @@ class CopiesFlush(_Exact):
         return np.where(np.abs(y) < np.finfo(y.dtype).tiny, np.copysign(y.dtype.type(0), y), y)
 
 
+class CopiesFlushToPositiveZero(CopiesFlush):
+    """FLOAT32 subnormals become +0 there, negative ones too: a latitude on subnormals says zero, not which."""
+
+    def changed(self, name: str, y: Array, *inputs: Array) -> Any:
+        """Zeros."""
+        if y.dtype != np.float32:
+            return y
+        return np.where((np.abs(y) < np.finfo(y.dtype).tiny) & (y != 0), y.dtype.type(0), y)
+
+
 class CopiesQuietNans(_Exact):
     """NaNs that IDENTITY, ABS, NEGATE and IF pass on become one quiet NaN."""
 
@@ -362,6 +372,6 @@ PERMITTED_EXACT: tuple[type[Permitted], ...] = (
     ByZeroGivesZero, ByZeroGivesDividend, ByZeroGivesLimits, LeastByMinusOneGivesGreatest,
     MeanFloors, MeanOfWrappedSum, MeanOfWrappedSumFloors, ComparisonsWithNanHold, ComparisonsFlush,
     ExtremesOfNumbers, ExtremesTakeFirstZero, ExtremesTakeSecondZero, SignOfNanIsNan, ZerosOfSignsAreKept,
-    CopiesFlush, CopiesQuietNans, ShiftsMask, ShiftsMaskTo32, ShiftsBeyondGiveFirst, GradientOfNanIsZero,
-    GradientsFlush,
+    CopiesFlush, CopiesFlushToPositiveZero, CopiesQuietNans, ShiftsMask, ShiftsMaskTo32, ShiftsBeyondGiveFirst,
+    GradientOfNanIsZero, GradientsFlush,
 )  # fmt: skip
