@@ -159,16 +159,20 @@ def test_of_several_long_dimensions_one_is_tried_of_as_many_elements_and_each_al
     assert shapes(_one_long_axis(bench(Reference()), finding)) == sizes
 
 
+def of_strides(source: tuple[int, ...] | None, target: tuple[int, ...] | None) -> Finding:
+    """A finding in tensors of two long dimensions, with these strides."""
+    tensors = {"InputTensor": TensorDesc(DataType.INT8, (2, 3), source),
+               "OutputTensor": TensorDesc(DataType.INT8, (2, 3), target)}  # fmt: skip
+    return Finding("", "fail", case(OperatorDesc(clip().name, tensors, clip().attributes)), "")
+
+
 @pytest.mark.parametrize("source, target, lower", [
     (None, None, [(6,)]), ((8, 2), None, []), (None, (8, 2), []), ((8, 2), (8, 2), []),
 ])  # fmt: skip
 def test_dimensions_are_joined_to_a_lower_rank_where_no_tensor_has_strides(
     source: tuple[int, ...] | None, target: tuple[int, ...] | None, lower: list[tuple[int, ...]]
 ) -> None:
-    tensors = {"InputTensor": TensorDesc(DataType.INT8, (2, 3), source),
-               "OutputTensor": TensorDesc(DataType.INT8, (2, 3), target)}  # fmt: skip
-    finding = Finding("", "fail", case(OperatorDesc(clip().name, tensors, clip().attributes)), "")
-    assert shapes(_lower_rank(bench(Reference()), finding)) == lower
+    assert shapes(_lower_rank(bench(Reference()), of_strides(source, target))) == lower
 
 
 @pytest.mark.parametrize("source, target, joined", [
@@ -177,10 +181,7 @@ def test_dimensions_are_joined_to_a_lower_rank_where_no_tensor_has_strides(
 def test_one_long_dimension_is_tried_of_all_elements_where_no_tensor_has_strides(
     source: tuple[int, ...] | None, target: tuple[int, ...] | None, joined: list[tuple[int, ...]]
 ) -> None:
-    tensors = {"InputTensor": TensorDesc(DataType.INT8, (2, 3), source),
-               "OutputTensor": TensorDesc(DataType.INT8, (2, 3), target)}  # fmt: skip
-    finding = Finding("", "fail", case(OperatorDesc(clip().name, tensors, clip().attributes)), "")
-    assert shapes(_one_long_axis(bench(Reference()), finding)) == [*joined, (2, 1), (1, 3)]
+    assert shapes(_one_long_axis(bench(Reference()), of_strides(source, target))) == [*joined, (2, 1), (1, 3)]
 
 
 @pytest.mark.parametrize("sizes, strides, lower", [

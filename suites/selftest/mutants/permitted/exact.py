@@ -286,17 +286,19 @@ class CopiesFlush(_Exact):
         """Zeros."""
         if y.dtype != np.float32:
             return y
-        return np.where(np.abs(y) < np.finfo(y.dtype).tiny, np.copysign(y.dtype.type(0), y), y)
+        return np.where((np.abs(y) < np.finfo(y.dtype).tiny) & (y != 0), self.zeros(y), y)
+
+    def zeros(self, y: Array) -> Any:
+        """What subnormals become."""
+        return np.copysign(y.dtype.type(0), y)
 
 
 class CopiesFlushToPositiveZero(CopiesFlush):
     """FLOAT32 subnormals become +0 there, negative ones too: a latitude on subnormals says zero, not which."""
 
-    def changed(self, name: str, y: Array, *inputs: Array) -> Any:
-        """Zeros."""
-        if y.dtype != np.float32:
-            return y
-        return np.where((np.abs(y) < np.finfo(y.dtype).tiny) & (y != 0), y.dtype.type(0), y)
+    def zeros(self, y: Array) -> Any:
+        """+0."""
+        return y.dtype.type(0)
 
 
 class CopiesQuietNans(_Exact):
