@@ -8,6 +8,7 @@ become another one, so every such spelling is refused with its position and the 
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -158,6 +159,23 @@ _KEY: KeyPath = (-1,)
 """Where a key is read: keys share the reading of values, but no value stands at this path."""
 
 
+def _events(text: str) -> Iterator[Any]:
+    """PyYAML's events of ``text``.
+
+    From 0.2.6 on, libyaml refuses what is nested 1,000 levels deep, and says so before it has told of the outer
+    levels, for its scanner reads ahead. PyYAML's own scanner has no such limit, so it goes on from there.
+    """
+    told = 0
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            told += 1
+            yield event
+    except yaml.MarkedYAMLError as error:
+        if "nesting depth" not in (error.problem or ""):
+            raise
+        yield from itertools.islice(yaml.parse(text, Loader=yaml.SafeLoader), told, None)
+
+
 class _Reader:
     """Builds the values of one document from PyYAML's events, collecting faults on the way."""
 
@@ -187,7 +205,7 @@ class _Reader:
 
     def scan(self) -> Iterator[Any]:
         try:
-            yield from yaml.parse(self.text, Loader=_LOADER)
+            yield from _events(self.text)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             position = self.place(mark) if mark else self.last
