@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, Region, TensorDesc
 from dmlcts.suites.attribution.shrink import spread
-from dmlcts.suites.cases.bench import Bench, Mishap, Refusal
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, elements
+from dmlcts.suites.cases.outcomes import Mishap, Refusal
 from dmlcts.suites.judging.findings import Finding, index_text
 from dmlcts.suites.judging.outputs import marks
 

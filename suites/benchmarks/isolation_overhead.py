@@ -19,8 +19,9 @@ import click
 import numpy as np
 
 from dmlcts.specs import DataType
-from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case

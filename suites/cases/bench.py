@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 
 from dmlcts.backends import BackendUnavailable, DeviceInfo
 from dmlcts.backends.contract import ContractError, describe, error_kind, words_of
-from dmlcts.backends.frames import with_frames
 from dmlcts.backends.registry import open_device
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel, OperatorDesc
 from dmlcts.specs.oracle.vectorised import VectorOracle
@@ -28,91 +26,19 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.histories import Histories
 from dmlcts.suites.cases.memory import Arena, Bytes, private_memory
 from dmlcts.suites.cases.oracles import Oracle, oracle_of
+from dmlcts.suites.cases.outcomes import Execution, Mishap, Outcome, Refusal, Unsupported, mishap_of
 from dmlcts.suites.isolation import floating_point
 from dmlcts.suites.isolation.losses import WorkerLost
-from dmlcts.suites.isolation.proxy import IsolatedDevice, RemoteError
+from dmlcts.suites.isolation.proxy import IsolatedDevice
+from dmlcts.suites.isolation.remote_errors import RemoteError
 
 Array = NDArray[Any]
 
 _LEAST_HURRY = 0.25
+_MOST_AT_ONCE = 1 << 16
 _MOST_PADDING = 1 << 16
 _MOST_HISTORY = 1024
 _MOST_REMEMBERED = 1 << 15
-
-
-@dataclass(frozen=True)
-class Execution:
-    """A dispatch that came back.
-
-    Attributes:
-        inputs: the logical elements of each input by tensor name, 1-D and of the output's length.
-        output: the logical output elements, 1-D.
-        poison: what the output elements held before, 1-D.
-        strays_in_input: offsets of bytes of inputs that changed although the output does not alias those.
-        strays: offsets of other bytes that changed outside the output's total size.
-        padding_changed: whether bytes between output elements changed; ``None`` if there are none, or if the output
-            is so large that looking would take longer than the dispatch.
-    """
-
-    inputs: Mapping[str, Array]
-    output: Array
-    poison: Array
-    strays_in_input: tuple[int, ...]
-    strays: tuple[int, ...]
-    padding_changed: bool | None
-
-    @property
-    def x(self) -> Array:
-        """The logical elements of the first input."""
-        return next(iter(self.inputs.values()))
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """The implementation refused the description; ``obliged`` says that it had to accept."""
-
-    text: str
-    obliged: bool
-
-
-@dataclass(frozen=True)
-class Unsupported(Refusal):
-    """The backend has no way to express a description that its level obliges it to take; nothing ran."""
-
-
-@dataclass(frozen=True)
-class Mishap:
-    """The implementation did what it must never do.
-
-    Attributes:
-        outcome: the outcome's name.
-        text: the exception's text, or how the implementation's process ended.
-        title: one short line where there is more to say than the outcome's name does.
-    """
-
-    outcome: str
-    text: str
-    title: str = ""
-
-
-Outcome = Execution | Refusal | Mishap
-
-
-def _mishap(error: BaseException) -> Mishap:
-    if isinstance(error, WorkerLost):
-        return Mishap(error.outcome, error.text, error.title)
-    words = words_of(error)
-    said = f"{type(error).__name__}: {words}" if words else type(error).__name__
-    if isinstance(error, RemoteError):
-        said = error.said
-    match error_kind(error):
-        case "device_lost":
-            return Mishap("device_lost", said)
-        case "execution_failed" | "not_supported":  # the latter only creation may say
-            return Mishap("fail", said)
-    if not isinstance(error, RemoteError):
-        said = with_frames(said, error)
-    return Mishap("resource_error" if isinstance(error, MemoryError) else "crash", said)
 
 
 @contextlib.contextmanager
@@ -245,14 +171,18 @@ class Bench:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # the implementation's exceptions are findings, not the suite's
-            kind = error_kind(error)
-            if kind == "not_supported" and not violations(operator, self.level, self.tables):
-                return Unsupported(words_of(error), False)
-            if kind in ("invalid_argument", "not_supported"):
-                return Refusal(words_of(error), self.obliged(operator))
-            return self.recovered(error)
+            return self._not_made(operator, error)
         self._histories.made(kernel, operator)
         return kernel
+
+    def _not_made(self, operator: OperatorDesc, error: BaseException) -> Refusal | Mishap:
+        """What creation came to by raising ``error``."""
+        kind = error_kind(error)
+        if kind == "not_supported" and not violations(operator, self.level, self.tables):
+            return Unsupported(words_of(error), False)
+        if kind in ("invalid_argument", "not_supported"):
+            return Refusal(words_of(error), self.obliged(operator))
+        return self.recovered(error)
 
     def recovered(self, error: BaseException) -> Mishap:
         """What the implementation did by raising ``error``; a device or process that was lost by it is another now."""
@@ -260,7 +190,7 @@ class Bench:
             raise error
         if isinstance(error, BackendUnavailable):  # the process that took a lost one's place cannot open the device
             raise DeviceGone(f"the device was lost and does not come back: {error}") from error
-        mishap = _mishap(error)
+        mishap = mishap_of(error)
         if isinstance(error, WorkerLost):
             self.losses += 1  # the next call starts another process
         if mishap.outcome == "device_lost":
@@ -329,11 +259,39 @@ class Bench:
             case: what to run.
             poison: 1-D, what the output elements hold before the dispatch; ``None`` for a fixed pattern.
         """
+        if self.at_once(case):
+            return self.live(case, self.prepare(case), poison)
         kernel = self.create(case.operator)
         if isinstance(kernel, (Refusal, Mishap)):
             return kernel
         outcome: Outcome = self.run_on(kernel, case, self.prepare(case), poison)
         return self.closed(kernel) or outcome
+
+    def at_once(self, case: Case) -> bool:
+        """Whether :meth:`live` serves the case: an isolated implementation, and a small memory."""
+        return isinstance(self._device, IsolatedDevice) and case.placement.regions(case.operator)[1] <= _MOST_AT_ONCE
+
+    def live(self, case: Case, arena: Arena, poison: Array | None = None) -> Outcome:
+        """Make the case's kernel, dispatch it once on a prepared arena, close it, and look at the memory afterwards.
+
+        An isolated implementation is asked once for all of it: a message costs as much as a small dispatch.
+
+        Args:
+            case: one that :meth:`at_once` takes.
+            arena: its memory, as :meth:`prepare` gives it.
+            poison: as in :meth:`run`; ``None`` for what the arena holds.
+        """
+        arena = arena.poisoned(case, poison)
+        try:
+            with calling():
+                self._device.live(case.operator, arena.memory, dict(arena.bindings))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # as in create
+            if isinstance(error, RemoteError) and error.step == "create":
+                return self._not_made(case.operator, error)
+            return self.recovered(error)
+        return self._looked_at(case, arena, self._histories.lived(case.operator))
 
     def closed(self, kernel: Any) -> Mishap | None:
         """Close ``kernel`` where it can be closed; a mishap where that fails."""
@@ -367,7 +325,10 @@ class Bench:
         mishap = self.dispatch(kernel, arena)
         if mishap is not None:
             return mishap
-        history = self._histories.dispatched(kernel, case.operator)
+        return self._looked_at(case, arena, self._histories.dispatched(kernel, case.operator))
+
+    def _looked_at(self, case: Case, arena: Arena, history: str) -> Execution:
+        """What a dispatch that came back left in the memory; whoever watches is told of it."""
         if self.watch is not None:
             self.watch(case, history)
         within, outside = arena.strays(case)

@@ -39,6 +39,14 @@ class Histories:
         self._last = operator
         return history
 
+    def lived(self, operator: OperatorDesc) -> str:
+        """A kernel was created, dispatched once and closed; gives the history that its dispatch had."""
+        kernel = object()
+        self.made(kernel, operator)
+        history = self.dispatched(kernel, operator)
+        self.closed(kernel)
+        return history
+
 
 def _akin(one: OperatorDesc, other: OperatorDesc) -> bool:
     """Whether two descriptions have equal tensors and differ otherwise."""

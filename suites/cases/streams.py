@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dmlcts.backends.contract import error_kind
 from dmlcts.specs import Region
-from dmlcts.suites.cases.bench import Bench, Mishap, calling
+from dmlcts.suites.cases.bench import Bench, calling
+from dmlcts.suites.cases.outcomes import Mishap
 
 Bytes = NDArray[np.uint8]
 

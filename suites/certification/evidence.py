@@ -30,18 +30,18 @@ from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import signatures_on
-from dmlcts.suites.cases.bench import Bench, DeviceGone, Execution, Mishap, Outcome
+from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.oracles import OneInput, Oracle, oracle_of
+from dmlcts.suites.cases.outcomes import Execution, Mishap, Outcome
 from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.cases.values import Values, text_with_bits
 from dmlcts.suites.generation import edge_values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import inputs_text
 
-SAMPLED = 32
-"""How many drawn cases each operator and data type adds to its lattice."""
+SAMPLED = 32  # drawn cases that each operator and data type adds to its lattice
 
 _MOST_PAIRS = 4096  # elements of a case that tries several inputs together
 _MOST_ELEMENTS = 1024

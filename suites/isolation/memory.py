@@ -33,6 +33,8 @@ PAGE = max(mmap.PAGESIZE, mmap.ALLOCATIONGRANULARITY)
 _GUARD_PAGES = 1 if sys.platform == "win32" else (1 << 20) // PAGE  # where access is forbidden they cost nothing
 _GUARD = _GUARD_PAGES * PAGE
 _CANARY = 0xC5
+_CANARY_BYTE = bytes([_CANARY])
+_FEW_BYTES = 1 << 16
 _MOST_IDLE_BYTES = 256 << 20
 _PROT_NONE = 0
 _SEALED_BYTES = 1 << 40
@@ -105,6 +107,8 @@ class Segment:
         if not self._guarded:
             parts += [(-_GUARD, self._whole[:_GUARD]), (self.pages * PAGE, self._whole[-_GUARD:])]
         for start, part in parts:
+            if part.size <= _FEW_BYTES and not part.tobytes().strip(_CANARY_BYTE):
+                continue  # sooner seen than with an array operation
             changed = np.flatnonzero(part != _CANARY)
             if changed.size:
                 first = start + int(changed[0])

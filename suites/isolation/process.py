@@ -22,6 +22,7 @@ Clock = Callable[[], float]
 
 _CHUNK = 1 << 16
 _GRACE_SECONDS = 2.0
+MOST_STEPS = 3  # that one message may ask for: a kernel is made, dispatched and closed
 _LOOK_SECONDS = 0.2  # how often a pipe that somebody else may hold open is left, to see whether the worker is there
 
 
@@ -84,6 +85,32 @@ class ThreadedPipe:
         return chunk
 
 
+class _Deadline:
+    """The moment until which a reply is waited for; each further step of what was asked for moves it once.
+
+    Attributes:
+        moment: on the clock, in seconds.
+    """
+
+    def __init__(self, clock: Clock, limit: float, begun: Callable[[], int] | None) -> None:
+        self._clock = clock
+        self._limit = limit
+        self._begun = begun
+        self._waited_for = 1
+        self.moment = clock() + limit
+
+    def passed(self) -> bool:
+        """Whether it is over, for the step that is under way; a worker that counts on and on is not believed."""
+        if self._clock() < self.moment:
+            return False
+        step = 1 if self._begun is None else min(self._begun(), MOST_STEPS)
+        if step <= self._waited_for:
+            return True
+        self._waited_for = step
+        self.moment = self._clock() + self._limit
+        return False
+
+
 class WorkerProcess:
     """One worker process.
 
@@ -133,30 +160,32 @@ class WorkerProcess:
         """The process's number."""
         return self._process.pid
 
-    def _read(self, deadline: float, count: int) -> bytes:
+    def _read(self, deadline: _Deadline, count: int) -> bytes:
         while len(self._pending) < count:
             self._pending += self._come(deadline)
         taken, self._pending = self._pending[:count], self._pending[count:]
         return taken
 
-    def _come(self, deadline: float) -> bytes:
+    def _come(self, deadline: _Deadline) -> bytes:
         """The bytes that are there; a worker that has ended sends no more, whoever holds its end of the pipe."""
+        ended_before = False
         while True:
-            ended_before = self._process.poll() is not None
             try:
-                return self._source(min(deadline, self._clock() + _LOOK_SECONDS))
+                return self._source(min(deadline.moment, self._clock() + _LOOK_SECONDS))
             except _LateError:
                 if ended_before:
                     raise _ClosedError from None
-                if self._clock() >= deadline:
+                if deadline.passed():
                     raise
+            ended_before = self._process.poll() is not None
 
-    def call(self, do: str, limit: float, **fields: Any) -> dict[str, Any]:
+    def call(self, do: str, limit: float, begun: Callable[[], int] | None = None, **fields: Any) -> dict[str, Any]:
         """Ask the worker for something and wait for the reply.
 
         Args:
             do: what to do.
-            limit: seconds to wait.
+            limit: seconds to wait; for each step, where there are several.
+            begun: says how many steps were begun; ``None`` where there is one.
             fields: further members of the message.
 
         Returns:
@@ -170,7 +199,7 @@ class WorkerProcess:
             frame = framing.encode({"id": self._asked, "do": do, **fields})
             while frame:
                 frame = frame[os.write(self._input, frame) :]
-            deadline = self._clock() + limit
+            deadline = _Deadline(self._clock, limit, begun)
             reply = framing.decode(lambda count: self._read(deadline, count))
             self._check(reply)
         except _LateError:

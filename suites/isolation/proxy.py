@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.backends import BackendUnavailable, DeviceInfo
-from dmlcts.backends.contract import ContractError, DeviceLost, ExecutionFailed, InvalidArgument, NotSupported
+from dmlcts.backends.contract import InvalidArgument, NotSupported
 from dmlcts.specs import OperatorDesc, Region, UsageError
 from dmlcts.specs.description_data import write_operator
 from dmlcts.suites.isolation.descriptions import read_info
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.memory import Lease, SharedMemory
 from dmlcts.suites.isolation.process import Clock, WorkerProcess
+from dmlcts.suites.isolation.remote_errors import RemoteError, RemoteExecutionFailedError, raise_as_told
 from dmlcts.suites.isolation.streams import IsolatedStream, opened
 
 Bytes = NDArray[np.uint8]
@@ -29,57 +30,6 @@ DEFAULT_TIMEOUT = 30.0
 _LEAST_OPENING = 120.0
 _MOST_OPENINGS = 3
 _SECONDS_A_MEBIBYTE = 0.05
-
-
-class RemoteError(Exception):
-    """What the implementation raised in its process; ``said`` begins with the name of its class."""
-
-    def __init__(self, text: str, said: str) -> None:
-        super().__init__(text)
-        self.said = said
-
-
-class _RemoteInvalidArgumentError(RemoteError, InvalidArgument):
-    pass
-
-
-class _RemoteNotSupportedError(RemoteError, NotSupported):
-    pass
-
-
-class _RemoteDeviceLostError(RemoteError, DeviceLost):
-    pass
-
-
-class _RemoteExecutionFailedError(RemoteError, ExecutionFailed):
-    pass
-
-
-class _RemoteMemoryError(RemoteError, MemoryError):
-    pass
-
-
-_RAISED: Mapping[str, type[RemoteError]] = {
-    "invalid_argument": _RemoteInvalidArgumentError,
-    "not_supported": _RemoteNotSupportedError,
-    "device_lost": _RemoteDeviceLostError,
-    "execution_failed": _RemoteExecutionFailedError,
-    "memory": _RemoteMemoryError,
-    "other": RemoteError,
-}
-
-
-def _raise(error: Mapping[str, Any]) -> None:
-    """Raise what a worker reported."""
-    kind = str(error["kind"])
-    cause, mend = str(error.get("cause", error["text"])), str(error.get("mend", ""))
-    if kind == "unavailable":
-        raise BackendUnavailable(cause, mend)
-    if kind == "contract":
-        raise ContractError(cause, mend)
-    if kind == "usage":
-        raise UsageError(cause, mend)
-    raise _RAISED.get(kind, RemoteError)(str(error["text"]), str(error["said"]))
 
 
 class Host:
@@ -134,18 +84,23 @@ class Host:
     def _made(self) -> WorkerProcess:
         return self._start(self.memory.file, self.memory.name, self._growth, self._clock)
 
-    def call(self, do: str, limit: float | None = None, **fields: Any) -> dict[str, Any]:
-        """Ask the worker; an error that it reports is raised here.
+    def call(
+        self, do: str, limit: float | None = None, begun: Callable[[], int] | None = None, **fields: Any
+    ) -> dict[str, Any]:
+        """Ask the worker; an error that it reports is raised here. The arguments are those of the process's own call.
 
         Raises:
             WorkerLost: it crashed, hung, ran out of memory or answered garbage.
         """
         process = self.running()
         try:
-            reply = process.call(do, self.timeout if limit is None else limit, **fields)
-        except BaseException:
+            reply = process.call(do, self.timeout if limit is None else limit, begun, **fields)
+        except BaseException as error:
+            resized = self.memory.mended()  # whatever else was lost: what the suite looks into must be there
+            cut = process.broke(resized) if resized and isinstance(error, WorkerLost) else None
             self.abandon()
-            self.memory.mended()  # whatever else was lost: what the suite looks into must be there
+            if cut is not None:  # its own process looks into that memory as well
+                raise cut from error
             raise
         resized = self.memory.mended()
         if resized:
@@ -153,14 +108,14 @@ class Host:
             self.abandon()
             raise lost
         if "error" in reply:
-            error = reply["error"]
-            if not all(isinstance(error.get(key), str) for key in ("kind", "text", "said")):
+            told = reply["error"]
+            if not all(isinstance(told.get(key), str) for key in ("kind", "text", "said")):
                 raise self.garbled("an error without kind and text")
-            if error["kind"] in ("grown", "lost"):
-                lost = process.resources(error["text"]) if error["kind"] == "grown" else process.left(error)
+            if told["kind"] in ("grown", "lost"):
+                lost = process.resources(told["text"]) if told["kind"] == "grown" else process.left(told)
                 self.abandon()
                 raise lost
-            _raise(error)
+            raise_as_told(told)
         answer: dict[str, Any] = reply["answer"]
         return answer
 
@@ -189,6 +144,28 @@ class Host:
                 self._spare.stop()
                 self._spare = None
             self.memory.close()
+
+
+def _dispatch_on(
+    host: Host,
+    lease: Lease,
+    bindings: Mapping[str, Region],
+    do: str,
+    begun: Callable[[], int] | None = None,
+    **fields: Any,
+) -> None:
+    """Ask for something that dispatches once on a memory, and look at what lies around that afterwards."""
+    segment = lease.segment
+    drop, host.memory.dropped = host.memory.dropped, []
+    limit = host.timeout + math.ceil(lease.size / (1 << 20)) * _SECONDS_A_MEBIBYTE
+    fields |= {name: getattr(segment, name) for name in ("token", "pages")}
+    fields |= {"bindings": {name: [region.offset, region.size] for name, region in bindings.items()}}
+    answer = host.call(do, limit, begun, size=lease.size, drop=drop, **fields)
+    if answer != {"size": lease.size}:
+        raise host.garbled("another memory than the one that was given")
+    broken = segment.broken(lease.size)
+    if broken:
+        raise RemoteExecutionFailedError(broken, broken, "dispatch")
 
 
 class IsolatedKernel:
@@ -235,18 +212,7 @@ class IsolatedKernel:
         host = self._device.host
         if self._generation != host.generation or not host.alive:
             self._again()
-        segment = lease.segment
-        drop, host.memory.dropped = host.memory.dropped, []
-        limit = host.timeout + math.ceil(lease.size / (1 << 20)) * _SECONDS_A_MEBIBYTE
-        answer = host.call(
-            "dispatch", limit, kernel=self._number, token=segment.token, pages=segment.pages, size=lease.size,
-            bindings={name: [region.offset, region.size] for name, region in bindings.items()}, drop=drop,
-        )  # fmt: skip
-        if answer != {"size": lease.size}:
-            raise host.garbled("another memory than the one that was given")
-        broken = segment.broken(lease.size)
-        if broken:
-            raise _RemoteExecutionFailedError(broken, broken)
+        _dispatch_on(host, lease, bindings, "dispatch", kernel=self._number)
 
     def stream(self, memory: Bytes, bindings: Mapping[str, Region], slots: int) -> IsolatedStream:
         """As :meth:`dmlcts.backends.contract.StreamingKernel.stream`; ``memory`` is one that ``allocate`` gave.
@@ -265,7 +231,7 @@ class IsolatedKernel:
             self._create()
         except (InvalidArgument, NotSupported) as error:
             said = f"refused when it was made again in a fresh process, where it had been accepted: {error}"
-            raise _RemoteExecutionFailedError(said, said) from error
+            raise RemoteExecutionFailedError(said, said) from error
 
     def close(self) -> None:
         """Close the kernel; calling it again does nothing."""
@@ -285,6 +251,7 @@ class IsolatedDevice:
         self._number = 0
         self._generation = 0
         self._closed = False
+        self._steps: Bytes | None = None  # the memory whose first byte counts the steps of a kernel's whole life
         host.join()
         try:
             self.info = self._open()
@@ -296,9 +263,10 @@ class IsolatedDevice:
         host = self.host
         self._number = next(host.numbers)
         limit = max(_LEAST_OPENING, host.timeout)
-        fields = {"backend": host.backend, "options": self._options, "path": sys.path}
         try:
-            answer = host.call("open", limit, device=self._number, **fields)
+            answer = host.call(
+                "open", limit, device=self._number, backend=host.backend, options=self._options, path=sys.path
+            )
         except WorkerLost as lost:
             cause = f"the process of {host.backend!r} was lost while it opened the device: {lost}"
             raise BackendUnavailable(cause, "try --isolation none to see more of it") from lost
@@ -329,6 +297,32 @@ class IsolatedDevice:
             WorkerLost: the process crashed, hung, ran out of memory or answered garbage.
         """
         return IsolatedKernel(self, operator)
+
+    def live(self, operator: OperatorDesc, memory: Bytes, bindings: Mapping[str, Region]) -> None:
+        """Make ``operator`` ready, run it once and close it, in one message instead of three.
+
+        Args:
+            operator: what is made.
+            memory: one that :meth:`allocate` gave, whole.
+            bindings: as :meth:`dmlcts.backends.contract.Kernel.dispatch` takes them.
+
+        Raises:
+            WorkerLost: the process crashed, hung, ran out of memory or answered garbage.
+            RemoteError: what a step raised, by its ``step``; the further steps were left out, but that a kernel
+                whose dispatch failed was closed, unless the device was lost.
+        """
+        host = self.host
+        lease = host.memory.lease_of(memory)
+        assert lease is not None  # noqa: S101  # the caller's memory is the device's own
+        if self._steps is None:
+            self._steps = host.memory.take(1)
+        steps, counted = host.memory.lease_of(self._steps), self._steps
+        assert steps is not None  # noqa: S101  # as above
+        counted[0] = 0
+        _dispatch_on(
+            host, lease, bindings, "live", begun=lambda: int(counted[0]), device=self.number(),
+            operator=write_operator(operator), steps=[steps.segment.token, steps.segment.pages],
+        )  # fmt: skip
 
     def allocate(self, size: int) -> Bytes:
         """A memory that the process sees as well, so that a dispatch on it need not copy."""

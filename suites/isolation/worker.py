@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmlcts.backends.contract import BackendUnavailable, ContractError, ProcessLost, error_kind, words_of
 from dmlcts.backends.frames import with_frames
@@ -28,6 +29,7 @@ from dmlcts.suites.isolation.descriptions import write_info
 from dmlcts.suites.isolation.memory import WorkerMemory
 from dmlcts.suites.isolation.streams import WorkerStreams
 
+_CHUNK = 1 << 16
 _MOST_TEXT = 4000
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
@@ -38,6 +40,7 @@ class _Worker:
         self._backend: Any = None
         self._devices: dict[int, Any] = {}
         self._kernels: dict[int, Any] = {}
+        self.step = ""  # of a kernel's whole life, which one message asks for: what is done of it now
         self.streams = WorkerStreams(memory)
         self._start = resident_bytes()
         self._allowed = allowed
@@ -67,16 +70,44 @@ class _Worker:
         self._kernels[kernel] = self._devices[device].create(read_operator(operator))
         return {"kernel": kernel}
 
-    def dispatch(
-        self, kernel: int, token: int, pages: int, size: int, bindings: dict[str, list[int]], drop: list[int]
-    ) -> dict[str, Any]:
+    def dispatch(self, kernel: int, **on: Any) -> dict[str, Any]:
         """Run a kernel once on a shared memory."""
+        return self._dispatched(self._kernels[kernel], **on)
+
+    def _dispatched(
+        self, kernel: Any, token: int, pages: int, size: int, bindings: dict[str, list[int]], drop: list[int]
+    ) -> dict[str, Any]:
         self._memory.drop(drop)
         memory = self._memory.memory(token, pages, size)
         regions = {name: Region(*region) for name, region in bindings.items()}
         with np.errstate(all="ignore"):
-            self._kernels[kernel].dispatch(memory, regions)
+            kernel.dispatch(memory, regions)
         return {"size": size}
+
+    def live(self, device: int, operator: dict[str, Any], steps: list[int], **on: Any) -> dict[str, Any]:
+        """Make an operator ready, run it once on a shared memory, and close it.
+
+        ``steps`` names the segment whose first byte says how many steps were begun. A kernel is closed whatever its
+        dispatch came to, unless the device is lost; what closing raises counts before what the dispatch raised.
+        """
+        token, pages = steps
+        begun = self._memory.memory(token, pages, 1)
+        begun[0], self.step = 1, "create"
+        kernel = self._devices[device].create(read_operator(operator))
+        begun[0], self.step = 2, "dispatch"
+        try:
+            answer = self._dispatched(kernel, **on)
+        except BaseException as error:
+            if error_kind(error) != "device_lost":
+                self._close(kernel, begun)
+                self.step = "dispatch"
+            raise
+        self._close(kernel, begun)
+        return answer
+
+    def _close(self, kernel: Any, begun: NDArray[np.uint8]) -> None:
+        begun[0], self.step = 3, "close"
+        _close(kernel)
 
     def stream(self, kernel: int, **fields: Any) -> dict[str, Any]:
         """Open a stream of a kernel."""
@@ -84,9 +115,7 @@ class _Worker:
 
     def release(self, kernel: int) -> dict[str, Any]:
         """Close a kernel, where it can be closed."""
-        closer = getattr(self._kernels.pop(kernel), "close", None)
-        if closer is not None:
-            closer()
+        _close(self._kernels.pop(kernel))
         return {}
 
     def grown(self) -> str:
@@ -96,6 +125,12 @@ class _Worker:
             trim()  # what is freed and kept for later is no leak
             growth = resident_bytes() - self._start
         return overgrown(growth, self._allowed)
+
+
+def _close(kernel: Any) -> None:
+    closer = getattr(kernel, "close", None)
+    if closer is not None:
+        closer()
 
 
 def _described(error: BaseException) -> dict[str, Any]:
@@ -119,19 +154,20 @@ def _described(error: BaseException) -> dict[str, Any]:
 
 
 def _serve(source: int, target: int, worker: _Worker) -> None:
-    stream = os.fdopen(source, "rb", buffering=0)
+    pending = b""
 
     def read(count: int) -> bytes:
-        taken = b""
-        while len(taken) < count:
-            chunk = stream.read(count - len(taken))
+        nonlocal pending
+        while len(pending) < count:
+            chunk = os.read(source, _CHUNK)  # a message comes whole: one call of the system for head and payload
             if not chunk:
                 raise EOFError
-            taken += chunk
+            pending += chunk
+        taken, pending = pending[:count], pending[count:]
         return taken
 
     doing: dict[str, Callable[..., dict[str, Any]]] = {
-        name: getattr(worker, name) for name in ("open", "close", "create", "dispatch", "stream", "release")
+        name: getattr(worker, name) for name in ("open", "close", "create", "dispatch", "stream", "release", "live")
     }
     doing |= {name: getattr(worker.streams, name) for name in ("fill", "submit", "collect", "end")}
     while True:
@@ -140,10 +176,11 @@ def _serve(source: int, target: int, worker: _Worker) -> None:
         except EOFError:
             return  # the suite is done, or gone
         number = message.pop("id")
+        do = message.pop("do")
         try:
-            reply = {"id": number, "answer": doing[message.pop("do")](**message)}
+            reply = {"id": number, "answer": doing[do](**message)}
         except BaseException as error:  # the implementation's exceptions are findings, not the worker's
-            reply = {"id": number, "error": _described(error)}
+            reply = {"id": number, "error": _described(error) | ({"step": worker.step} if do == "live" else {})}
         grown = worker.grown()
         if grown:
             reply = {"id": number, "error": {"kind": "grown", "text": grown, "said": grown}}

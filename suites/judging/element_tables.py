@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from dmlcts.specs import UsageError
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance
-from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import OneInput, Oracle
+from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.values import text_with_bits
 from dmlcts.suites.judging.findings import acceptable_text, inputs_text
 from dmlcts.suites.judging.one_value import adopted_oracle

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs.statements.silent_points import silent_points
-from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Array, Expectation, Judgement, is_mishap, streams_of
 from dmlcts.suites.judging.one_value import judge_one_value, judge_plain_layout

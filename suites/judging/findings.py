@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.vectorised import Acceptance
-from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.values import Streams, simplicity, text, text_with_bits
 from dmlcts.suites.generation.subject import Subject
 

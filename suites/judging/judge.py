@@ -14,8 +14,9 @@ from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
-from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.values import Array, text, text_with_bits
 from dmlcts.suites.combinations.coverage import Seen
 from dmlcts.suites.generation.elements import Elements

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from dmlcts.specs import DataType, OperatorDesc
-from dmlcts.suites.cases.bench import Bench, Mishap
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Mishap
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case

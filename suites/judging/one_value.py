@@ -10,8 +10,9 @@ from dmlcts.specs import DataType, OperatorDesc, ScaleBias
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.tables.signatures import Signature, is_approximate
-from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.values import text
 from dmlcts.suites.judging.findings import Array, Judgement, filled_with, plain, shown
 from dmlcts.suites.judging.outputs import executed

@@ -11,9 +11,11 @@ import numpy as np
 from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DataType
 from dmlcts.specs.statements.silent_points import silent_points
-from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.oracles import Oracle
+from dmlcts.suites.cases.outcomes import Execution, Mishap, Outcome, Refusal
 from dmlcts.suites.cases.values import repeated, text_with_bits
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import (
@@ -194,6 +196,24 @@ def expected_outputs(oracle: Oracle, case: Case, inputs: Mapping[str, Array]) ->
 
 def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Judgement:
     """Dispatch an existing kernel on the case's values and placement, and judge what comes back."""
+    return _judge_dispatched(
+        bench, case, oracle, lambda arena: bench.run_on(kernel, case, arena),
+        lambda poison: bench.run_on(kernel, case, bench.prepare(case), poison),
+    )  # fmt: skip
+
+
+def _judge_dispatched(
+    bench: Bench, case: Case, oracle: Oracle, run: Callable[[Arena], Outcome], repeat: Callable[[Array], Outcome]
+) -> Judgement:  # fmt: skip
+    """Judge a dispatch of the case.
+
+    Args:
+        bench: the bench.
+        case: what is judged.
+        oracle: of its description.
+        run: dispatches on a memory whose output elements hold what they must not hold afterwards.
+        repeat: dispatches once more, with a poison.
+    """
     arena = bench.prepare(case)
     outputs = expected_outputs(oracle, case, arena.inputs)
     arena.fill_output(case, complement(outputs, oracle.data_type))
@@ -201,13 +221,13 @@ def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Jud
     # too much to keep beside the memory and its copy where it is large, and the poison tells it
     expected = None if outputs.size > PIECE and packed else outputs
     del outputs
-    execution = bench.run_on(kernel, case, arena)
-    if isinstance(execution, Mishap):
+    execution = run(arena)
+    if not isinstance(execution, Execution):
         return stopped(bench, case, execution)
 
     def again(poison: Array) -> Execution | None:
-        other = bench.run_on(kernel, case, bench.prepare(case), poison)
-        return None if isinstance(other, Mishap) else other
+        other = repeat(poison)
+        return other if isinstance(other, Execution) else None
 
     def by_clause(inputs: Mapping[str, Array], wrong: Array) -> list[tuple[Case, Array]]:
         return _by_silent_point(bench, case, inputs, wrong)
@@ -240,10 +260,15 @@ def _by_silent_point(
 
 def judge_oracle(bench: Bench, case: Case) -> Judgement:
     """Every output element is one that the oracle accepts, and the memory rules hold."""
+    oracle = bench.oracle(case.operator)
+    if bench.at_once(case):
+        return _judge_dispatched(
+            bench, case, oracle, lambda arena: bench.live(case, arena), lambda poison: bench.run(case, poison)
+        )  # fmt: skip
     kernel = bench.create(case.operator)
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
-    judgement = judge_dispatch(bench, kernel, case, bench.oracle(case.operator))
+    judgement = judge_dispatch(bench, kernel, case, oracle)
     mishap = bench.closed(kernel)
     return judgement if mishap is None else stopped(bench, case, mishap)
 

@@ -10,9 +10,10 @@ from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.specs.tables.signatures import Signature
-from dmlcts.suites.cases.bench import Bench, Execution, Mishap, Refusal, Unsupported
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
+from dmlcts.suites.cases.outcomes import Execution, Mishap, Refusal, Unsupported
 from dmlcts.suites.generation.attributes import number
 from dmlcts.suites.judging.findings import (
     DISPATCH_FAILED,

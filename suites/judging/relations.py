@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from dmlcts.specs import OperatorDesc
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.statements.relations import Dispatched, Relation
-from dmlcts.suites.cases.bench import Bench, Execution
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, text, text_with_bits
 from dmlcts.suites.generation.subject import Subject

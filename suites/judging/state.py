@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import OperatorDesc
-from dmlcts.suites.cases.bench import Bench, Mishap, Refusal, Unsupported
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.cases.values import Streams, text_with_bits
 from dmlcts.suites.generation.subject import Subject

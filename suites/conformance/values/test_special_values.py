@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs.oracle.vectorised import VectorOracle
-from dmlcts.suites.cases.bench import Execution
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.values import text, text_with_bits
 from dmlcts.suites.generation import edge_values
 from dmlcts.suites.generation.subject import Subject

@@ -11,9 +11,10 @@ from dmlcts.backends import ExecutionFailed
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.attribution.blame import smallest
-from dmlcts.suites.cases.bench import Bench, Mishap
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.outcomes import Mishap
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.selftest.mutants.formulas import Array

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.backends import DeviceLost
+from dmlcts.backends import DeviceLost, InvalidArgument
 from dmlcts.specs import OperatorDesc, Region
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
@@ -160,6 +160,46 @@ class LostAt(Reference):
         self.count.write_text(str(number), encoding="utf-8")
         if number == self.at:
             raise DeviceLost("device removed")
+        return super().compute(operator, x)
+
+
+class _ActsAtItsEnd(Kernel):
+    device: ActsAt
+
+    def close(self) -> None:
+        self.device.act("close")
+
+
+class ActsAt(Reference):
+    """Right, but for what one of a kernel's three steps does: at creation, at the dispatch, or where it is closed."""
+
+    def open(self, step: str = "", act: str = "") -> ActsAt:
+        self.step, self.does = step, act
+        return self
+
+    def act(self, step: str) -> None:
+        if self.step not in (step, "each"):
+            return
+        match self.does:
+            case "abort":
+                os.abort()
+            case "hang":
+                time.sleep(60)
+            case "wait":
+                time.sleep(0.7)
+            case "refuse":
+                raise InvalidArgument("not today")
+            case "lose":
+                raise DeviceLost("device removed")
+            case "raise":
+                raise ValueError("what")
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        self.act("create")
+        return _ActsAtItsEnd(self, super().create(operator).operator)
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        self.act("dispatch")
         return super().compute(operator, x)
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from dmlcts.backends import BackendUnavailable
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.description_data import read_operator, write_operator
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.cases.bench import Bench, Execution, Mishap
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution, Mishap, Outcome, Refusal
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.isolation.descriptions import read_info, write_info
 from dmlcts.suites.isolation.memory import SharedMemory
@@ -53,10 +54,20 @@ def ordered(minimum: float, *, sizes: tuple[int, ...] = (5,), maximum: float = 2
     return Case(operator, Values.of([0.0], DataType.FLOAT32), "clip.formula")
 
 
+def step_by_step(bench: Bench, case: Case) -> Outcome:
+    """What :meth:`Bench.run` does, in three messages instead of one."""
+    kernel = bench.create(case.operator)
+    if isinstance(kernel, (Refusal, Mishap)):
+        return kernel
+    outcome = bench.run_on(kernel, case, bench.prepare(case))
+    return bench.closed(kernel) or outcome
+
+
 HARMLESS = ordered(-1.0)
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and guard pages are POSIX's")
 
 
+@pytest.mark.parametrize("run", [Bench.run, step_by_step], ids=["at once", "step by step"])
 @pytest.mark.parametrize(
     "order, outcome, said",
     [
@@ -72,13 +83,13 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and guard pa
     ids=["abort", "exit", "kill", "garbage", "far stray", "near stray", "device lost", "exception"],
 )
 def test_a_fault_is_the_outcome_of_its_case_and_the_run_goes_on(
-    bench: Bench, order: int, outcome: str, said: str
+    bench: Bench, order: int, outcome: str, said: str, run: Callable[[Bench, Case], Outcome]
 ) -> None:
-    assert isinstance(bench.run(HARMLESS), Execution)
-    mishap = bench.run(ordered(order))
+    assert isinstance(run(bench, HARMLESS), Execution)
+    mishap = run(bench, ordered(order))
     assert isinstance(mishap, Mishap)
     assert (mishap.outcome, said in mishap.text) == (outcome, True), mishap
-    assert isinstance(bench.run(HARMLESS), Execution)
+    assert isinstance(run(bench, HARMLESS), Execution)
 
 
 def test_the_last_words_of_a_crashed_process_are_told(bench: Bench) -> None:
@@ -331,9 +342,10 @@ class Answers:
     def __call__(self, *_: object) -> Answers:
         return self
 
-    def call(self, do: str, limit: float, **fields: Any) -> dict[str, Any]:
+    def call(self, do: str, limit: float, begun: object = None, **fields: Any) -> dict[str, Any]:
         info = {"name": "x", "feature_level": "5.0"}
         right = {
+            "live": {"size": fields.get("size")},
             "open": {"device": fields.get("device"), "name": "x", "info": info},
             "create": {"kernel": fields.get("kernel")},
             "dispatch": {"size": fields.get("size")},
@@ -358,14 +370,16 @@ class Answers:
         ({"dispatch": {"answer": {}}}, "another memory"),
         ({"create": {"answer": {"kernel": -1}}}, "another kernel"),
         ({"dispatch": {"error": {"kind": 3}}}, "an error without"),
+        ({"live": {"answer": {"size": 7}}}, "another memory"),
+        ({"live": {"error": {"kind": 3}}}, "an error without"),
     ],
-    ids=["right", "other size", "no size", "other kernel", "no error"],
+    ids=["right", "other size", "no size", "other kernel", "no error", "other size of all", "no error of all"],
 )
 def test_an_answer_to_something_else_is_garbage(changes: dict[str, Any], said: str | None) -> None:
     fake = Answers(**changes)
     device = IsolatedDevice(Host("x", start=fake), {})  # type: ignore[arg-type]  # speaks as a process does
     bench = Bench("x", None, {}, TABLES, device=device)
-    outcome = bench.run(HARMLESS)
+    outcome = bench.run(HARMLESS) if "live" in changes else step_by_step(bench, HARMLESS)
     assert (said is None) == isinstance(outcome, Execution)
     assert [words[: len(said or "")] for words in fake.said] == ([said] if said else [])
 

@@ -17,9 +17,10 @@ from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.attribution.shrink import Effort, shrink
 from dmlcts.suites.attribution.shrink import smaller as smaller_cases
 from dmlcts.suites.cases import memory as arenas
-from dmlcts.suites.cases.bench import Bench, Mishap
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, aligned_memory
+from dmlcts.suites.cases.outcomes import Mishap
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation.subject import Subject

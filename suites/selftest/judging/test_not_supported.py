@@ -13,7 +13,7 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ClauseTally, ItemRecord
 from dmlcts.reports.documents.writing import dump_yaml
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
-from dmlcts.suites.cases.bench import Refusal, Unsupported
+from dmlcts.suites.cases.outcomes import Refusal, Unsupported
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Judgement
 from dmlcts.suites.judging.judge import Judge

@@ -16,8 +16,9 @@ from dmlcts.reports.certification.verdict import Status
 from dmlcts.reports.views.sweeps import load_sweep
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.cases.bench import Bench, Execution, Mishap
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution, Mishap
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.certification.sweep import check_sweep
 from dmlcts.suites.certification.sweep import sweep as certified

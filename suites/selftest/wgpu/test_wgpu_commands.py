@@ -15,8 +15,9 @@ from dmlcts.backends.wgpu.device import WgpuBackend, WgpuDevice
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.benchmarks.wgpu_overhead import bare, compared, ours
-from dmlcts.suites.cases.bench import Bench, Mishap
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.outcomes import Mishap
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.wgpu.wgpu_bench import open_or_skip

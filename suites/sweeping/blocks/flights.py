@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, Region
 from dmlcts.specs.oracle.blocks import PIECE, BlockJudge
-from dmlcts.suites.cases.bench import Bench, Mishap, Refusal
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.outcomes import Mishap, Refusal
 from dmlcts.suites.cases.streams import BenchStream
 from dmlcts.suites.sweeping.blocks.classes import classes_between
 from dmlcts.suites.sweeping.blocks.lanes import Lane, Tensor, poison_for

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from dmlcts.specs import DataType, OperatorDesc, Region
 from dmlcts.specs.oracle.blocks import BlockJudge
 from dmlcts.specs.tables.signatures import Signature
-from dmlcts.suites.cases.bench import Bench, Mishap, Refusal
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.outcomes import Mishap, Refusal
 from dmlcts.suites.measuring.dispatches import gauge_of
 from dmlcts.suites.sweeping.blocks.lanes import (
     Clock,

@@ -1,0 +1,92 @@
+"""What a dispatch, or a try at one, came to: whatever an implementation does is one of these values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dmlcts.backends.contract import error_kind, words_of
+from dmlcts.backends.frames import with_frames
+from dmlcts.suites.isolation.losses import WorkerLost
+from dmlcts.suites.isolation.remote_errors import RemoteError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """A dispatch that came back.
+
+    Attributes:
+        inputs: the logical elements of each input by tensor name, 1-D and of the output's length.
+        output: the logical output elements, 1-D.
+        poison: what the output elements held before, 1-D.
+        strays_in_input: offsets of bytes of inputs that changed although the output does not alias those.
+        strays: offsets of other bytes that changed outside the output's total size.
+        padding_changed: whether bytes between output elements changed; ``None`` if there are none, or if the output
+            is so large that looking would take longer than the dispatch.
+    """
+
+    inputs: Mapping[str, Array]
+    output: Array
+    poison: Array
+    strays_in_input: tuple[int, ...]
+    strays: tuple[int, ...]
+    padding_changed: bool | None
+
+    @property
+    def x(self) -> Array:
+        """The logical elements of the first input."""
+        return next(iter(self.inputs.values()))
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The implementation refused the description; ``obliged`` says that it had to accept."""
+
+    text: str
+    obliged: bool
+
+
+@dataclass(frozen=True)
+class Unsupported(Refusal):
+    """The backend has no way to express a description that its level obliges it to take; nothing ran."""
+
+
+@dataclass(frozen=True)
+class Mishap:
+    """The implementation did what it must never do.
+
+    Attributes:
+        outcome: the outcome's name.
+        text: the exception's text, or how the implementation's process ended.
+        title: one short line where there is more to say than the outcome's name does.
+    """
+
+    outcome: str
+    text: str
+    title: str = ""
+
+
+Outcome = Execution | Refusal | Mishap
+
+
+def mishap_of(error: BaseException) -> Mishap:
+    """What the implementation did by raising ``error``."""
+    if isinstance(error, WorkerLost):
+        return Mishap(error.outcome, error.text, error.title)
+    words = words_of(error)
+    said = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    if isinstance(error, RemoteError):
+        said = error.said
+    match error_kind(error):
+        case "device_lost":
+            return Mishap("device_lost", said)
+        case "execution_failed" | "not_supported":  # the latter only creation may say
+            return Mishap("fail", said)
+    if not isinstance(error, RemoteError):
+        said = with_frames(said, error)
+    return Mishap("resource_error" if isinstance(error, MemoryError) else "crash", said)
