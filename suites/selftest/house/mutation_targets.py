@@ -32,8 +32,9 @@ def _within(room: str, *tests: str, but: str = "") -> tuple[str, ...]:
 
 
 _JUDGING = _within(
-    "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely", but="strangers"
-)
+    "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely",
+    "neighbours", "not_supported", but="strangers or test_a_run or replaying",
+)  # fmt: skip
 _VECTORISED = _within("oracles", "vectorised_oracle", "oracle_quickly")
 _TYPED = _within("oracles", "typed_oracles")
 _THOROUGH = "test_every_float16 or all_neighbouring_float16 or strict_is_always_narrower"

@@ -1,20 +1,26 @@
-"""Which kernels a case's own is put beside, of all operators' tables; and what is refused between two of them."""
+"""Which kernels a case's own is put beside, of all operators' tables, what only those make wrong, and what is refused
+between two of them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dmlcts.backends import InvalidArgument, NotSupported
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.judging.neighbours import _most_telling_first, _takes, mismatched, neighbours, two_neighbours
-from dmlcts.suites.selftest.judging.scripted import Device, case
+from dmlcts.suites.selftest.judging.scripted import Device, case, clip, details, judged, only, threshold
+from dmlcts.suites.selftest.judging.test_state_closely import AlwaysWrong
+from dmlcts.suites.selftest.mutants.reference import Array, Kernel
 
 TABLES = load_tables()
 BENCH = Bench("planted", Device(), {}, TABLES)
@@ -115,3 +121,175 @@ def test_where_sizes_need_not_be_equal_too_few_bytes_are_refused() -> None:
     tables = replace(TABLES, operators={**TABLES.operators, free.operator: free})
     odd = mismatched(Bench("planted", Device(), {}, tables), clips(2, 3, 4))
     assert (odd.output.sizes, odd.output.total_size_in_bytes) == ((2, 3, 8), 4)
+
+BESIDE = case(expectation="beside other tensors")
+
+
+class SpoiledBy(Device):
+    """The case's kernel is wrong while a kernel lives whose description fits, and only then."""
+
+    def __init__(self, fits: Callable[[OperatorDesc], bool], **more: Any) -> None:
+        super().__init__(**more)
+        self.fits = fits
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
+        alive = [one for one in self.created if self.created.count(one) > self.closed.count(one)]
+        spoiled = operator == clip() and any(self.fits(one) for one in alive if one != clip())
+        self.spoils = (len(self.dispatched) + 1,) if spoiled else ()
+        super().dispatch(operator, memory, bindings)
+
+
+def kinds() -> list[OperatorDesc]:
+    """The other tensors, in their order."""
+    device = Device()
+    assert judged(device, BESIDE).findings == ()
+    return list(dict.fromkeys(one for one in device.created if one != clip()))
+
+
+def test_each_kind_of_other_tensors_stands_on_both_sides_of_the_kernel_and_ran_before_it() -> None:
+    device = Device()
+    judgement = judged(device, BESIDE)
+    found = kinds()
+    assert len(found) >= 4
+    assert device.created == [made for one in found for made in (one, clip(), one)]
+    assert device.dispatched == [ran for one in found for ran in (one, one, clip())]
+    assert sorted(map(repr, device.closed)) == sorted(map(repr, device.created))
+    assert (judgement.elements, len(judgement.executions)) == (5 * len(found), len(found))
+    assert "execution.independent" in judgement.clauses
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_what_one_kind_makes_wrong_is_told_with_it_and_no_other_is_tried(number: int) -> None:
+    guilty = kinds()[number]
+    device = SpoiledBy(lambda one: one == guilty)
+    finding = only(judged(device, BESIDE))
+    assert (finding.clause, finding.outcome, finding.case) == ("execution.independent", "fail", BESIDE)
+    ran = {label: said for label, said in finding.details if label.startswith("kernel")}
+    assert list(ran) == ["kernel 1"], "both kernels have one description"
+    assert ran["kernel 1"].endswith(": ran before")
+    assert list(dict.fromkeys(one for one in device.created if one != clip())) == kinds()[: number + 1]
+    assert sorted(map(repr, device.closed)) == sorted(map(repr, device.created))
+
+
+def test_other_tensors_that_cannot_be_had_are_left_out_and_the_kernel_is_judged() -> None:
+    def refuses(operator: OperatorDesc) -> str:
+        return "" if operator == clip() else "no other tensors"
+
+    device = Device(refuse=refuses)
+    judgement = judged(device, BESIDE)
+    assert judgement.findings == ()
+    assert set(device.created) == {clip()}
+    assert len(judgement.executions) == len(kinds())
+    assert only(judged(AlwaysWrong(refuse=refuses), BESIDE)).case.expectation == "oracle"
+
+
+def test_where_nothing_else_is_obliged_the_kernel_is_judged_alone() -> None:
+    class ClaimsNothing(Device):
+        @property
+        def info(self) -> Any:
+            return replace(super().info, data_types={"ELEMENT_WISE_CLIP": ()})
+
+    device = ClaimsNothing()
+    judgement = judged(device, BESIDE)
+    assert (judgement.findings, device.created, device.closed) == ((), [clip()], [clip()])
+    assert len(judgement.executions) == 1
+
+
+def test_of_named_company_only_the_case_s_own_kernel_must_be_had() -> None:
+    def without(name: OperatorDesc) -> Device:
+        class Cannot(Device):
+            def create(self, operator: OperatorDesc) -> Kernel:
+                if operator == name:
+                    raise NotSupported("no way to say that")
+                return super().create(operator)
+
+        return Cannot()
+
+    named = case(expectation="beside others", beside=(threshold(), clip()))
+    lacking = without(threshold())
+    assert judged(lacking, named).findings == ()
+    assert lacking.dispatched == [clip()] * 3
+    lacking = without(clip())
+    judgement = judged(lacking, named)
+    assert (judgement.findings, judgement.unsupported) == ((), "no way to say that")
+    assert lacking.closed == lacking.created == [threshold()]
+
+
+def test_named_company_is_told_with_what_each_kernel_gave() -> None:
+    named = case(expectation="beside others", beside=(threshold(), clip()))
+    told = details(only(judged(SpoiledBy(lambda one: one == threshold()), named)))
+    assert told["kernel 1"].startswith("ELEMENT_WISE_THRESHOLD")
+    assert ": gives -2" in told["kernel 1"]
+    assert told["kernel 2"].endswith(": this one, which is wrong")
+    wrong = only(judged(AlwaysWrong(), named))
+    assert (wrong.case.beside, wrong.case.expectation) == ((), "oracle"), "wrong without company too"
+
+
+def test_a_neighbour_that_never_closes_once_it_has_run_is_another_clauses_business() -> None:
+    class ClosesUnused(Device):
+        """A THRESHOLD kernel closes as long as it has not run."""
+
+        def create(self, operator: OperatorDesc) -> Kernel:
+            kernel = super().create(operator)
+            usual = kernel.close
+
+            def close() -> None:
+                if operator.name == threshold().name and any(one.name == operator.name for one in self.dispatched):
+                    raise OSError("closing fails")
+                usual()
+
+            kernel.close = close  # type: ignore[method-assign]  # of this kernel
+            return kernel
+
+    assert judged(ClosesUnused(), case(expectation="beside another")).findings == ()
+
+
+def test_a_refusal_while_a_kernel_lives_is_told_of_the_kernel_refused() -> None:
+    class OneAtATime(Device):
+        def create(self, operator: OperatorDesc) -> Kernel:
+            if operator == clip() and len(self.created) > len(self.closed):
+                raise InvalidArgument("one at a time")
+            return super().create(operator)
+
+    device = OneAtATime()
+    assert details(only(judged(device, BESIDE)))["said"] == "one at a time"
+    assert device.closed == device.created
+
+
+def test_company_that_could_not_be_had_gave_nothing_that_could_be_told() -> None:
+    absent = clip(Min=np.float32(1))
+    named = case(expectation="beside others", beside=(threshold(), absent, clip()))
+    device = SpoiledBy(lambda one: one == threshold(), refuse=lambda one: "no" if one == absent else "")
+    told = details(only(judged(device, named)))
+    assert ": gives " in told["kernel 1"]
+    assert ": gives " not in told["kernel 2"]
+
+
+@pytest.mark.parametrize("clause", ["execution.independent", "clip.formula"])
+def test_a_case_of_no_layout_keeps_its_clause_among_others(clause: str) -> None:
+    one = case(values=(-2, 0, 1, 3, 5), clause=clause, layout_clause=None, expectation="beside others")
+    assert only(judged(SpoiledBy(lambda _: True), one)).case.clause == clause
+
+
+@pytest.mark.parametrize("expectation, order", [("after another", "before"), ("beside another", "after")])
+def test_others_are_closed_before_the_kernel_is_made_or_after_it_ran(expectation: str, order: str) -> None:
+    events: list[tuple[str, OperatorDesc]] = []
+
+    class Telling(Device):
+        def create(self, operator: OperatorDesc) -> Kernel:
+            events.append(("made", operator))
+            kernel = super().create(operator)
+            usual = kernel.close
+
+            def close() -> None:
+                events.append(("closed", operator))
+                usual()
+
+            kernel.close = close  # type: ignore[method-assign]  # of this kernel
+            return kernel
+
+    assert judged(Telling(), case(expectation=expectation)).findings == ()
+    others = [index for index, (what, one) in enumerate(events) if what == "closed" and one != clip()]
+    made = events.index(("made", clip()))
+    assert len(others) == 2
+    assert all(index < made for index in others) == (order == "before")
