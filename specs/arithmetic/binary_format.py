@@ -92,6 +92,16 @@ class Format:
         """
         return self._encoded(datum, operator.floordiv, self.largest)
 
+    def either(self, datum: Datum) -> frozenset[int]:
+        """The patterns that a number rounds to in one direction or the other: the one that it is, or two.
+
+        Beyond the range those are the largest finite number and the infinity of its sign.
+        """
+        inner = self.toward_zero(datum)
+        found = self.decode(inner)
+        assert found is not None, "what is rounded is no NaN"  # noqa: S101
+        return frozenset({inner} if found.value == datum.value else {inner, inner + 1})
+
     def _encoded(self, datum: Datum, quotient: Callable[[int, int], int], beyond: int) -> int:
         """The pattern of a number whose significand ``quotient`` rounds; ``beyond`` where it is out of range."""
         sign = self.sign_bit if datum.negative else 0

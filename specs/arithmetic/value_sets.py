@@ -38,14 +38,16 @@ class Arithmetic:
         form: the format of operands and results.
         latitudes: those that act: without ``zero-sign`` -0 is less than +0, without ``subnormals`` nothing is flushed,
             without ``nan`` a NaN operand of min and max gives NaN.
+        truncating: whether a result may be rounded to either of the two numbers next to it, and not to nearest alone.
 
     Attributes:
         flushing: whether subnormals may be flushed: FLOAT32's may, the other formats preserve them.
     """
 
-    def __init__(self, form: Format, latitudes: Latitudes) -> None:
+    def __init__(self, form: Format, latitudes: Latitudes, *, truncating: bool = False) -> None:
         self.form = form
         self.latitudes = latitudes
+        self.truncating = truncating
         self.flushing = form is BINARY32 and "subnormals" in latitudes
         self.either_zero = "zero-sign" in latitudes
 
@@ -77,10 +79,10 @@ class Arithmetic:
 
     def rounded(self, datum: Datum) -> Values:
         """An exact number rounded once; of FLOAT32 by r32 (rule 4), which may flush what is tiny before rounding."""
-        nearest = frozenset({self.form.round(datum)})
+        found = self.form.either(datum) if self.truncating else frozenset({self.form.round(datum)})
         if not self.flushing or datum.infinite or not 0 < abs(datum.fraction) < self.form.smallest_normal:
-            return nearest
-        return nearest | self.zeros_like(self.form.sign_bit if datum.negative else 0)
+            return found
+        return found | self.zeros_like(self.form.sign_bit if datum.negative else 0)
 
     def member(self, bits: int) -> Member:
         """The member that a pattern is: itself, or any NaN (rule 2)."""

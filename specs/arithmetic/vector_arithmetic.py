@@ -80,6 +80,17 @@ def to_float32(exact: Array) -> Alternatives:
     return [nearest, np.where(tiny, np.copysign(np.float32(0), nearest), nearest)] if tiny.any() else [nearest]
 
 
+def other_float32(exact: Array) -> Array:
+    """The FLOAT32 on the other side of FLOAT64 numbers than the nearest one; themselves where FLOAT32 holds them.
+
+    Beside the infinity that a number beyond the range is rounded to stands the largest finite number.
+    """
+    nearest = exact.astype(np.float32)
+    wide = nearest.astype(np.float64)
+    toward = np.where(wide > exact, np.float32(-np.inf), np.where(wide < exact, np.float32(np.inf), nearest))
+    return np.asarray(np.nextafter(nearest, toward))
+
+
 def to_float16_toward_zero(values: Array) -> Array:
     """FLOAT32 or FLOAT64 numbers rounded to FLOAT16 toward zero: 65504 beyond the range, infinities kept (rz16)."""
     nearest = np.asarray(values.astype(np.float16))
@@ -122,6 +133,11 @@ class Rounding:
     def closed(self, arrays: Iterable[Array]) -> Alternatives:
         """Rule 1's closure: zeros are compared as equal, so that only FLOAT32 subnormals need anything here."""
         return flushed(arrays) if self.flushes else distinct(arrays)
+
+    def sum_or_product(self, exact: Array) -> Alternatives:
+        """What FLOAT64 numbers may become in FLOAT32 as a step of ScaleBias: r32, and to the other neighbour."""
+        truncated = [other_float32(exact)] if "contraction" in self.latitudes else []
+        return distinct([*self.to_float32(exact), *truncated])
 
     def to_float32(self, exact: Array) -> Alternatives:
         """What FLOAT64 numbers may become in FLOAT32 (r32)."""

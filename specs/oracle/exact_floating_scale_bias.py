@@ -108,7 +108,7 @@ class FloatingScaleBias:
         return list(dict.fromkeys(pairs))
 
     def _path(self, form: Format, factors: tuple[Member, ...], source: Format, fused: bool) -> _Path:
-        arithmetic = Arithmetic(form, self.tensor.latitudes)
+        arithmetic = Arithmetic(form, self.tensor.latitudes, truncating=self.contracts and form is BINARY32)
         scale, bias = (arithmetic.converted(frozenset({factor}), source) for factor in factors)
         return _Path(arithmetic, self.operation, {"scale": scale, "bias": bias}, fused)
 

@@ -12,6 +12,7 @@ from dmlcts.specs.arithmetic.vector_arithmetic import (
     Alternatives,
     Array,
     Rounding,
+    add_to_odd,
     distinct,
     fused_multiply_add,
     fused_multiply_add_float64,
@@ -144,11 +145,16 @@ def _through_float32(x: Array, operands: Operands, rounding: Rounding) -> Altern
     closed = rounding.closed_float32
     for value, scale, bias in itertools.product(closed([x]), closed([operands.scale]), closed([operands.bias])):
         a, b, addend = Operands(operands.operation, scale, bias).placed(value)
-        for product in rounding.to_float32(a.astype(np.float64) * b.astype(np.float64)):
-            found += closed([np.asarray(product + addend)])
+        for product in rounding.sum_or_product(a.astype(np.float64) * b.astype(np.float64)):
+            found += rounding.sum_or_product(add_to_odd(*_in_float64(product, addend)))
         if "contraction" in rounding.latitudes:
-            found += rounding.to_float32(multiply_add_to_odd(a, b, addend))
+            found += rounding.sum_or_product(multiply_add_to_odd(a, b, addend))
     return distinct(found)
+
+
+def _in_float64(a: Array, b: Array) -> tuple[Array, Array]:
+    a, b = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
+    return np.array(a), np.array(b)
 
 
 def _through_float64(x: Array, operands: Operands) -> Array:

@@ -170,3 +170,18 @@ def test_admits() -> None:
         assert nan.admits(2 * sign - 1, data_type)
     assert not nan.admits(0x7FFF, DataType.INT16)
     assert Acceptable(frozenset(), any_value=True).admits(123, DataType.UINT8)
+
+
+def test_a_number_is_rounded_to_either_side() -> None:
+    for sign, negative in ((0, False), (BINARY16.sign_bit, True)):
+        def either(value: Fraction, negative: bool = negative) -> set[int]:
+            return set(BINARY16.either(Datum(negative, -value if negative else value)))
+
+        assert either(Fraction(1)) == {sign | 0x3C00}, "itself"
+        assert either(Fraction(1) + Fraction(1, 1 << 30)) == {sign | 0x3C00, sign | 0x3C01}
+        assert either(Fraction(2) - Fraction(1, 1 << 30)) == {sign | 0x3FFF, sign | 0x4000}
+        assert either(Fraction(1, 1 << 25)) == {sign, sign | 1}, "zero, and the least subnormal"
+        assert either(Fraction(65504)) == {sign | BINARY16.largest}
+        assert either(Fraction(1 << 40)) == {sign | BINARY16.largest, sign | BINARY16.infinity}
+        assert set(BINARY16.either(infinity(negative))) == {sign | BINARY16.infinity}
+        assert either(Fraction(0)) == {sign}

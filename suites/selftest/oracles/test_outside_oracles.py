@@ -255,26 +255,36 @@ def fused_dissent(data_type: DataType, triple: Triple, outside: np.ndarray) -> d
     return dissenters(outside, data_type, exact=answers, vectorised=acceptables(quick, data_type))
 
 
+def through_float32(reals: list[Real]) -> list[Real]:
+    """Separate and fused, each step rounded to nearest or to either side; separate to nearest comes first."""
+    ways = (MPFR[F32], DOWN_32, UP_32)
+    return [
+        *(second.add(first.mul(reals[0], reals[1]), reals[2]) for first in ways for second in ways),
+        *(fused(way, *reals) for way in ways),
+    ]
+
+
 def scale_bias_paths(data_type: DataType, triple: Triple) -> list[np.ndarray]:
     """Every path of rule 4 that flushes nothing, in MPFR; the path that ``strict`` prescribes comes first."""
     reals = [gmpy2.mpfr(value) for value in triple]
     both = (separate, fused)
     if data_type is F64:
         return [encoded([way(MPFR[F64], *reals)], data_type) for way in both]
-    ends = [way(MPFR[F32], *reals) for way in both] + [fused(MPFR[F64], *reals)]
+    ends = [*through_float32(reals), fused(MPFR[F64], *reals)]
     if data_type is F32:
         return [encoded([MPFR[F32].plus(end)], data_type) for end in ends]
     stored = [fused(EXACTLY, *reals)]  # once, and only to nearest
     for narrow in (MPFR[F16], TOWARD_ZERO_16):
         factors = [reals[0], *(narrow.plus(real) for real in reals[1:])]
         stored += [way(MPFR[F16], *factors) for way in both]
-        ends += [*(way(MPFR[F32], *factors) for way in both), fused(MPFR[F64], *factors)]
+        ends += [*through_float32(factors), fused(MPFR[F64], *factors)]
     nearest, truncated = ([narrow.plus(end) for end in ends] for narrow in (MPFR[F16], TOWARD_ZERO_16))
     return [encoded([MPFR[F16].plus(end)], data_type) for end in (*nearest, *truncated, *stored)]
 
 
 EXACTLY = mpfr_format(700, 16383)
 """Holds x * scale + bias of any FLOAT16 and two FLOATs: from 2^145 down to 2^-198."""
+DOWN_32, UP_32 = (mpfr_format(24, 127, round=way) for way in (gmpy2.RoundDown, gmpy2.RoundUp))
 TOWARD_ZERO_16 = mpfr_format(11, 15, round=gmpy2.RoundToZero)
 
 

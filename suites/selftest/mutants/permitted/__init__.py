@@ -57,10 +57,12 @@ from dmlcts.suites.selftest.mutants.permitted.scaling import (
     ScaleBiasFactorsInFloat16InFloat64,
     ScaleBiasFactorsTowardZero,
     ScaleBiasFused,
+    ScaleBiasFusedTruncated,
     ScaleBiasInFloat16,
     ScaleBiasInFloat16Fused,
     ScaleBiasInFloat64,
     ScaleBiasSeparate,
+    ScaleBiasTruncated,
 )
 from dmlcts.suites.selftest.mutants.permitted.steps import Permitted
 from dmlcts.suites.selftest.mutants.permitted.subnormals import (
@@ -99,7 +101,8 @@ PERMITTED: tuple[type[Permitted], ...] = (
     NanBoundIgnored, NanBoundGivesNan, NanMaxGivesMin, NanBoundIsZero,
     ZerosArePositive, ZerosAreNegative, FirstZeroWins, SecondZeroWins,
     ScaleBiasFactorsTowardZero,  # before those that it changes, as Python's order of base classes wants it
-    ScaleBiasFused, ScaleBiasSeparate, ScaleBiasInFloat64, ScaleBiasCorrectlyRounded, ScaleBiasByItsFactors,
+    ScaleBiasFused, ScaleBiasSeparate, ScaleBiasTruncated, ScaleBiasFusedTruncated, ScaleBiasInFloat64,
+    ScaleBiasCorrectlyRounded, ScaleBiasByItsFactors,
     ScaleBiasFactorsInFloat16, ScaleBiasFactorsInFloat16Fused, ScaleBiasFactorsInFloat16InFloat64,
     ScaleBiasInFloat16, ScaleBiasInFloat16Fused, Float16ResultsTowardZero,
     *arithmetics(),

@@ -55,6 +55,36 @@ class ScaleBiasFused(Permitted):
         return self.settled(exact.astype(x.dtype), exact)
 
 
+class ScaleBiasTruncated(Permitted):
+    """x * scale + bias is truncated after each operation, in FLOAT32, as Direct3D's rules let hardware do."""
+
+    choice = ("scale-bias",)
+    touches = (FLOATING,)
+
+    def multiply_add(self, x: Array, scale: Any, bias: Any) -> Array:
+        """Toward zero twice; FLOAT64 follows IEEE 754."""
+        if x.dtype != np.float32:
+            return super().multiply_add(x, scale, bias)
+        exact = x.astype(np.float64) * np.float64(scale)
+        product = self.flush_step(self.settled(toward_zero(exact, x.dtype), exact))
+        total = rounded_to_odd(product, np.float64(1), bias)
+        return self.settled(toward_zero(total, x.dtype), total)
+
+
+class ScaleBiasFusedTruncated(Permitted):
+    """x * scale + bias is truncated once, in FLOAT32."""
+
+    choice = ("scale-bias",)
+    touches = (FLOATING,)
+
+    def multiply_add(self, x: Array, scale: Any, bias: Any) -> Array:
+        """Toward zero once; FLOAT64 has no wider format here."""
+        if x.dtype != np.float32:
+            return super().multiply_add(x, scale, bias)
+        exact = rounded_to_odd(x, scale, bias)
+        return self.settled(toward_zero(exact, x.dtype), exact)
+
+
 class ScaleBiasInFloat64(Permitted):
     """x * scale + bias is computed in FLOAT64 and converted to the tensor's type."""
 
