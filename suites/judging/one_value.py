@@ -9,21 +9,20 @@ import numpy as np
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import VectorOracle
-from dmlcts.specs.tables.signatures import Signature, is_approximate
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.values import text
 from dmlcts.suites.judging.findings import Array, Judgement, filled_with, plain, shown
 from dmlcts.suites.judging.outputs import executed
-from dmlcts.suites.judging.relations import relation, same_values
+from dmlcts.suites.judging.relations import free_among, relation, same_values
 
 
 def judge_plain_layout(bench: Bench, case: Case) -> Judgement:
     """The same elements give the same results in a packed tensor, out of place, whatever rank, strides, position.
 
-    Approximate results may differ as far as their bounds let each of them: a loop over vectors and the one over what
-    is left may take two polynomials, and no page asks for the same one.
+    Results may differ where both are right: a loop over vectors and the one over what is left may take two
+    polynomials, or flush and not flush, and no page asks for the same.
     """
     run = executed(bench, case)
     if isinstance(run, Judgement):
@@ -32,10 +31,8 @@ def judge_plain_layout(bench: Bench, case: Case) -> Judgement:
     if isinstance(flat, Judgement):
         return flat
     wrong = np.flatnonzero(~same_values(run.output, flat.output))
-    table = bench.tables.operator(case.operator.name)
-    if wrong.size and is_approximate(table, Signature.of(case.operator, table)):
-        oracle, few = bench.oracle(case.operator), {name: array[wrong] for name, array in run.inputs.items()}
-        wrong = wrong[~(oracle.admits(few, run.output[wrong]) & oracle.admits(few, flat.output[wrong]))]
+    few = {name: array[wrong] for name, array in run.inputs.items()}
+    wrong = wrong[~free_among(bench, case, few, run.output[wrong], flat.output[wrong])]
     judgement = relation(case, (run, flat), wrong, lambda i: (
         f"{shown(run.inputs, i, run.output[i])} here and {text(flat.output[i])} in a packed tensor"
     ))  # fmt: skip

@@ -65,6 +65,51 @@ def test_order_is_looked_at() -> None:
     assert judged(Device(), nothing).findings == ()
 
 
+def test_subnormals_stand_outside_the_order() -> None:
+    smallest = np.finfo(np.float32).smallest_normal
+    below = np.nextafter(smallest, f32(0))
+    one = case(clip(FLOAT), (below, -below, 1, 0, -1), expectation="monotone")
+    assert judged(Device({below: 2, -below: -2}), one).findings == ()
+    for given, title in (
+        ((smallest, 1, 0, -1, -2), "input 1.1754944e-38 gives 2.0, the larger input 1.0 gives 1.0"),
+        ((-smallest, 1, 0, -1, -2), "input -1.1754944e-38 gives 2.0, the larger input 0.0 gives 0.0"),
+    ):
+        assert wrongly("monotone", case(clip(FLOAT), given), {given[0]: 2}).title == title
+    half = clip(tensor((5,), DataType.FLOAT16))  # whose subnormals are preserved
+    assert wrongly("monotone", case(half, (2.0**-20, 1, 0, -1, -2)), {2.0**-20: 2}).wrong == 1
+
+
+class OfNan(Device):
+    """Gives something else of a NaN at the second dispatch: applied again, or in the packed tensor."""
+
+    def __init__(self, given: float) -> None:
+        super().__init__()
+        self.given = f32(given)
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        y = super().compute(operator, x)
+        return np.where(np.isnan(x), self.given, y) if len(self.dispatched) > 1 else y
+
+
+def test_what_is_free_need_not_be_the_same_again() -> None:
+    layout = clip(tensor((1, 5), DataType.FLOAT32, strides=(9, 2)))
+    for expectation, operator in (("idempotent", clip(FLOAT)), ("plain layout", layout)):
+        one = case(operator, (np.nan, 2, 1, 0, -1), expectation=expectation)
+        for free in (-2, 3, np.nan):
+            assert judged(OfNan(free), one).findings == (), free
+        assert only(judged(OfNan(1), one)).wrong == 1
+
+
+def test_open_bounds_are_no_free_choice() -> None:
+    class OtherBoundOnStrides(Device):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            y = super().compute(operator, x)
+            return y if operator.input.strides is None else np.maximum(y, np.int8(2))
+
+    one = case(clip(tensor((1, 5), strides=(9, 2)), Min=f32(np.nan)), expectation="plain layout")
+    assert only(judged(OtherBoundOnStrides(), one)).wrong == 3
+
+
 def test_oddness_is_looked_at() -> None:
     one = case(rounding(FLOAT), (2.5, 1, 0, 7, np.inf), clause="round.odd")
     finding = wrongly("odd", one, {2.5: 3})

@@ -24,6 +24,7 @@ from dmlcts.suites.selftest.mutants.exact import (
 )
 from dmlcts.suites.selftest.mutants.permitted.exact import PERMITTED_EXACT
 from dmlcts.suites.selftest.mutants.permitted.steps import Permitted
+from dmlcts.suites.selftest.mutants.permitted.turns import PERMITTED_BY_TURNS
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 MODULES: tuple[ModuleType, ...] = (arithmetic, bit_patterns, choices, comparisons, division, signs, truth)
@@ -110,7 +111,7 @@ def test_no_two_mutants_have_one_name() -> None:
 # Permitted implementations.
 
 
-@pytest.mark.parametrize("permitted", PERMITTED_EXACT, ids=lambda made: made.__name__)
+@pytest.mark.parametrize("permitted", [*PERMITTED_EXACT, *PERMITTED_BY_TURNS], ids=lambda made: made.__name__)
 def test_the_oracle_accepts_what_is_permitted(permitted: type[Permitted]) -> None:
     changed = False
     for table, operator in every_description():

@@ -78,6 +78,7 @@ from dmlcts.suites.selftest.mutants.permitted.subnormals import (
     FlushResultsKeepingSign,
     FlushTinyBeforeRounding,
 )
+from dmlcts.suites.selftest.mutants.permitted.turns import PERMITTED_BY_TURNS
 from dmlcts.suites.selftest.mutants.permitted.zeros import (
     FirstZeroWins,
     SecondZeroWins,
@@ -114,6 +115,7 @@ PERMITTED: tuple[type[Permitted], ...] = (
     Level10, Level21, Level30, Level50, Level62,
     *PERMITTED_APPROXIMATE,
     *PERMITTED_EXACT,
+    *PERMITTED_BY_TURNS,
 )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def wrapped(exact: Array, dtype: np.dtype[Any]) -> Array:
     return (exact & ((1 << 8 * dtype.itemsize) - 1)).astype(f"u{dtype.itemsize}").view(dtype)
 
 
-class _Exact(Permitted):
+class Exact(Permitted):
     """One thing that some of the exact operators may do; the first three are left as they are."""
 
     level = "6.4"
@@ -60,7 +60,7 @@ class _Exact(Permitted):
         raise NotImplementedError
 
 
-class OverflowSaturates(_Exact):
+class OverflowSaturates(Exact):
     """Sums, differences, products and magnitudes of integers outside the type become its nearest limit."""
 
     choice, touches, among = ("integer overflow",), (INTEGER,), tuple(EXACT)
@@ -70,7 +70,7 @@ class OverflowSaturates(_Exact):
         return nearest(EXACT[name](*map(whole, inputs)), y.dtype)
 
 
-class _Square(_Exact):
+class _Square(Exact):
     choice, touches, among = ("square",), (INTEGER,), ("DIFFERENCE_SQUARE",)
 
 
@@ -113,7 +113,7 @@ class SquareOfSaturatedWraps(_Square):
         return wrapped(difference * difference, y.dtype)
 
 
-class _ByZero(_Exact):
+class _ByZero(Exact):
     choice, touches, among = ("division by zero",), (INTEGER,), DIVISIONS
 
     def given(self, a: Array) -> Any:
@@ -152,7 +152,7 @@ class ByZeroGivesLimits(_ByZero):
         return np.where(a == 0, a, np.where(a < 0, least, most))
 
 
-class LeastByMinusOneGivesGreatest(_Exact):
+class LeastByMinusOneGivesGreatest(Exact):
     """The least integer divided by -1 gives the greatest, and leaves the dividend."""
 
     choice, touches, among = ("least by minus one",), (INTEGER,), DIVISIONS
@@ -167,7 +167,7 @@ class LeastByMinusOneGivesGreatest(_Exact):
         return np.where((a == limits.min) & (b == -1), found, y).astype(y.dtype)
 
 
-class _Mean(_Exact):
+class _Mean(Exact):
     choice, touches, among = ("halves",), (INTEGER,), ("MEAN",)
 
 
@@ -199,7 +199,7 @@ class MeanOfWrappedSumFloors(_Mean):
         return (whole(wrapped(a + b, y.dtype)) // 2).astype(y.dtype)
 
 
-class ComparisonsWithNanHold(_Exact):
+class ComparisonsWithNanHold(Exact):
     """Every comparison with NaN gives 1, as those made of the negated opposite do."""
 
     choice, touches, among = ("nan comparison",), (FLOATING,), COMPARISONS
@@ -210,7 +210,7 @@ class ComparisonsWithNanHold(_Exact):
         return y | np.isnan(a) | np.isnan(b)
 
 
-class ComparisonsFlush(_Exact):
+class ComparisonsFlush(Exact):
     """FLOAT32 subnormals count as zero where they are compared."""
 
     choice, touches, among = ("compared subnormals",), (FLOATING,), COMPARISONS
@@ -224,7 +224,7 @@ class ComparisonsFlush(_Exact):
         return COMPARE[name](*(np.where(np.abs(x) < tiny, x.dtype.type(0), x) for x in (a, b)))
 
 
-class ExtremesOfNumbers(_Exact):
+class ExtremesOfNumbers(Exact):
     """MAX and MIN with one NaN give the other operand."""
 
     choice, touches, among = ("nan operand",), (FLOATING,), ("MAX", "MIN")
@@ -235,7 +235,7 @@ class ExtremesOfNumbers(_Exact):
         return np.where(np.isnan(a), b, np.where(np.isnan(b), a, y))
 
 
-class ExtremesTakeFirstZero(_Exact):
+class ExtremesTakeFirstZero(Exact):
     """MAX and MIN of zeros give the first."""
 
     choice, touches, among = ("zero operand",), (FLOATING,), ("MAX", "MIN")
@@ -246,7 +246,7 @@ class ExtremesTakeFirstZero(_Exact):
         return np.where((a == 0) & (b == 0), a, y)
 
 
-class ExtremesTakeSecondZero(_Exact):
+class ExtremesTakeSecondZero(Exact):
     """MAX and MIN of zeros give the second."""
 
     choice, touches, among = ("zero operand",), (FLOATING,), ("MAX", "MIN")
@@ -257,7 +257,7 @@ class ExtremesTakeSecondZero(_Exact):
         return np.where((a == 0) & (b == 0), b, y)
 
 
-class SignOfNanIsNan(_Exact):
+class SignOfNanIsNan(Exact):
     """SIGN of NaN is NaN."""
 
     choice, touches, among = ("sign of nan",), (FLOATING,), ("SIGN",)
@@ -267,7 +267,7 @@ class SignOfNanIsNan(_Exact):
         return np.where(np.isnan(inputs[0]), inputs[0], y)
 
 
-class ZerosOfSignsAreKept(_Exact):
+class ZerosOfSignsAreKept(Exact):
     """SIGN of negative zero is negative zero."""
 
     choice, touches, among = ("zero of sign",), (FLOATING,), ("SIGN",)
@@ -277,7 +277,7 @@ class ZerosOfSignsAreKept(_Exact):
         return np.where(inputs[0] == 0, inputs[0], y)
 
 
-class CopiesFlush(_Exact):
+class CopiesFlush(Exact):
     """FLOAT32 subnormals become zeros of their sign where IDENTITY, ABS, NEGATE, IF, MAX and MIN pass them on."""
 
     choice, touches, among = ("copied subnormals",), (FLOATING,), ("IDENTITY", "ABS", "NEGATE", "IF", "MAX", "MIN")
@@ -301,7 +301,7 @@ class CopiesFlushToPositiveZero(CopiesFlush):
         return y.dtype.type(0)
 
 
-class CopiesQuietNans(_Exact):
+class CopiesQuietNans(Exact):
     """NaNs that IDENTITY, ABS, NEGATE and IF pass on become one quiet NaN."""
 
     choice, touches, among = ("copied nans",), (FLOATING,), ("IDENTITY", "ABS", "NEGATE", "IF")
@@ -311,7 +311,7 @@ class CopiesQuietNans(_Exact):
         return np.where(np.isnan(y), y.dtype.type(np.nan), y)
 
 
-class _Shifts(_Exact):
+class _Shifts(Exact):
     choice, touches, among = ("shift beyond",), (INTEGER,), ("BIT_SHIFT_LEFT", "BIT_SHIFT_RIGHT")
 
     def count(self, b: Array) -> Array:
@@ -349,7 +349,7 @@ class ShiftsBeyondGiveFirst(_Shifts):
         return np.zeros_like(b)
 
 
-class GradientOfNanIsZero(_Exact):
+class GradientOfNanIsZero(Exact):
     """CLIP_GRAD and CLIP_GRAD1 give 0 where x is NaN."""
 
     choice, touches, among = ("gradient of nan",), (FLOATING,), ("CLIP_GRAD", "CLIP_GRAD1")
@@ -359,7 +359,7 @@ class GradientOfNanIsZero(_Exact):
         return np.where(np.isnan(inputs[0]), y.dtype.type(0), y)
 
 
-class GradientsFlush(_Exact):
+class GradientsFlush(Exact):
     """Subnormal FLOAT32 gradients become 0."""
 
     choice, touches, among = ("gradient subnormals",), (FLOATING,), ("CLIP_GRAD", "CLIP_GRAD1")
