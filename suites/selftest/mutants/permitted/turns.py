@@ -88,8 +88,7 @@ class OverflowByTurns(_ByTurns):
         if name == "DIFFERENCE_SQUARE":
             difference = self.stored(operands[0] - operands[1], y.dtype)
             return self.stored(difference * difference, y.dtype).astype(y.dtype)
-        total = operands[0] + operands[1]
-        total = np.where(self.turn(total), total, whole(wrapped(total, y.dtype)))
+        total = self.stored(operands[0] + operands[1], y.dtype)
         return np.where(self.turn(y, 2), total // 2, np.sign(total) * (abs(total) // 2)).astype(y.dtype)
 
 
@@ -125,6 +124,18 @@ class NansByTurns(_ByTurns):
         return np.where(unordered & self.turn(y), given, y)
 
 
+class MeanOfSaturatedSum(Exact):
+    """The sum of integers becomes the nearest limit before it is halved and truncated."""
+
+    choice, touches, among = ("halves",), (INTEGER,), ("MEAN",)
+
+    def changed(self, name: str, y: Array, *inputs: Array) -> Any:
+        """The sum at the nearest limit, truncated."""
+        a, b = map(whole, inputs)
+        total = whole(nearest(a + b, y.dtype))
+        return (np.sign(total) * (abs(total) // 2)).astype(y.dtype)
+
+
 PERMITTED_BY_TURNS: tuple[type[Permitted], ...] = (
-    OperandsFlushByTurns, GradientsFlushByTurns, OverflowByTurns, OpenIntegersByTurns, NansByTurns,
+    OperandsFlushByTurns, GradientsFlushByTurns, OverflowByTurns, OpenIntegersByTurns, NansByTurns, MeanOfSaturatedSum,
 )  # fmt: skip
