@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.suites.selftest.mutants.formulas import ACTIVATIONS, Array, Given, dequantised, kept_within, numbers
-from dmlcts.suites.selftest.mutants.permitted.minimum import MINIMUM, nearest, toward_zero
+from dmlcts.suites.selftest.mutants.permitted.minimum import MINIMUM, exp_of_minimum, nearest, toward_zero
 from dmlcts.suites.selftest.mutants.permitted.steps import FLOATING, INTEGER, Permitted
 
 
@@ -50,6 +52,27 @@ class MinimumOfDirect3DTowardZero(MinimumOfDirect3D):
     def rounded(self, values: Array, kind: DataType) -> Array:
         """Toward zero."""
         return toward_zero(values, kind)
+
+
+class HyperbolicsOfLesserExponents(_Approximate):
+    """SINH and COSH take ln 2 from exponents instead of halving powers of e, which would overflow before their half."""
+
+    choice, touches, among = ("accuracy",), (FLOATING,), ("SINH", "COSH")
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """Of |x| above 11, as exact as Direct3D obliges powers of e to be."""
+        right = super().compute_exact(operator, inputs)
+        name = operator.name.removeprefix("ELEMENT_WISE_")
+        if name not in self.among or operator.attributes.get("ScaleBias") is not None:
+            return right
+
+        def in_float32(values: Array) -> Array:
+            return nearest(np.asarray(values, float), DataType.FLOAT32).astype(float)
+
+        x, halving = inputs[0].astype(np.float64).ravel(), math.log(2)
+        rising, falling = (exp_of_minimum(in_float32(sign * x - halving), in_float32) for sign in (1, -1))
+        found = in_float32(rising + falling if name == "COSH" else rising - falling).reshape(right.shape)
+        return np.where(np.abs(inputs[0]) > 11, nearest(found, operator.output.data_type), right)
 
 
 class _Changed(_Approximate):
@@ -222,7 +245,8 @@ class ShrinkAsksForTheLowerSideFirst(_Activations):
 
 
 PERMITTED_APPROXIMATE: tuple[type[Permitted], ...] = (
-    MinimumOfDirect3D, MinimumOfDirect3DTowardZero, QuantizeHalvesAway, QuantizeOfNanIsLowest, DequantizeWraps,
+    MinimumOfDirect3D, MinimumOfDirect3DTowardZero, HyperbolicsOfLesserExponents,
+    QuantizeHalvesAway, QuantizeOfNanIsLowest, DequantizeWraps,
     DequantizeConvertsFirst, PowersSaturate, PowersOfNegativesAreZero, ActivationOfUnroundedSum,
     ActivationInTheTensorsType, ActivationOfNanIsNumber, ShrinkAsksForTheLowerSideFirst,
 )  # fmt: skip
