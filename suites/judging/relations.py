@@ -80,7 +80,7 @@ def free_among(bench: Bench, case: Case, inputs: Mapping[str, Array], *outputs: 
         return np.zeros(0, np.bool_)
     oracle = bench.oracle(case.operator)
     try:
-        return np.logical_and.reduce([oracle.admits(inputs, output) for output in outputs])
+        return np.asarray(np.logical_and.reduce([oracle.admits(inputs, output) for output in outputs]))
     except Unconstrained:
         return np.zeros(outputs[0].size, np.bool_)
 
