@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.combinations.building import build, space
 from dmlcts.suites.combinations.covering import covering_array
+from dmlcts.suites.combinations.factors import Space
 from dmlcts.suites.generation.subject import Subject
+
+_DEAR = frozenset({"past-2-17", "past-2-20", "past-2-24", "gap-2-24"})
+"""Levels that take a hundredth of a second and more."""
 
 
 def profile_of(subject: Subject) -> str:
@@ -31,3 +36,21 @@ def planned_cases(
     if tables.factors is not None:
         for recipe in filter(wanted, recipes(subject, tables)):
             yield build(subject, recipe, tables.factors)
+
+
+def once(space: Space) -> Space:
+    """The space in which each level is asked for once, beside any others, but for those that take time."""
+    factors = tuple(
+        replace(factor, strengths=tuple(0 if level in _DEAR else min(1, strength)
+                                        for level, strength in zip(factor.levels, factor.strengths, strict=True)))
+        for factor in space.factors
+    )  # fmt: skip
+    return replace(space, factors=factors, strength=1)
+
+
+def single_cases(subject: Subject, tables: Tables) -> Iterator[Case]:
+    """Few cases, in which each level stands once: for signatures whose combinations another one's stand for."""
+    if tables.factors is not None:
+        array = covering_array(once(space(subject, tables.factors, profile_of(subject))), subject.seed)
+        for index, row in enumerate(array.rows):
+            yield build(subject, Recipe(array.levels(row), (subject.seed << 16) + index), tables.factors)

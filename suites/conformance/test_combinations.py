@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dmlcts.specs.checks import SharedCheck
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.recipe import Recipe
-from dmlcts.suites.combinations.rows import planned_cases
+from dmlcts.suites.combinations.rows import planned_cases, single_cases
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -47,3 +47,12 @@ def test_every_combination_with_scale_bias(subject: Subject, judge: Judge) -> No
 def test_every_combination_with_scale_bias_on_integers(subject: Subject, judge: Judge) -> None:
     """The same with every kind of ScaleBias, on integer types."""
     judge.all(_cases(subject, judge, scaled=True))
+
+
+@checks("values", *LAYOUTS, remaining=True)
+def test_every_level_on_the_remaining_signatures(subject: Subject, judge: Judge) -> None:
+    """Every layout, placement, history and the like once, where another signature has the combinations in quick.
+
+    A kernel of one type may be wrong in place alone, or with strides alone, whatever those of other types do.
+    """
+    judge.all(single_cases(subject, judge.bench.tables))

@@ -23,7 +23,7 @@ from dmlcts.suites.generation.covering_subjects import is_shared_out
 
 def checks(
     *names: OwnCheck | SharedCheck, data_types: Sequence[str] = (), level: str | None = None,
-    attributes: Sequence[str] = (),
+    attributes: Sequence[str] = (), remaining: bool = False,
 ) -> pytest.MarkDecorator:  # fmt: skip
     """Mark a test with what it checks.
 
@@ -32,8 +32,11 @@ def checks(
         data_types: names of the element types to which the test is limited.
         level: the level whose support table is meant, for ``support.level``.
         attributes: names of FLOAT attributes; operators that lack one, or have several inputs, are left out.
+        remaining: whether it is about the signatures that tests of places leave out, where not all are chosen.
     """
-    return pytest.mark.checks(*names, data_types=tuple(data_types), level=level, attributes=tuple(attributes))
+    return pytest.mark.checks(
+        *names, data_types=tuple(data_types), level=level, attributes=tuple(attributes), remaining=remaining
+    )
 
 
 @dataclass(frozen=True)
@@ -44,13 +47,14 @@ class Checked:
     data_types: tuple[str, ...]
     level: str | None
     attributes: tuple[str, ...] = ()
+    remaining: bool = False
 
     @classmethod
     def of(cls, marker: pytest.Mark) -> Checked:
         """Read the marker."""
         given = marker.kwargs
         return cls(tuple(marker.args), tuple(given.get("data_types", ())), given.get("level"),
-                   tuple(given.get("attributes", ())))  # fmt: skip
+                   tuple(given.get("attributes", ())), bool(given.get("remaining")))  # fmt: skip
 
     def _clauses(self, table: OperatorTable, tables: Tables) -> list[list[Clause]]:
         """For each of the names the clauses that it checks, of the operator and of the shared rules."""
@@ -89,5 +93,6 @@ class Checked:
             for data_type in types:
                 if not self.data_types or data_type.name in self.data_types:
                     for signature in signatures_on(table, data_type):
-                        if not places or chosen is None or signature in chosen[table.operator]:
+                        tried = chosen is None or signature in chosen[table.operator]
+                        if not tried if self.remaining else tried or not places:
                             yield table, signature

@@ -24,7 +24,7 @@ from dmlcts.suites.running.markers import checks
 SIZES = (3, 2, 5, 2, 3, 2, 2, 3)
 
 
-def _permuted(sizes: tuple[int, ...], order: tuple[int, ...], gap: int = 0) -> tuple[int, ...]:
+def permuted(sizes: tuple[int, ...], order: tuple[int, ...], gap: int = 0) -> tuple[int, ...]:
     """Strides that run through the axes in ``order``, the fastest last, with ``gap`` elements after each."""
     strides = [0] * len(sizes)
     step = 1
@@ -74,7 +74,7 @@ def test_padded_strides(subject: Subject, judge: Judge) -> None:
     for sizes in _all_ranks(subject):
         order = tuple(range(len(sizes)))
         for gap in (1, 5):
-            padded = _permuted(sizes, order, gap)
+            padded = permuted(sizes, order, gap)
             spaced = tuple(2 * stride for stride in padded)
             layouts += [(sizes, padded, ()), (sizes, (), padded), (sizes, spaced, padded)]
     judge.all(_cases(subject, "tensor.strides.padded", layouts))
@@ -87,8 +87,8 @@ def test_permuted_strides(subject: Subject, judge: Judge) -> None:
     for sizes in _all_ranks(subject):
         axes = tuple(range(len(sizes)))
         for order in dict.fromkeys((axes[::-1], (*axes[1:], axes[0]), (axes[-1], *axes[:-1]))):
-            layouts += [(sizes, _permuted(sizes, order), ()), (sizes, (), _permuted(sizes, order))]
-            layouts.append((sizes, _permuted(sizes, order), _permuted(sizes, axes[::-1])))
+            layouts += [(sizes, permuted(sizes, order), ()), (sizes, (), permuted(sizes, order))]
+            layouts.append((sizes, permuted(sizes, order), permuted(sizes, axes[::-1])))
     judge.all(_cases(subject, "tensor.strides.permuted", layouts))
 
 
@@ -99,7 +99,7 @@ def test_padded_and_permuted_strides(subject: Subject, judge: Judge) -> None:
     for sizes in _all_ranks(subject):
         axes = tuple(range(len(sizes)))
         for order in dict.fromkeys((axes[::-1], (*axes[:1], *axes[2:], *axes[1:2]))):
-            layouts.append((sizes, _permuted(sizes, order, 3), ()))
+            layouts.append((sizes, permuted(sizes, order, 3), ()))
     judge.all(_cases(subject, "tensor.strides.permuted", layouts))
 
 
@@ -139,9 +139,9 @@ def test_output_strides_are_independent(subject: Subject, judge: Judge) -> None:
     layouts = []
     for sizes in _all_ranks(subject):
         axes = tuple(range(len(sizes)))
-        target = _permuted(sizes, axes[::-1], 2)
-        broadcast = (0, *_permuted(sizes[1:], tuple(range(len(sizes) - 1))))
-        layouts += [(sizes, _permuted(sizes, axes, 1), target), (sizes, broadcast, target), (sizes, (), target)]
+        target = permuted(sizes, axes[::-1], 2)
+        broadcast = (0, *permuted(sizes[1:], tuple(range(len(sizes) - 1))))
+        layouts += [(sizes, permuted(sizes, axes, 1), target), (sizes, broadcast, target), (sizes, (), target)]
     judge.all(_cases(subject, "tensor.strides.output", layouts))
 
 
@@ -177,7 +177,7 @@ def test_strided_tensor_past_many_workgroups(subject: Subject, judge: Judge) -> 
     """A strided tensor of a few hundred thousand elements, whose offsets need more than 16 bits."""
     rank = subject.ranks[-1]
     sizes = (*([1] * max(0, rank - 3)), 7, 131, 257)[-rank:] if rank >= 3 else (*([1] * (rank - 1)), 100_003)
-    strides = _permuted(sizes, tuple(range(len(sizes)))[::-1], 1)
+    strides = permuted(sizes, tuple(range(len(sizes)))[::-1], 1)
     attributes = subject.revealing()
     operator = subject.describe(sizes, attributes, strides, None)
     values = subject.bulk(subject.seed)

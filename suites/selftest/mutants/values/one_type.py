@@ -1,0 +1,131 @@
+"""Kernels of one type that go wrong in one layout: those of the other types, and the type elsewhere, are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.selftest.mutants.bases import broadcast, strided
+from dmlcts.suites.selftest.mutants.formulas import Array
+from dmlcts.suites.selftest.mutants.making import LEVEL
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+Bindings = Mapping[str, Region]
+
+
+class _OfOneType(Reference):
+    """The results of one operator on one type are spoiled where :meth:`strikes` says so."""
+
+    level = LEVEL
+    data_type: DataType
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Whether this dispatch meets the fault."""
+        raise NotImplementedError
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """The results that come instead; the last one changed unless said otherwise."""
+        wrong = right.reshape(-1).copy()
+        wrong[-1] = 1 if wrong[-1] != 1 else 0
+        return wrong.reshape(right.shape)
+
+    def dispatch_exact(self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Bindings) -> None:
+        """Right, and then spoiled."""
+        found = operator.name == self.operator and next(iter(operator.inputs.values())).data_type is self.data_type
+        struck = found and self.strikes(operator, bindings)
+        inputs = [self.read(memory, bindings[name], tensor) for name, tensor in operator.inputs.items()]
+        super().dispatch_exact(operator, table, memory, bindings)
+        if struck:
+            right = self.read(memory, bindings[table.output], operator.output)
+            with np.errstate(all="ignore"):
+                wrong = self.spoiled(operator, inputs, right)
+            self.write(memory, bindings[table.output], operator.output, wrong.astype(right.dtype))
+
+
+class OddCountOfEightDimensionsOnInt16(_OfOneType):
+    """ADD on INT16 loses the last of an odd number of elements in eight dimensions: two are added at a time."""
+
+    operator = "ELEMENT_WISE_ADD"
+    clause = "tensor.position"
+    data_type = DataType.INT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """In packed tensors only."""
+        plain = not any(strided(one) for one in operator.tensors.values())
+        return plain and operator.output.rank == 8 and operator.output.element_count % 2 == 1
+
+
+class BroadcastLostInPlaceOnFloat16(_OfOneType):
+    """SUBTRACT on FLOAT16, in place of its first operand, takes a broadcast second one for its first element."""
+
+    operator = "ELEMENT_WISE_SUBTRACT"
+    clause = "subtract.in-place"
+    data_type = DataType.FLOAT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """In place, broadcast."""
+        return bindings["ATensor"] == bindings["OutputTensor"] and broadcast(operator.tensors["BTensor"])
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """The first element for all."""
+        return np.asarray(inputs[0] - inputs[1].reshape(-1)[0])
+
+
+class SecondInPlaceOnInt64(_OfOneType):
+    """MULTIPLY on INT64, in place of its second operand, loses the last element."""
+
+    operator = "ELEMENT_WISE_MULTIPLY"
+    clause = "multiply.in-place"
+    data_type = DataType.INT64
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """In place of that alone."""
+        return bindings["BTensor"] == bindings["OutputTensor"] != bindings["ATensor"]
+
+
+class HighWordsOfStridedInt64(_OfOneType):
+    """ABS on INT64 with strides and without a ScaleBias keeps what is negative."""
+
+    operator = "ELEMENT_WISE_ABS"
+    clause = "tensor.strides.padded"
+    data_type = DataType.INT64
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Input strides."""
+        scaled = isinstance(operator.attributes.get("ScaleBias"), ScaleBias)
+        return strided(operator.tensors["InputTensor"]) and not scaled
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """The elements themselves."""
+        return inputs[0]
+
+
+class LastTruthOfStridedInt64(_OfOneType):
+    """LOGICAL_EQUALS on INT64 says the opposite of the last element where the output has strides."""
+
+    operator = "ELEMENT_WISE_LOGICAL_EQUALS"
+    clause = "tensor.strides.output"
+    data_type = DataType.INT64
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Output strides, on UINT8."""
+        return operator.output.data_type is DataType.UINT8 and strided(operator.output)
+
+
+class NegativeFloat16WithOutputStrides(_OfOneType):
+    """SIGN on FLOAT16 gives 1 for what is negative where the output has strides."""
+
+    operator = "ELEMENT_WISE_SIGN"
+    clause = "tensor.strides.output"
+    data_type = DataType.FLOAT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Output strides."""
+        return strided(operator.output)
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Without the sign."""
+        return np.abs(right)
