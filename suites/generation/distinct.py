@@ -1,4 +1,7 @@
-"""Ordinary values that tell places apart: for tests that are about layouts, memory and state, not about values."""
+"""Ordinary values that tell places apart: for tests that are about layouts, memory and state, not about values.
+
+And values that differ in little from those of the dispatch before: kernels that keep results must notice each change.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType
-from dmlcts.suites.cases.values import Array
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Array, Streams
 
 _SCALE = 32.0  # brings the values of `of_type` down to the range of an 8-bit integer
 _ZERO_POINT = 3
@@ -90,3 +94,36 @@ def singles(types: Mapping[str, DataType]) -> dict[str, Array]:
         name: np.array([_SCALE if data_type.is_floating else _ZERO_POINT], data_type.numpy)
         for name, data_type in types.items()
     }
+
+
+def middle_reversed(elements: Array) -> Array:
+    """The elements with those of the middle third in the opposite order."""
+    start, end = elements.size // 3, elements.size - elements.size // 3
+    return np.concatenate([elements[:start], elements[start:end][::-1], elements[end:]])
+
+
+def little_changed(case: Case, output: Array) -> list[Streams]:
+    """The case's values; then with the one element in the middle changed; then with each input's middle turned too.
+
+    The one element becomes what another place holds, whose result differs, where there is such a place.
+
+    Args:
+        case: what is dispatched.
+        output: its results, 1-D.
+    """
+    count = output.size
+    arrays = {name: values.array(case.operator.inputs[name].element_count) for name, values in case.values.items()}
+    states = [arrays]
+    unlike = np.flatnonzero(output != output[count // 2])
+    if unlike.size:
+        other = int(unlike[unlike.size // 2])
+        states.append({name: _with_middle(one, other) if one.size == count else one for name, one in arrays.items()})
+    for name in arrays if len(arrays) > 1 else ():
+        states.append(states[-1] | {name: middle_reversed(states[-1][name])})
+    return [Streams.of(state, case.operator) for state in states]
+
+
+def _with_middle(elements: Array, other: int) -> Array:
+    found = elements.copy()
+    found[found.size // 2] = elements[other]
+    return found

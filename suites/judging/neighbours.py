@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dmlcts.specs import OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.models import OperatorTable
@@ -14,6 +15,7 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.generation import attributes as ordinary_attributes
 
+_TOO_DEEP = 9  # dimensions
 _MOST_OTHERS = 6  # operators beside the case's own
 
 
@@ -96,6 +98,22 @@ def mismatched(bench: Bench, case: Case) -> OperatorDesc:
     if violations(odd, bench.level, bench.tables):
         return odd
     return _with_output(mine, other, TensorDesc(data_type, sizes, total_size_in_bytes=4))
+
+
+def refusable(bench: Bench, case: Case) -> list[OperatorDesc]:
+    """Descriptions of other attributes that no implementation may accept: of unlike sizes, of unlike types, too deep.
+
+    Types are left out where no page says that they have to be equal.
+    """
+    mine = bench.tables.operator(case.operator.name)
+    odd = mismatched(bench, case)
+    output, types = case.operator.output, mine.types_of(mine.output)
+    retyped = (_with_output(mine, replace(odd, tensors=case.operator.tensors), TensorDesc(one, output.sizes))
+               for one in types if one is not output.data_type)  # fmt: skip
+    unlike = [one for one in retyped if violations(one, bench.level, bench.tables)]
+    deep = {name: TensorDesc(one.data_type, (*((1,) * (_TOO_DEEP - one.rank)), *one.sizes))
+            for name, one in case.operator.tensors.items()}  # fmt: skip
+    return [odd, *unlike[:1], replace(odd, tensors=deep)]
 
 
 def _with_output(table: OperatorTable, operator: OperatorDesc, output: TensorDesc) -> OperatorDesc:

@@ -16,9 +16,10 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.cases.values import Streams, text_with_bits
+from dmlcts.suites.generation.distinct import little_changed, middle_reversed
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Array, Finding, Judgement, operator_text, streams_of
-from dmlcts.suites.judging.neighbours import mismatched, neighbours, two_neighbours
+from dmlcts.suites.judging.neighbours import neighbours, refusable, two_neighbours
 from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
 from dmlcts.suites.judging.refusals import attempt, stopped
 
@@ -35,31 +36,36 @@ def _together(judgements: list[Judgement], clause: str) -> Judgement:
 
 
 def judge_again(bench: Bench, case: Case) -> Judgement:
-    """A kernel judged five times: on its values, on others at other places, in place, and on the first values again.
+    """A kernel judged again and again: on its values, on others at other places, in place, and on the first ones again.
 
-    The last dispatch differs from the one before it in the elements in the middle only: a device that compares what it
-    holds with what it is given may look at the ends.
+    The last dispatches differ from those before them in little, at one place: in the elements in the middle, in one
+    element, in those in the middle of one input alone. A device that compares what it holds with what it is given may
+    look at the ends, count differences, or forget an input. At the end the output is the memory of another input.
     """
+    alone = judge_oracle(bench, replace(case, expectation="oracle"))
+    if _is_told_alone(alone):
+        return alone
     third = max(1, case.operator.output.element_count // 3)
     turns: list[Callable[[Array], Array]] = [
-        lambda one: one, lambda one: one[::-1], lambda one: np.roll(one, third), lambda one: one, _middle_reversed
+        lambda one: one, lambda one: one[::-1], lambda one: np.roll(one, third), lambda one: one, middle_reversed
     ]  # fmt: skip
     aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
-    third_place = Placement(in_place=True, alias=aliases[-1]) if aliases else Placement(inputs_turned=True)
+    in_place = [Placement(in_place=True, alias=one) for one in aliases] or [Placement(inputs_turned=True)]
     turned = Placement(output_first=True)
-    places = [case.placement, Placement(front=1040, gap=48), third_place, turned, turned]
+    places = [case.placement, Placement(front=1040, gap=48), in_place[0], turned, turned]
     again = [replace(case, values=_turned(case, turn), placement=place)
              for turn, place in zip(turns, places, strict=True)]  # fmt: skip
+    for run in alone.executions:
+        again += [replace(case, values=values, placement=turned) for values in little_changed(case, run.output)]
+    again += [replace(again[-1], placement=place) for place in in_place[1:]]
     return _by_one_kernel(bench, case, again)
-
-
-def _middle_reversed(elements: Array) -> Array:
-    start, end = elements.size // 3, elements.size - elements.size // 3
-    return np.concatenate([elements[:start], elements[start:end][::-1], elements[end:]])
 
 
 def judge_many_times(bench: Bench, case: Case) -> Judgement:
     """A kernel judged at more dispatches than a device may have slots for, on other values each time, at two places."""
+    alone = judge_oracle(bench, replace(case, expectation="oracle"))
+    if _is_told_alone(alone):
+        return alone
     places = [case.placement, Placement(front=1040, gap=48)]
     again = [
         replace(case, values=_turned(case, partial(np.roll, shift=number)), placement=places[number % 2])
@@ -68,11 +74,13 @@ def judge_many_times(bench: Bench, case: Case) -> Judgement:
     return _by_one_kernel(bench, case, again)
 
 
+def _is_told_alone(alone: Judgement) -> bool:
+    """Whether a case is wrong, refused or unsupported whatever its history."""
+    return bool(alone.findings) or alone.refused or alone.unsupported is not None
+
+
 def _by_one_kernel(bench: Bench, case: Case, again: list[Case]) -> Judgement:
-    """The case alone, and where it is right the dispatches of one kernel, one after the other."""
-    alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if alone.findings or alone.refused or alone.unsupported is not None:
-        return alone
+    """The dispatches of one kernel, one after the other."""
     kernel = bench.create(case.operator)
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
@@ -107,10 +115,11 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     if case.beside:
         return _judge_among(bench, case)
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if alone.findings or alone.refused or alone.unsupported is not None:
+    if _is_told_alone(alone):
         return alone
     cases = [replace(case, operator=operator, expectation="oracle") for operator in neighbours(bench, case)]
     cases.insert(len(cases) // 2, case)
+    cases.append(case)  # closing one of two kernels of one description leaves the other
     kernels = [bench.create(other.operator) for other in cases]
     wanted = [
         other is case or not isinstance(kernel, (Refusal, Mishap)) or not _stops_by_itself(bench, other)
@@ -285,26 +294,38 @@ def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
 
 
 def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
-    """Two kernels, one made before and one right after a description of other attributes and sizes was refused.
+    """Kernels beside refused descriptions: one that ran before, one that did not, and one made after each refusal.
 
-    Where that description loses the device, or is accepted, it is another clause's business: the case is judged alone.
+    The descriptions have other attributes, and unlike sizes, types or too many dimensions. One that is accepted, or
+    after which no kernel need be there any more, is another clause's business: of unlike sizes, or where the device is
+    lost, the case is judged alone.
     """
-    first = bench.create(case.operator)
-    if isinstance(first, (Refusal, Mishap)):
-        return stopped(bench, case, first)
-    odd = mismatched(bench, case)
-    if not isinstance(attempt(bench, odd), Refusal):
-        bench.closed(first)
-        return judge_oracle(bench, replace(case, expectation="oracle"))
-    second = bench.create(case.operator)
+    before = [bench.create(case.operator), bench.create(case.operator)]
+    made = [one for one in before if not isinstance(one, (Refusal, Mishap))]
     oracle, clause = bench.oracle(case.operator), "execution.independent"
-    if isinstance(second, (Refusal, Mishap)):
-        judgements, kernels = [stopped(bench, case, second)], [first]
-    else:
-        judgements, kernels = [judge_dispatch(bench, one, case, oracle) for one in (second, first)], [second, first]
-    judgements += [stopped(bench, case, one) for one in map(bench.closed, kernels) if isinstance(one, Mishap)]
+    judgements = [stopped(bench, case, one) for one in before if isinstance(one, (Refusal, Mishap))][:1]
+    refused: list[OperatorDesc] = []
+    if not judgements:
+        judgements.append(judge_dispatch(bench, made[0], case, oracle))
+        for number, odd in enumerate(refusable(bench, case)):
+            outcome = attempt(bench, odd)
+            if isinstance(outcome, Mishap) or (outcome is None and number == 0):
+                refused = []
+                break
+            if outcome is None:
+                continue
+            refused.append(odd)
+            after = bench.create(case.operator)
+            if isinstance(after, (Refusal, Mishap)):
+                judgements.append(stopped(bench, case, after))
+                break
+            judgements += [judge_dispatch(bench, one, case, oracle) for one in (after, *made)]
+            judgements += [stopped(bench, case, one) for one in [bench.closed(after)] if isinstance(one, Mishap)]
+    judgements += [stopped(bench, case, one) for one in map(bench.closed, made) if isinstance(one, Mishap)]
+    if not refused and len(made) == len(before):
+        return judge_oracle(bench, replace(case, expectation="oracle"))
     judgement = _together(judgements, clause)
-    return _by_history(bench, case, judgement, clause, [f"{operator_text(odd)}: was refused"])
+    return _by_history(bench, case, judgement, clause, [f"{operator_text(odd)}: was refused" for odd in refused])
 
 
 def _with_history(
@@ -358,7 +379,7 @@ def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, com
         alone = judge_oracle(fresh, replace(case, expectation="oracle"))
     finally:
         fresh.close()
-    if alone.findings or alone.refused or alone.unsupported is not None:
+    if _is_told_alone(alone):
         return alone  # wrong whatever ran before
     ran = tuple((f"kernel {number}", said) for number, said in enumerate(company, start=1))
     told = tuple(replace(finding, clause=clause, suspects=(), details=(*finding.details, *ran))
