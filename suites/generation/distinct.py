@@ -34,6 +34,11 @@ def of_type(data_type: DataType, count: int, generator: np.random.Generator) -> 
     return np.where(small, found % np.array(17, found.dtype) + np.array(low, found.dtype), found)
 
 
+def with_zeros(integers: Array, generator: np.random.Generator) -> Array:
+    """The same with zero at every twelfth place or so: signs and truth values are one and the same elsewhere."""
+    return np.where(generator.integers(0, 12, integers.size) == 0, integers.dtype.type(0), integers)
+
+
 def together(
     inputs: Mapping[str, DataType], count: int, generator: np.random.Generator, output: DataType
 ) -> dict[str, Array]:

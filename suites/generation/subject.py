@@ -309,19 +309,24 @@ class Subject:
 
     def revealing(self) -> dict[str, Any]:
         """Attributes that leave most values of :meth:`distinct` different from each other, and change some."""
-        if not self.of_one_type:
-            return self.attributes()
+        bounds = [item for item in self.table.attributes if item.is_number and item.role in ("low", "high")]
+        if not bounds:
+            return next(iter(self.attribute_sets())) if self.of_one_type else self.attributes()
         if self.data_type.is_floating:
-            return next(iter(self.attribute_sets([(np.float32(-2048.0), np.float32(2046.0))])))
-        low, high = edge_values.limits_as_float(self.data_type)
-        pair = (np.float32(int(low) // 2 if low < 0 else int(high) // 8), np.float32(int(high) // 4 * 3))
-        return next(iter(self.attribute_sets([pair])))
+            pair = (-2048, 2046)
+        else:
+            low, high = map(int, edge_values.limits_as_float(self.data_type))
+            pair = (low // 2 if low < 0 else high // 8, high // 4 * 3)
+        given = {item.name: attributes.number(self.table, self.signature, item, pair[item.role == "high"])
+                 for item in bounds}  # fmt: skip
+        return self.attributes(**given)
 
     def distinct(self, count: int) -> Elements:
         """Seeded values that differ from their neighbours, before and after the operator: for tests of layout."""
         generator = np.random.Generator(np.random.PCG64(self.seed + 11))
         if self.of_one_type:
-            return self.elements(distinct.of_type(self.data_type, count, generator))
+            found = distinct.of_type(self.data_type, count, generator)
+            return self.elements(found if self.data_type.is_floating else distinct.with_zeros(found, generator))
         return self.of_arrays(distinct.together(self.inputs, count, generator, self.types[self.table.output]))
 
     @property

@@ -2,14 +2,16 @@
 
 The other tests of layouts are run on some signatures of an operator in the quick profile. What comes together here goes
 wrong in kernels of its own: the highest rank and an odd number of elements, in place of one input while another one is
-broadcast, strides on one tensor alone.
+broadcast, strides on one tensor alone, strides or in place with ScaleBias and each number that an operator is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from dmlcts.specs import ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.conformance.tensors.test_strides import permuted
@@ -17,6 +19,7 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
+_MOST_SETS = 16
 _SIZES = (3, 1, 3, 1, 1, 3, 1, 5)  # an odd number of elements at every rank
 
 
@@ -29,6 +32,30 @@ def test_crowded_layouts(subject: Subject, judge: Judge) -> None:
     low = min((rank for rank in subject.ranks if rank > 1), default=1)
     ranks = (subject.ranks[-1], low) if subject.thorough else subject.ranks[-1:]
     judge.all(case for rank in dict.fromkeys(ranks) for case in _crowded(subject, _SIZES[-rank:], attributes))
+
+
+@checks("values", "tensor.strides.padded")
+def test_crowded_scale_bias(subject: Subject, judge: Judge) -> None:
+    """An ordinary ScaleBias, and the one that changes nothing: apart with strides, in place with and without them."""
+    if subject.table.attribute("ScaleBias") is not None:
+        judge.all(_scaled(subject, _SIZES[-subject.ranks[-1] :]))
+
+
+def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
+    bounded = any(item.role in ("low", "high") for item in subject.table.attributes)
+    sets = [subject.revealing()] if bounded else [*islice(subject.attribute_sets(), _MOST_SETS)]
+    ordinary = ScaleBias(0.5, 0.25) if subject.data_type.is_floating else ScaleBias(1.0, 3.0)
+    padded = permuted(sizes, tuple(range(len(sizes))), 1)
+    values = subject.distinct(251).streams
+    for number, given in enumerate(sets):
+        for scaling in (ordinary, ScaleBias(1.0, 0.0)) if not number else (ordinary,):
+            attributes = {**given, "ScaleBias": scaling}
+            clause = subject.values_clause(attributes)
+            strided = subject.describe(sizes, attributes, padded, padded)
+            yield Case(strided, values, clause, "tensor.strides.padded")
+            for place in subject.in_place[:1]:
+                for operator in (subject.describe(sizes, attributes), strided):
+                    yield Case(operator, values, clause, subject.in_place_clause, placement=place)
 
 
 def _crowded(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any]) -> Iterator[Case]:

@@ -129,3 +129,62 @@ class NegativeFloat16WithOutputStrides(_OfOneType):
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Without the sign."""
         return np.abs(right)
+
+
+class SignsOfTheElementBeforeOnUint16(_OfOneType):
+    """SIGN on UINT16, whose results are 1 nearly everywhere, reads the element before where the output has strides."""
+
+    operator = "ELEMENT_WISE_SIGN"
+    clause = "tensor.strides.output"
+    data_type = DataType.UINT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Output strides."""
+        return strided(operator.output)
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Those of the elements before."""
+        return np.roll(right.reshape(-1), 1).reshape(right.shape)
+
+
+class GradientsOfTheElementBeforeOnUint32(SignsOfTheElementBeforeOnUint16):
+    """CLIP_GRAD on UINT32 does so: bounds that nothing lies between would give 0 everywhere."""
+
+    operator = "ELEMENT_WISE_CLIP_GRAD"
+    data_type = DataType.UINT32
+
+
+class UnchangedStridedInt64ThroughFloat64(_OfOneType):
+    """CLIP1 on INT64 with strides goes through FLOAT64 where a ScaleBias changes nothing."""
+
+    operator = "ELEMENT_WISE_CLIP1"
+    clause = "tensor.strides.padded"
+    data_type = DataType.INT64
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Input strides, and a ScaleBias of 1 and 0."""
+        return operator.attributes.get("ScaleBias") == ScaleBias(1, 0) and strided(operator.tensors["InputTensor"])
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """To 53 bits, where the conversion back is defined."""
+        wide = right.astype(np.float64)
+        return np.where(np.abs(wide) < 2.0**63, wide, 0).astype(np.int64)
+
+
+class BiasOfSquaresLostInPlace(_OfOneType):
+    """CONSTANT_POW on FLOAT32, in place, loses the bias of squares."""
+
+    operator = "ELEMENT_WISE_CONSTANT_POW"
+    clause = "constant-pow.in-place"
+    data_type = DataType.FLOAT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """In place, with a ScaleBias, of exponent 2."""
+        scaled = operator.attributes.get("ScaleBias") is not None and operator.attributes["Exponent"] == 2
+        return scaled and bindings["InputTensor"] == bindings["OutputTensor"]
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """The square of what is scaled alone."""
+        scaling = operator.attributes["ScaleBias"]
+        assert isinstance(scaling, ScaleBias)  # it strikes nowhere else
+        return (inputs[0] * scaling.scale) ** 2
