@@ -37,7 +37,7 @@ def test_crowded_layouts(subject: Subject, judge: Judge) -> None:
 @checks("values", "tensor.strides.padded")
 def test_crowded_scale_bias(subject: Subject, judge: Judge) -> None:
     """An ordinary ScaleBias, and the one that changes nothing: apart with strides, in place with and without them."""
-    if subject.table.attribute("ScaleBias") is not None:
+    if subject.table.has_scale_bias:
         judge.all(_scaled(subject, _SIZES[-subject.ranks[-1] :]))
 
 
@@ -50,7 +50,7 @@ def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
     for number, given in enumerate(sets):
         for scaling in (ordinary, ScaleBias(1.0, 0.0)) if not number else (ordinary,):
             attributes = {**given, "ScaleBias": scaling}
-            clause = subject.values_clause(attributes)
+            clause = subject.scaled_values_clause(attributes)
             strided = subject.describe(sizes, attributes, padded, padded)
             yield Case(strided, values, clause, "tensor.strides.padded")
             for place in subject.in_place[:1]:

@@ -55,13 +55,17 @@ def test_every_clause_that_can_be_broken_has_a_mutant() -> None:
     assert clauses - broken == forbids_nothing
 
 
+LEFT_TO_QUICK = {"test_combinations.py::test_every_level_on_the_remaining_signatures"}
+"""What the proof has no need of: it tries every combination on every signature."""
+
+
 def test_the_probes_are_the_tests_that_pytest_collects() -> None:
     found: dict[str, set[str]] = {}
     for probe in probes(load_tables()):
         for clause in probe.clauses:
             found.setdefault(clause, set()).add(probe.test.split("[")[0])
     collected = {clause: {test.split("/")[-1] for test in tests} for clause, tests in collected_clauses().items()}
-    assert found == collected
+    assert found == {clause: tests - LEFT_TO_QUICK for clause, tests in collected.items()}
 
 
 def test_round_half_up_dies_of_a_single_element() -> None:
