@@ -115,32 +115,30 @@ class LastTruthOfStridedInt64(_OfOneType):
         return operator.output.data_type is DataType.UINT8 and strided(operator.output)
 
 
-class NegativeFloat16WithOutputStrides(_OfOneType):
-    """SIGN on FLOAT16 gives 1 for what is negative where the output has strides."""
-
-    operator = "ELEMENT_WISE_SIGN"
+class _WithOutputStrides(_OfOneType):
     clause = "tensor.strides.output"
-    data_type = DataType.FLOAT16
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Output strides."""
         return strided(operator.output)
+
+
+class NegativeFloat16WithOutputStrides(_WithOutputStrides):
+    """SIGN on FLOAT16 gives 1 for what is negative where the output has strides."""
+
+    operator = "ELEMENT_WISE_SIGN"
+    data_type = DataType.FLOAT16
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Without the sign."""
         return np.abs(right)
 
 
-class SignsOfTheElementBeforeOnUint16(_OfOneType):
+class SignsOfTheElementBeforeOnUint16(_WithOutputStrides):
     """SIGN on UINT16, whose results are 1 nearly everywhere, reads the element before where the output has strides."""
 
     operator = "ELEMENT_WISE_SIGN"
-    clause = "tensor.strides.output"
     data_type = DataType.UINT16
-
-    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
-        """Output strides."""
-        return strided(operator.output)
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Those of the elements before."""
