@@ -167,6 +167,8 @@ def _of_real_meaning(function: Function, operands: list[Real]) -> Real:
     if real is None:
         raise FormulaError(f"{function.name} has no real meaning in arrays", "give it one in the table of functions")
     value = np.asarray(real(*(operand.value for operand in operands)), np.float64)
+    for operand in operands:  # numpy's power has results for NaN, which is no real number
+        value = np.where(np.isnan(operand.value), np.nan, value)
     own = np.abs(value) * (function.arrays.error + _STEP) + _UNDERFLOW
     if not any(operand.error.any() for operand in operands):
         return Real(value, own)

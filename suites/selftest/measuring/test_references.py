@@ -128,6 +128,7 @@ FEW = np.concatenate([np.linspace(-5, 5, 41), [-200, -90, 0.001, 30, 80, np.nan,
     ("1 / (1 + exp(-x))", 1e-12), ("trunc(-(exp(x)) / 3)", 1e-9), ("exp(x) * exp(-x)", 1e-12), ("-(exp(x)) - x", 1e-12),
     ("sqrt(0 if is_nan(x) else abs(x))", 1e-12), ("sqrt(x) if x > 0 else x - 1", 1e-12),
     ("sqrt(x) if x != x else 2", 0), ("exp(x) if exp(x) > 2 else 2", 1e-12),
+    ("pow(x, 0)", 1e-12), ("pow(1, x)", 1e-12),
 ])  # fmt: skip
 def test_what_errors_grow_to_bounds_the_exact_result(formula: str, largest: float, tmp_path: Path) -> None:
     law, operator = own(tmp_path, formula)
