@@ -18,6 +18,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites import conformance
 from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.generation.covering_subjects import covering_subjects, leading
 from dmlcts.suites.generation.subject import Subject, named
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 from dmlcts.suites.running.markers import Checked
@@ -36,6 +37,7 @@ class Probe:
         table: the operator's table.
         signature: what its type variables stand for.
         parameters: the test's further parameters.
+        leading: whether the subject stands for all operators of its form where a single test takes seconds.
     """
 
     test: str
@@ -44,6 +46,7 @@ class Probe:
     table: OperatorTable
     signature: Signature
     parameters: Mapping[str, Any]
+    leading: bool = True
 
     @property
     def data_type(self) -> DataType:
@@ -61,7 +64,7 @@ class Probe:
         Returns:
             The judge, with what was counted and found; ``ledger.findings`` is empty where the test passed.
         """
-        subject = Subject(self.table, self.signature, bench.level, seed, thorough=False)
+        subject = Subject(self.table, self.signature, bench.level, seed, thorough=False, leading=self.leading)
         judge = Judge(bench)
         function = self.function
         if hasattr(function, "hypothesis"):
@@ -94,9 +97,15 @@ def _parameter_sets(marks: list[pytest.Mark]) -> Iterator[dict[str, Any]]:
         yield {name: value for part in combination for name, value in part.items()}
 
 
-def probes(tables: Tables) -> tuple[Probe, ...]:
-    """Every conformance test on every subject that its clauses call for, in the order of the modules."""
+def probes(tables: Tables, seed: int | None = None) -> tuple[Probe, ...]:
+    """Every conformance test on every subject that its clauses call for, in the order of the modules.
+
+    Args:
+        tables: the spec tables.
+        seed: only what a quick run of this seed tries; ``None`` for layouts, memory and state on every signature.
+    """
     found = []
+    chosen = None if seed is None else covering_subjects(tables, seed)
     for module in conformance_modules():
         for name, function in vars(importlib.import_module(module)).items():
             marks = list(getattr(function, "pytestmark", []))
@@ -104,10 +113,11 @@ def probes(tables: Tables) -> tuple[Probe, ...]:
             if not name.startswith("test_") or marker is None:
                 continue
             checked = Checked.of(marker)
-            for table, signature in checked.subjects(tables):
+            for table, signature in checked.subjects(tables, chosen):
+                leads = seed is None or leading(tables, table, signature, seed)
                 for parameters in _parameter_sets(marks):
                     words = [f"{table.short_name}-{named(signature)}", *(str(value) for value in parameters.values())]
                     test = f"{module.rsplit('.', 1)[1]}.py::{name}[{'-'.join(words)}]"
                     clauses = checked.clauses(table, tables)
-                    found.append(Probe(test, function, clauses, table, signature, parameters))
+                    found.append(Probe(test, function, clauses, table, signature, parameters, leads))
     return tuple(found)

@@ -23,6 +23,7 @@ from dmlcts.specs import DmlctsError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench, DeviceGone
+from dmlcts.suites.generation.covering_subjects import whole
 from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judging.judge import Judge, account
@@ -151,7 +152,7 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     where = f"{mutant.__module__}:{mutant.__qualname__}"
     backend = IsolatedBackend(where, _ISOLATED_SECONDS, _ISOLATED_GROWTH) if alone else mutant()
     bench = Bench(mutant.__name__, backend, {}, tables)
-    chosen = _ordered(probes(tables), mutant.clause)
+    chosen = _ordered(probes(tables, seed), mutant.clause)
     operators = {mutant.operator} if mutant.operator else FIRST_THREE  # every other operator is right
     chosen = [probe for probe in chosen if probe.table.operator in operators]
     if mutant.needs:  # the tests of its clause alone: they need more than the quick profile, or cost a process each
@@ -202,7 +203,7 @@ def clear(name: str, seed: int, *, strict: bool, scope: str) -> Clearance:
     cases = 0
     started = time.perf_counter()
     operators = [f"ELEMENT_WISE_{among}" for among in made.among] or FIRST_THREE
-    for probe in probes(tables):
+    for probe in probes(tables, seed):
         if probe.table.operator not in operators or not _chosen(probe, scope):
             continue
         judge = probe.run(bench, seed)
@@ -293,7 +294,7 @@ def _takes_long(name: str) -> bool:
 
 
 _VALUE_MODULES = ("test_clamping", "test_rounding", "test_casting", "test_special_values", "test_scale_bias",
-                  "test_magnitudes", "test_properties", "test_relations", "test_silent_points",
+                  "test_magnitudes", "test_properties", "test_relations", "test_silent_points", "test_kinds",
                   "test_activations")  # fmt: skip
 _SEEDED = ("test_seeded_bulk", "drawn")
 _NOT_FOR_PAIRS = ("test_properties", "test_every_input", "test_integer_bounds", "test_representable_bounds",
@@ -304,16 +305,16 @@ _FEW = ("FLOAT32", "FLOAT16", "INT8")
 def _chosen(probe: Probe, scope: str) -> bool:
     """Whether a test belongs to a scope.
 
-    "everything": all but the largest tensors; layouts and memory do not depend on latitude, so two types stand for
-    all there. "seeded": what a seed changes. "few values": for the many pairs, what their latitude can touch.
+    "everything": what a quick run does, but the largest tensors; where that takes layouts, memory and state on all
+    types, three stand for them. "seeded": what a seed changes. "few values": for the many pairs, what their latitude
+    can touch.
     """
     if any(name in probe.test for name in _HEAVY):
         return False
     values = probe.module in _VALUE_MODULES
     if scope == "everything":
-        if hasattr(probe.function, "hypothesis"):
-            return values and probe.data_type.name in _FEW
-        return values or probe.data_type.name in ("FLOAT32", "INT8")
+        few = probe.data_type.name in _FEW
+        return few or (values and not hasattr(probe.function, "hypothesis")) or not (values or whole(probe.table))
     if not values or probe.data_type.name not in _FEW:
         return False
     if scope == "seeded":
