@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import OperatorDesc, Region, ScaleBias, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 Bindings = Mapping[str, Region]
@@ -233,3 +235,33 @@ def read_by(strides: Strides, memory: Array, region: Region, tensor: TensorDesc)
         places += (np.arange(size) * stride).reshape(shape)
     inside = places < flat.size
     return np.where(inside, flat[np.where(inside, places, 0)], flat.dtype.type(0))
+
+
+class OfOneType(Reference):
+    """The results of one operator, on one type of its first input or on all, are spoiled where :meth:`strikes` says."""
+
+    level = LEVEL
+    data_type: DataType | None = None
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Whether this dispatch meets the fault: every one, unless said otherwise."""
+        return True
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """The results that come instead; the last one changed unless said otherwise."""
+        wrong = right.reshape(-1).copy()
+        wrong[-1] = 1 if wrong[-1] != 1 else 0
+        return wrong.reshape(right.shape)
+
+    def dispatch_exact(self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Bindings) -> None:
+        """Right, and then spoiled."""
+        kind = next(iter(operator.inputs.values())).data_type
+        found = operator.name == self.operator and self.data_type in (kind, None)
+        struck = found and self.strikes(operator, bindings)
+        inputs = [self.read(memory, bindings[name], tensor) for name, tensor in operator.inputs.items()]
+        super().dispatch_exact(operator, table, memory, bindings)
+        if struck:
+            right = self.read(memory, bindings[table.output], operator.output)
+            with np.errstate(all="ignore"):
+                wrong = self.spoiled(operator, inputs, right)
+            self.write(memory, bindings[table.output], operator.output, wrong.astype(right.dtype))

@@ -7,45 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias
-from dmlcts.specs.models import OperatorTable
-from dmlcts.suites.selftest.mutants.bases import broadcast, strided
+from dmlcts.suites.selftest.mutants.bases import OfOneType, broadcast, strided
 from dmlcts.suites.selftest.mutants.formulas import Array
-from dmlcts.suites.selftest.mutants.making import LEVEL
-from dmlcts.suites.selftest.mutants.reference import Reference
 
 Bindings = Mapping[str, Region]
 
 
-class _OfOneType(Reference):
-    """The results of one operator on one type are spoiled where :meth:`strikes` says so."""
-
-    level = LEVEL
-    data_type: DataType
-
-    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
-        """Whether this dispatch meets the fault."""
-        raise NotImplementedError
-
-    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
-        """The results that come instead; the last one changed unless said otherwise."""
-        wrong = right.reshape(-1).copy()
-        wrong[-1] = 1 if wrong[-1] != 1 else 0
-        return wrong.reshape(right.shape)
-
-    def dispatch_exact(self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Bindings) -> None:
-        """Right, and then spoiled."""
-        found = operator.name == self.operator and next(iter(operator.inputs.values())).data_type is self.data_type
-        struck = found and self.strikes(operator, bindings)
-        inputs = [self.read(memory, bindings[name], tensor) for name, tensor in operator.inputs.items()]
-        super().dispatch_exact(operator, table, memory, bindings)
-        if struck:
-            right = self.read(memory, bindings[table.output], operator.output)
-            with np.errstate(all="ignore"):
-                wrong = self.spoiled(operator, inputs, right)
-            self.write(memory, bindings[table.output], operator.output, wrong.astype(right.dtype))
-
-
-class OddCountOfEightDimensionsOnInt16(_OfOneType):
+class OddCountOfEightDimensionsOnInt16(OfOneType):
     """ADD on INT16 loses the last of an odd number of elements in eight dimensions: two are added at a time."""
 
     operator = "ELEMENT_WISE_ADD"
@@ -58,7 +26,7 @@ class OddCountOfEightDimensionsOnInt16(_OfOneType):
         return plain and operator.output.rank == 8 and operator.output.element_count % 2 == 1
 
 
-class BroadcastLostInPlaceOnFloat16(_OfOneType):
+class BroadcastLostInPlaceOnFloat16(OfOneType):
     """SUBTRACT on FLOAT16, in place of its first operand, takes a broadcast second one for its first element."""
 
     operator = "ELEMENT_WISE_SUBTRACT"
@@ -74,7 +42,7 @@ class BroadcastLostInPlaceOnFloat16(_OfOneType):
         return np.asarray(inputs[0] - inputs[1].reshape(-1)[0])
 
 
-class SecondInPlaceOnInt64(_OfOneType):
+class SecondInPlaceOnInt64(OfOneType):
     """MULTIPLY on INT64, in place of its second operand, loses the last element."""
 
     operator = "ELEMENT_WISE_MULTIPLY"
@@ -86,7 +54,7 @@ class SecondInPlaceOnInt64(_OfOneType):
         return bindings["BTensor"] == bindings["OutputTensor"] != bindings["ATensor"]
 
 
-class HighWordsOfStridedInt64(_OfOneType):
+class HighWordsOfStridedInt64(OfOneType):
     """ABS on INT64 with strides and without a ScaleBias keeps what is negative."""
 
     operator = "ELEMENT_WISE_ABS"
@@ -103,7 +71,7 @@ class HighWordsOfStridedInt64(_OfOneType):
         return inputs[0]
 
 
-class LastTruthOfStridedInt64(_OfOneType):
+class LastTruthOfStridedInt64(OfOneType):
     """LOGICAL_EQUALS on INT64 says the opposite of the last element where the output has strides."""
 
     operator = "ELEMENT_WISE_LOGICAL_EQUALS"
@@ -115,7 +83,7 @@ class LastTruthOfStridedInt64(_OfOneType):
         return operator.output.data_type is DataType.UINT8 and strided(operator.output)
 
 
-class _WithOutputStrides(_OfOneType):
+class _WithOutputStrides(OfOneType):
     clause = "tensor.strides.output"
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
@@ -152,7 +120,7 @@ class GradientsOfTheElementBeforeOnUint32(SignsOfTheElementBeforeOnUint16):
     data_type = DataType.UINT32
 
 
-class UnchangedStridedInt64ThroughFloat64(_OfOneType):
+class UnchangedStridedInt64ThroughFloat64(OfOneType):
     """CLIP1 on INT64 with strides goes through FLOAT64 where a ScaleBias changes nothing."""
 
     operator = "ELEMENT_WISE_CLIP1"
@@ -169,7 +137,7 @@ class UnchangedStridedInt64ThroughFloat64(_OfOneType):
         return np.where(np.abs(wide) < 2.0**63, wide, 0).astype(np.int64)
 
 
-class BiasOfSquaresLostInPlace(_OfOneType):
+class BiasOfSquaresLostInPlace(OfOneType):
     """CONSTANT_POW on FLOAT32, in place, loses the bias of squares."""
 
     operator = "ELEMENT_WISE_CONSTANT_POW"
