@@ -11,6 +11,7 @@ from dmlcts.specs.models import OperatorTable
 
 _ALIGNMENT = 16
 _MOST_BYTES = 1 << 32
+_LATER_FLAGS = ("one_region", "inputs_turned", "overlapping")
 _NAME = r"[A-Za-z][A-Za-z0-9]{0,40}"
 
 
@@ -38,6 +39,8 @@ class Placement:
         alias: in place, the input whose region it is; "" for the first one.
         one_region: inputs with equal descriptions are bound to one region, and hold the same elements.
         inputs_turned: the last input stands first.
+        overlapping: out of place, each input begins 16 bytes behind the one before, in its region; what is stored last
+            holds.
     """
 
     front: int = 512
@@ -49,6 +52,7 @@ class Placement:
     alias: str = ""
     one_region: bool = False
     inputs_turned: bool = False
+    overlapping: bool = False
 
     def aliased(self, operator: OperatorDesc) -> str | None:
         """The name of the input whose region the output is bound to; ``None`` out of place."""
@@ -63,8 +67,10 @@ class Placement:
             order = [output, *order] if self.output_first else [*order, output]
         found: dict[str, Region] = {}
         position = self.front
-        for name in order:
+        for number, name in enumerate(order):
             tensor = operator.tensors[name]
+            if self.overlapping and alias is None and number and {name, order[number - 1]} <= inputs.keys():
+                position = found[order[number - 1]].offset + _ALIGNMENT
             if self.one_region and name != output:
                 shared = next((one for one in found if one != output and inputs[one] == tensor), None)
                 if shared is not None:
@@ -74,7 +80,7 @@ class Placement:
             if alias is not None and (name == alias or (self.one_region and inputs[alias] == tensor)):
                 size = max(size, operator.output.total_size_in_bytes)
             found[name] = Region(position, size + self.slack)
-            position = _aligned(found[name].end) + self.gap
+            position = _aligned(max(region.end for region in found.values())) + self.gap
         if alias is not None:
             found[output] = found[alias]
         return found, _aligned(max(region.end for region in found.values())) + self.tail
@@ -91,6 +97,7 @@ class Placement:
             "alias": self.alias,
             "one_region": self.one_region,
             "inputs_turned": self.inputs_turned,
+            "overlapping": self.overlapping,
         }
 
     @classmethod
@@ -104,6 +111,6 @@ class Placement:
         if any(sizes[name] % _ALIGNMENT for name in ("front", "gap", "tail")):
             raise UsageError("placement.front, gap and tail are not multiples of 16", "round them up")
         flags = {name: reader.flag(name) for name in ("in_place", "output_first")}
-        flags |= {name: reader.flag(name) for name in ("one_region", "inputs_turned") if name in reader.data}
+        flags |= {name: reader.flag(name) for name in _LATER_FLAGS if name in reader.data}
         alias = reader.text("alias", _NAME) if reader.data.get("alias") else ""
         return cls(**sizes, **flags, alias=alias)

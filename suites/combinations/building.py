@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import ScaleBias, TensorDesc, UsageError
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.models import FactorsTable
 from dmlcts.suites.cases.bench import Bench
@@ -22,6 +22,7 @@ from dmlcts.suites.combinations import drawing, sizes
 from dmlcts.suites.combinations.classifying import looked_at, stored_count
 from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, OUTPUT_LAYOUT
 from dmlcts.suites.combinations.factors import Space, space_of
+from dmlcts.suites.generation.attributes import fitting_numbers
 from dmlcts.suites.generation.subject import Subject
 
 _PLACEMENTS = {
@@ -36,6 +37,12 @@ _STRIDE_CLAUSES = {
     "packed": "packed", "padded": "padded", "gap-2-16": "padded", "gap-2-24": "padded",
     "permuted": "permuted", "reversed": "permuted", "broadcast": "broadcast",
 }  # fmt: skip
+
+_FUSED = (  # of the first level that has any, and changing about half of ordinary sums
+    OperatorDesc("ACTIVATION_RELU", {}, {}),
+    OperatorDesc("ACTIVATION_LEAKY_RELU", {}, {"Alpha": np.float32(0.5)}),
+    OperatorDesc("ACTIVATION_THRESHOLDED_RELU", {}, {"Alpha": np.float32(1)}),
+)
 
 
 def subject_of(bench: Bench, case: Case) -> Subject:
@@ -126,8 +133,7 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     if subject.of_one_type:
         attributes, values = _attributes(subject, recipe, stored_count(TensorDesc(data_type, shape, source)))
     else:
-        enumerations = {item.name: levels[item.name] for item in subject.table.attributes if item.type == "ENUM"}
-        attributes = subject.attributes(**enumerations)
+        attributes = _told(subject, recipe)
         described = subject.describe(shape, attributes, source, target, layouts=laid)
         shown = looked_at(described, data_type)
         values = _together(subject, recipe, shown, stored_count(described.inputs[shown]))
@@ -136,9 +142,43 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
         expectation = "one value"
     return Case(
-        subject.describe(shape, attributes, source, target, layouts=laid), values, value_clause(subject, levels),
+        subject.describe(shape, attributes, source, target, layouts=laid), values,
+        value_clause(subject, levels, attributes),
         layout_clause(subject, levels), expectation, placement, recipe,
     )  # fmt: skip
+
+
+def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
+    """The attributes of an operator of several inputs, or with an output or bounds of another type.
+
+    Numbers and fused operators are no factors: they are drawn, one of two rows without the latter.
+    """
+    levels, generator = recipe.by_factor, _generator(recipe, "attributes")
+    found = dict(subject.revealing())
+    for item in subject.table.attributes:
+        if item.type == "ENUM":
+            found[item.name] = levels[item.name]
+        elif item.type == "DML_SCALE_BIAS":
+            found[item.name] = _plain_scale_bias(generator, subject.data_type, levels.get("scale-bias", "none"))
+        elif item.type == "DML_OPERATOR_DESC" and generator.integers(2):
+            found[item.name] = _FUSED[int(generator.integers(len(_FUSED)))]
+        elif item.is_number and item.role == "other":
+            numbers = fitting_numbers(subject.table, subject.signature, item)
+            found[item.name] = numbers[int(generator.integers(len(numbers)))]
+    return found
+
+
+def _plain_scale_bias(generator: np.random.Generator, data_type: DataType, level: str) -> ScaleBias | None:
+    """A small scale and bias of one of the levels that operators of several inputs have."""
+    if level == "none":
+        return None
+    scales, biases = ((0.5, 1.5, 2.0), (0.25, 1.0, 3.0)) if data_type.is_floating else ((2.0, 3.0), (1.0, 3.0, 5.0))
+    scale, bias = float(generator.choice(scales)), float(generator.choice(biases))
+    if level == "negative":
+        signed = data_type.is_signed and generator.integers(2)
+        return ScaleBias(-scale, bias) if signed else ScaleBias(scale, -bias)
+    return ScaleBias(1.0 if level in ("bias-only", "identity") else scale,
+                     0.0 if level in ("scale-only", "identity") else bias)  # fmt: skip
 
 
 def _together(subject: Subject, recipe: Recipe, shown: str, count: int) -> Streams:
@@ -215,8 +255,16 @@ def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str,
     return attributes, Values.of(x, data_type)
 
 
-def value_clause(subject: Subject, levels: Mapping[str, str]) -> str:
-    """The clause that a wrong value breaks, if it is wrong in a packed tensor as well."""
+def value_clause(subject: Subject, levels: Mapping[str, str], attributes: Mapping[str, Any] | None = None) -> str:
+    """The clause that a wrong value breaks, if it is wrong in a packed tensor as well.
+
+    Args:
+        subject: the operator on its types.
+        levels: by factor.
+        attributes: where they say more than the levels.
+    """
+    if attributes is not None and not subject.of_one_type:
+        return subject.scaled_values_clause(attributes)
     floating = subject.data_type.is_floating
     wanted: list[OwnCheck] = []
     if levels.get("scale-bias", "none") != "none":

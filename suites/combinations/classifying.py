@@ -44,7 +44,7 @@ def levels_of(
     source = wide[0] if wide else operator.output
     found: dict[str, str | None] = {}
     simple = of_one_type(table)
-    if simple and table.has_scale_bias:
+    if table.has_scale_bias:
         found["scale-bias"] = scale_bias_of(operator, data_type)
     if simple and table.float_attributes:
         found["bounds"] = bounds_of(operator, table, data_type)

@@ -12,6 +12,9 @@ from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, Relation, relations_of
 from dmlcts.suites.generation.subject import Subject
 
+PLAIN_SCALINGS = frozenset({"none", "both", "scale-only", "bias-only", "identity", "negative"})
+"""The levels of ``scale-bias`` of operators of several inputs, or with bounds of a type: the others show little."""
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -109,9 +112,12 @@ def _space(
         owners = [item for item in table.attributes if item.type == row.of]
         if row.inputs > len(_wide_inputs(table)):
             continue
-        if row.of != "case" and (not owners or not (row.of == "ENUM" or of_one_type(table))):
+        simple = of_one_type(table)
+        if row.of != "case" and (not owners or (row.of == "FLOAT" and not simple)):
             continue
         named: list[tuple[str, tuple[str, ...]]] = [(row.name, _levels(row, table, data_type, ranks))]
+        if row.of == "DML_SCALE_BIAS" and not simple:
+            named = [(name, tuple(level for level in levels if level in PLAIN_SCALINGS)) for name, levels in named]
         if row.levels_of == "enumerators":
             named = [(item.name, item.enumerators) for item in owners]
         masks = frozenset(level.name for level in row.levels if level.masks)

@@ -16,7 +16,7 @@ from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.generation import edge_values
 
 _MOST_SETS = 40
-_OTHER_NUMBERS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -0.25, 100.0, -2.0, -0.5, 4.0, 1.5, -3.0)
+_OTHER_NUMBERS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -0.25, 100.0, -2.0, -0.5, 4.0, 1.5, -3.0, 5.0, 7.0, 33.0)
 
 
 def ordinary(table: OperatorTable, signature: Signature) -> dict[str, Attribute]:
@@ -63,7 +63,7 @@ def number_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str
     if not unions and not data_type.is_floating:  # fractions, of which the casts are seen at the elements beside them
         pairs.append((np.float32(-2.5 if data_type.is_signed else 1.5), np.float32(6.5)))
     choices = pairs if lows or highs else [(None, None)]
-    numbers = [_fitting(table, signature, item) for item in others]
+    numbers = [fitting_numbers(table, signature, item) for item in others]
     sets = itertools.product(choices, *numbers) if others else ((pair,) for pair in choices)
     for (low, high), *rest in itertools.islice(sets, _MOST_SETS):
         found = {item.name: number(table, signature, item, low) for item in lows}
@@ -83,7 +83,8 @@ def nan_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str, A
             return  # the type holds none
 
 
-def _fitting(table: OperatorTable, signature: Signature, item: AttributeTable) -> list[Attribute]:
+def fitting_numbers(table: OperatorTable, signature: Signature, item: AttributeTable) -> list[Attribute]:
+    """Numbers that an attribute of no bound is tried with, as its type holds them."""
     found = []
     for value in _OTHER_NUMBERS:
         try:

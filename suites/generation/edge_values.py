@@ -91,12 +91,13 @@ def every_pattern(data_type: DataType, *, nan: bool = False) -> Array:
 
 
 def nans(data_type: DataType) -> Array:
-    """NaNs of either sign, quiet and signalling, with several payloads."""
+    """NaNs of either sign, quiet and signalling: each bit of the payload alone, all of them, a quiet one with one."""
     information = np.finfo(data_type.numpy)
     mantissa = information.nmant
     exponent = ((1 << information.nexp) - 1) << mantissa
     sign = 1 << (8 * data_type.itemsize - 1)
-    payloads = [1 << (mantissa - 1), (1 << (mantissa - 1)) | 1, 1, (1 << mantissa) - 1, 1 << (mantissa - 2)]
+    quiet = 1 << (mantissa - 1)
+    payloads = [quiet, quiet | 1, 1, (1 << mantissa) - 1, *(1 << bit for bit in range(mantissa - 2, 0, -1))]
     bits = [exponent | payload | extra for payload in payloads for extra in (0, sign)]
     return np.array(bits, data_type.bits_dtype).view(data_type.numpy)
 
@@ -218,3 +219,19 @@ def own_bounds(data_type: DataType) -> list[tuple[Any, Any]]:
         pairs += [(1, (1 << bit) + 1), ((1 << bit) - 1, high)] if (1 << bit) < high else []
     pairs += [(-1, 1), (-100, 100), (low, -1), (low + 1, -3)] if data_type.is_signed else []
     return list(dict.fromkeys(pairs))
+
+
+def kinds(data_type: DataType) -> dict[str, Array]:
+    """Values of one kind each, by its name: what a kernel may look for in all elements of a block at once."""
+    low = range(1, 12)
+    if not data_type.is_floating:
+        least, greatest = limits_of(data_type)
+        whole = {"zero": [0], "one": [1], "small": [*low], "greatest": [greatest + 1 - step for step in low]}
+        if data_type.is_signed:
+            whole |= {"negative": [-step for step in low], "least": [least - 1 + step for step in low]}
+        return {name: np.array(values, data_type.numpy) for name, values in whole.items()}
+    floats = {"zero": [0.0], "one": [1.0], "small": [step / 4 for step in low], "infinite": [np.inf],
+              "large": [4096.0 + 8 * step for step in low], "negative": [-step / 4 for step in low],
+              "large and negative": [-4096.0 - 8 * step for step in low]}  # fmt: skip
+    found = {name: np.array(values, data_type.numpy) for name, values in floats.items()}
+    return found | {"NaN": nans(data_type), "subnormal": subnormals(data_type)[:8]}

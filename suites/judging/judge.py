@@ -301,6 +301,8 @@ def evidence(finding: Finding) -> dict[str, str]:
         told[operator.output_name] += placed
     if placement.one_region:
         told["placement"] = "inputs with equal descriptions share one region"
+    if placement.overlapping:
+        told["placement"] = "each input begins 16 bytes behind the one before, in its region"
     told |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
     return told | dict(finding.details)
 

@@ -95,13 +95,21 @@ def test_distinct_regions_of_one_resource(subject: Subject, judge: Judge) -> Non
     )  # fmt: skip
 
 
+def may_overlap(subject: Subject) -> bool:
+    """Whether there are several inputs, all of one type, so that each may begin within another one's region."""
+    return len(subject.inputs) > 1 and len(set(subject.inputs.values())) == 1 and not subject.single
+
+
 @checks("binding.same-resource")
 def test_inputs_in_one_region(subject: Subject, judge: Judge) -> None:
-    """Inputs that are only read may be the same memory: packed, strided, and with the last one first where apart."""
+    """Inputs that are only read may be the same memory, or share a part: packed, strided, with the last one first."""
     attributes = subject.revealing()
     clause, values = subject.values_clause(attributes), subject.distinct(251)
     cases = []
-    for placement in (Placement(one_region=True), Placement(inputs_turned=True), Placement(inputs_turned=True, gap=0)):
+    shared = [Placement(one_region=True), Placement(inputs_turned=True), Placement(inputs_turned=True, gap=0)]
+    if may_overlap(subject):
+        shared.append(Placement(overlapping=True))
+    for placement in shared:
         for sizes in (subject.flat(251), (3, 2, 5, 2, 3, 2, 2, 3)[: subject.ranks[-1]]):
             spaced = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
             for strides in (None, spaced):

@@ -2,50 +2,117 @@
 
 The other tests of layouts are run on some signatures of an operator in the quick profile. What comes together here goes
 wrong in kernels of its own: the highest rank and an odd number of elements, in place of one input while another one is
-broadcast, strides on one tensor alone, strides or in place with ScaleBias and each number that an operator is told.
+broadcast, inputs that are broadcast together or are one region, strides on one tensor alone, strides or in place with
+ScaleBias and each number that an operator is told.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any
 
-from dmlcts.specs import ScaleBias
+import numpy as np
+
+from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.conformance.tensors.test_aliasing import may_overlap
 from dmlcts.suites.conformance.tensors.test_strides import permuted
+from dmlcts.suites.generation.edge_values import kinds
+from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
 _MOST_SETS = 16
+_SPECIAL = 90  # elements, half of them the same kind in every input
 _SIZES = (3, 1, 3, 1, 1, 3, 1, 5)  # an odd number of elements at every rank
 
 
 @checks(
-    "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast"
-)
+    "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
+    "binding.same-resource",
+)  # fmt: skip
 def test_crowded_layouts(subject: Subject, judge: Judge) -> None:
-    """Odd sizes of the highest rank, beyond quick of a low one too: padded, permuted, broadcast, in place of each."""
-    attributes = subject.revealing()
+    """Odd sizes of the highest rank, beyond quick of a low one too: padded, permuted, broadcast, in place of each.
+
+    Each input is broadcast alone, and with each other one; inputs of one type are one region.
+    """
     low = min((rank for rank in subject.ranks if rank > 1), default=1)
-    ranks = (subject.ranks[-1], low) if subject.thorough else subject.ranks[-1:]
-    judge.all(case for rank in dict.fromkeys(ranks) for case in _crowded(subject, _SIZES[-rank:], attributes))
+    ranks = [subject.ranks[-1], *({4} & set(subject.ranks)), *([low] if subject.thorough else [])]
+    judge.all(case for rank in dict.fromkeys(ranks) for one in _sets(subject)
+              for case in _crowded(subject, _SIZES[-rank:], one))  # fmt: skip
 
 
-@checks("values", "tensor.strides.padded")
+def _sets(subject: Subject) -> list[dict[str, Any]]:
+    """Attributes that let results differ; with a fused operator as well, where one may be."""
+    plain = subject.revealing()
+    fused = [item.name for item in subject.table.attributes if item.type == "DML_OPERATOR_DESC"]
+    return [plain, *({**plain, name: OperatorDesc("ACTIVATION_RELU", {}, {})} for name in fused)]
+
+
+@checks("values", "tensor.strides.padded", "tensor.strides.broadcast")
+def test_special_elements_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
+    """NaN, infinities, subnormals, zeros and limits, alike and not in each input: strided, broadcast, in place."""
+    attributes = subject.revealing()
+    bounds = [item.name for item in subject.table.attributes if item.is_number and item.role in ("low", "high")]
+    if len(bounds) == 2 and subject.data_type.is_floating:  # which would hide infinities and limits
+        attributes = subject.attributes(**dict(zip(bounds, (-math.inf, math.inf), strict=True)))
+    judge.all(_special(subject, _SIZES[-subject.ranks[-1] :], attributes))
+
+
+def _special(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any]) -> Iterator[Case]:
+    axes = tuple(range(len(sizes)))
+    padded, repeated = permuted(sizes, axes, 1), (*((0,) * (len(sizes) - 1)), 1)
+    clause, names = subject.values_clause(attributes), tuple(subject.inputs)
+    for start in range(0, _SPECIAL, math.prod(sizes)):
+        values = _special_elements(subject, start).streams
+        yield Case(subject.describe(sizes, attributes, padded, padded), values, clause, "tensor.strides.padded")
+        for place in subject.in_place:
+            operator = subject.describe(sizes, attributes)
+            yield Case(operator, values, clause, subject.in_place_clause, placement=place)
+    for start in range(0, _SPECIAL // 2, sizes[-1]):
+        operator = subject.describe(sizes, attributes, layouts={names[-1]: repeated})
+        yield Case(operator, _special_elements(subject, start).streams, clause, "tensor.strides.broadcast")
+
+
+def _special_elements(subject: Subject, start: int) -> Elements:
+    """From one place on: each kind's first values, then the same with each further input's taken from farther on."""
+    found = {}
+    for number, (name, data_type) in enumerate(subject.inputs.items()):
+        each = np.concatenate([values[:3] for values in kinds(data_type).values()])
+        alike = np.resize(each, _SPECIAL // 2)
+        found[name] = np.roll(np.concatenate([alike, np.roll(alike, -7 * number)]), -start)
+    return subject.of_arrays(found)
+
+
+@checks("values", "tensor.position")
+def test_many_elements(subject: Subject, judge: Judge) -> None:
+    """More than 2^18 elements, so that no index of fewer bits and no product of two 9-bit sizes serves."""
+    attributes = subject.revealing()
+    operator = subject.describe(subject.flat((1 << 18) + 3), attributes)
+    judge(Case(operator, subject.distinct(1021).streams, subject.values_clause(attributes), "tensor.position"))
+
+
+@checks(
+    "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
+    "tensor.position",
+)  # fmt: skip
 def test_crowded_scale_bias(subject: Subject, judge: Judge) -> None:
-    """An ordinary ScaleBias, and the one that changes nothing: apart with strides, in place with and without them."""
+    """An ordinary ScaleBias, and one that changes nothing: strided on each side, broadcast, in place of the first."""
     if subject.table.has_scale_bias:
-        judge.all(_scaled(subject, _SIZES[-subject.ranks[-1] :]))
+        judge.all(case for rank in {subject.ranks[-1], 4} & set(subject.ranks)
+                  for case in _scaled(subject, _SIZES[-rank:]))  # fmt: skip
 
 
 def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
     bounded = any(item.role in ("low", "high") for item in subject.table.attributes)
     sets = [subject.revealing()] if bounded else [*islice(subject.attribute_sets(), _MOST_SETS)]
     ordinary = ScaleBias(0.5, 0.25) if subject.data_type.is_floating else ScaleBias(1.0, 3.0)
-    padded = permuted(sizes, tuple(range(len(sizes))), 1)
+    axes = tuple(range(len(sizes)))
+    padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
     values = subject.distinct(251).streams
     for number, given in enumerate(sets):
         for scaling in (ordinary, ScaleBias(1.0, 0.0)) if not number else (ordinary,):
@@ -53,15 +120,26 @@ def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
             clause = subject.scaled_values_clause(attributes)
             strided = subject.describe(sizes, attributes, padded, padded)
             yield Case(strided, values, clause, "tensor.strides.padded")
+            layouts = [subject.describe(sizes, attributes), strided]
+            if not number:
+                yield Case(layouts[0], values, clause, "tensor.position")
+                permutation = subject.describe(sizes, attributes, turned, turned)
+                layouts.append(permutation)
+                repeated = dict.fromkeys(subject.inputs, (*((0,) * (len(sizes) - 1)), 1))
+                for layout, operator in {
+                    "permuted": permutation, "output": subject.describe(sizes, attributes, None, turned),
+                    "broadcast": subject.describe(sizes, attributes, layouts=repeated),
+                }.items():  # fmt: skip
+                    yield Case(operator, values, clause, f"tensor.strides.{layout}")
             for place in subject.in_place[:1]:
-                for operator in (subject.describe(sizes, attributes), strided):
+                for operator in layouts:
                     yield Case(operator, values, clause, subject.in_place_clause, placement=place)
 
 
 def _crowded(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any]) -> Iterator[Case]:
     axes = tuple(range(len(sizes)))
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
-    repeated = (*((0,) * (len(sizes) - 1)), 1)
+    repeated, alike = (*((0,) * (len(sizes) - 1)), 1), (0,) * len(sizes)
     values, clause = subject.distinct(251).streams, subject.values_clause(attributes)
 
     def case(layout_clause: str, place: Placement | None = None, **layout: Any) -> Case:
@@ -72,11 +150,19 @@ def _crowded(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any
     yield case("tensor.strides.padded", strides=padded, output_strides=padded)
     yield case("tensor.strides.permuted", strides=turned)
     yield case("tensor.strides.output", output_strides=turned)
-    for name in subject.inputs:
-        yield case("tensor.strides.broadcast", layouts={name: repeated})
+    for names in (*((name,) for name in subject.inputs), *combinations(subject.inputs, 2), tuple(subject.inputs)):
+        for strides in (repeated, alike):
+            yield case("tensor.strides.broadcast", layouts=dict.fromkeys(names, strides))
+    if len(set(subject.inputs.values())) < len(subject.inputs):
+        for given in (None, padded):
+            yield case("binding.same-resource", Placement(one_region=True), strides=given)
+    if may_overlap(subject):
+        yield case("binding.same-resource", Placement(overlapping=True))
     for place in subject.in_place:
         alias = place.alias or next(iter(subject.inputs))
         others = {name: repeated for name in subject.inputs if name != alias}
         yield case(subject.in_place_clause, place)
-        for strides in (None, padded):
-            yield case(subject.in_place_clause, place, strides=strides, output_strides=strides, layouts=others)
+        if others:
+            yield case(subject.in_place_clause, place, layouts=dict.fromkeys(others, padded))
+        for given in (None, padded):
+            yield case(subject.in_place_clause, place, strides=given, output_strides=given, layouts=others)

@@ -32,7 +32,7 @@ from dmlcts.suites.combinations.covering import covering_array
 from dmlcts.suites.combinations.factors import Factor, Space
 from dmlcts.suites.combinations.listing import excluded_pairs, print_combinations
 from dmlcts.suites.combinations.possible import asked, flat_offsets, possible
-from dmlcts.suites.combinations.rows import planned_cases
+from dmlcts.suites.combinations.rows import planned_cases, recipes
 from dmlcts.suites.generation.covering_subjects import covering_subjects
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.first_three import FIRST_THREE, first_three
@@ -50,6 +50,7 @@ CHOSEN = covering_subjects(FAMILY, 0)
 ONE_OF_EACH = [
     (table, min(CHOSEN[name], key=str)) for name, table in FAMILY.operators.items() if name not in FIRST_THREE
 ]
+ONE_OF = {table.short_name: Subject(table, one, LEVEL, 0, thorough=False) for table, one in ONE_OF_EACH}
 IDS = [f"{table.short_name}-{data_type.name}" for table, data_type in SUBJECTS]
 
 
@@ -98,6 +99,22 @@ def covers_every_pair(one: Subject, tables: Tables) -> None:
         strengths = np.array(factor.strengths)
         level = int(np.flatnonzero(strengths == 2)[-1])
         assert counts(where, rows[rows[:, place] != level])["pairs"]["missing"] > 0
+
+
+def test_scale_bias_and_fused_operators_meet_layouts_of_several_inputs() -> None:
+    """POW's ScaleBias meets each layout of both inputs; every second row of ADD1 has one of three fused operators."""
+    power = replace(ONE_OF["POW"], seed=0)
+    rows = [recipe.by_factor for recipe in recipes(power, FAMILY)]
+    scalings = set(space(power, FAMILY.factors).factor("scale-bias").levels)  # type: ignore[union-attr]
+    assert scalings == {"none", "both", "scale-only", "bias-only", "identity", "negative"}
+    for factor in ("input-layout", "second-layout"):
+        met = {(row["scale-bias"], row[factor]) for row in rows}
+        assert {scaling for scaling, layout in met if layout == "broadcast"} == scalings
+    given = [case.operator.attributes["ScaleBias"] for case in planned_cases(power, FAMILY)]
+    assert [one is None for one in given] == [row["scale-bias"] == "none" for row in rows]
+    fused = [case.operator.activation for case in planned_cases(ONE_OF["ADD1"], FAMILY)]
+    assert len({None if one is None else one.name for one in fused}) == 4
+    assert 0.3 < sum(one is None for one in fused) / len(fused) < 0.7
 
 
 @pytest.mark.parametrize("seed", [1, 2])

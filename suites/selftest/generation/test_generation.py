@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dmlcts.specs import DataType, FeatureLevel, TensorDesc
+from dmlcts.specs.description_data import DataReader
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.cases.memory import elements
-from dmlcts.suites.cases.values import Values, simplicity
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.memory import Arena, elements
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Streams, Values, simplicity
 from dmlcts.suites.generation import edge_values, strategies
 from dmlcts.suites.generation.subject import Subject
 
@@ -93,6 +97,43 @@ def test_nans_are_nans_of_both_kinds_and_signs(data_type: DataType) -> None:
     bits = values.view(data_type.bits_dtype)
     assert {bool(pattern & quiet) for pattern in bits.tolist()} == {True, False}
     assert {bool(value) for value in np.signbit(values)} == {True, False}
+    payloads = {pattern & (2 * quiet - 1) for pattern in bits.tolist()}
+    assert payloads >= {1 << bit for bit in range(quiet.bit_length())}, "a NaN may be looked for in some bits alone"
+
+
+@named("data_type", TYPES)
+def test_values_of_a_kind_are_of_that_kind(data_type: DataType) -> None:
+    found = edge_values.kinds(data_type)
+    assert all(values.dtype == data_type.numpy and values.size for values in found.values())
+    assert (found["zero"] == 0).all()
+    assert (found["small"] > 0).all()
+    if data_type.is_floating:
+        assert np.isnan(found["NaN"]).all()
+        assert np.isinf(found["infinite"]).all()
+        assert (found["large and negative"] < -4095).all()
+        smallest = np.finfo(data_type.numpy).smallest_normal
+        assert all((size < smallest) and size for size in np.abs(found["subnormal"]).tolist())
+    else:
+        limits = np.iinfo(data_type.numpy)
+        assert found["greatest"].max() == limits.max
+        assert data_type.is_signed == ("least" in found) == ("negative" in found)
+        assert found.get("least", np.array([limits.min])).min() == limits.min
+
+
+def test_overlapping_inputs_hold_what_is_stored_last() -> None:
+    """Each begins 16 bytes behind the one before, in its region; the output stands apart from all of them."""
+    one = subject("ADD", DataType.FLOAT32)
+    operator = one.describe((1, 1, 1, 9), one.attributes())
+    streams = Streams.of({"ATensor": np.arange(9), "BTensor": np.arange(9) + 100}, operator)
+    case = Case(operator, streams, "add.accuracy", placement=Placement(overlapping=True))
+    arena = Arena.prepare(case)
+    first, second, output = (arena.bindings[name] for name in operator.tensors)
+    assert second.offset == first.offset + 16 < first.end < second.end <= output.offset
+    assert arena.inputs["ATensor"].tolist() == [0, 1, 2, 3, 100, 101, 102, 103, 104]
+    assert arena.inputs["BTensor"].tolist() == list(range(100, 109))
+    apart = Arena.prepare(replace(case, placement=Placement()))
+    assert apart.inputs["ATensor"].tolist() == list(range(9))
+    assert Placement.from_json(DataReader(case.placement.to_json(), "placement")) == case.placement
 
 
 @named("data_type", TYPES)

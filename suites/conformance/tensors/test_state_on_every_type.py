@@ -1,0 +1,34 @@
+"""State on the signatures that the other tests of state leave out in quick: kernels of one type may keep some.
+
+One ordinary case of each kind, of few elements: dispatched again, beside other kernels, beside kernels on other
+tensors, and around a refused description.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+_COUNT = 45
+
+
+@checks("execution.repeatable", remaining=True)
+def test_one_of_every_type_is_dispatched_again(subject: Subject, judge: Judge) -> None:
+    """On other values, other offsets, in place and out of place, and on the first values again."""
+    _judged(subject, judge, "execution.repeatable", "again")
+
+
+@checks("execution.independent", remaining=True)
+@pytest.mark.parametrize("company", ["beside others", "beside other tensors", "after a refusal"])
+def test_one_of_every_type_beside_others(subject: Subject, judge: Judge, company: str) -> None:
+    """Kernels of other attributes, other operators and other tensors are alive or were refused."""
+    _judged(subject, judge, "execution.independent", company)
+
+
+def _judged(subject: Subject, judge: Judge, clause: str, expectation: str) -> None:
+    attributes = subject.revealing()
+    judge(subject.case(subject.values_clause(attributes), subject.distinct(_COUNT), attributes,
+                       expectation=expectation, layout_clause=clause))  # fmt: skip
