@@ -207,7 +207,10 @@ def resized(case: Case, sizes: tuple[int, ...], laid: Mapping[str, Strides], *, 
     tensors = {}
     for name, tensor in operator.tensors.items():
         if name not in wide:
-            tensors[name] = TensorDesc(tensor.data_type, (1,) * len(sizes))
+            kept = tensor.strides if tensor.rank == len(sizes) else None
+            single = TensorDesc(tensor.data_type, (1,) * len(sizes), kept)
+            total = single.total_size_in_bytes + (_excess(tensor) if excess else 0)
+            tensors[name] = TensorDesc(tensor.data_type, single.sizes, kept, total)
             continue
         strides = laid.get(alias if alias is not None and name == operator.output_name else name)
         needed = documented_total_size(tensor.data_type, sizes, strides)
