@@ -1,12 +1,19 @@
-"""Descriptions in which one tensor is not as the others are."""
+"""Descriptions in which one tensor is not as the others are, with and without strides and with attributes by turns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.models import Activation
+from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.generation import activations
 from dmlcts.suites.generation.subject import Subject
+
+_MOST_NUMBERS = 7
 
 Sizes = tuple[int, ...]
 Made = Callable[[DataType], TensorDesc]
@@ -16,6 +23,18 @@ Made = Callable[[DataType], TensorDesc]
 def packed(sizes: Sizes) -> Made:
     """Packed tensors of these sizes."""
     return lambda data_type: TensorDesc(data_type, sizes)
+
+
+def written_out(made: Made, *zeros: int) -> Made:
+    """The same tensors with strides given: packed ones, but 0 along some dimensions and where there is one element."""
+
+    def strided(data_type: DataType) -> TensorDesc:
+        tensor = made(data_type)
+        still = {*zeros, *(axis for axis, size in enumerate(tensor.sizes) if size == 1)}
+        strides = [0 if axis in still else stride for axis, stride in enumerate(tensor.element_strides)]
+        return TensorDesc(data_type, tensor.sizes, strides)
+
+    return strided
 
 
 def described(subject: Subject, usual: Made, odd: Mapping[str, TensorDesc] | None = None) -> OperatorDesc:
@@ -55,10 +74,11 @@ def each_odd(subject: Subject, clause: str, usual: Made, odd: Made, names: Mappi
 
 
 def tensor_like(subject: Subject, name: str, like: Made, data_type: DataType) -> TensorDesc:
-    """A tensor of a type; one that has a single element keeps that, with as many dimensions."""
+    """A tensor of a type; one that has a single element keeps that, with as many dimensions and strides."""
     tensor = like(data_type)
-    single = subject.table.tensors[name].elements is not None
-    return TensorDesc(data_type, (1,) * tensor.rank) if single else tensor
+    if subject.table.tensors[name].elements is None:
+        return tensor
+    return TensorDesc(data_type, (1,) * tensor.rank, None if tensor.strides is None else (1,) * tensor.rank)
 
 
 def compared(subject: Subject, word: str) -> dict[str, DataType]:
@@ -73,3 +93,60 @@ def compared(subject: Subject, word: str) -> dict[str, DataType]:
         if word in group.same and len(there) > 1:
             found |= {name: named[name] for name in there}
     return found
+
+
+def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[str, Any]]:
+    """Attributes that descriptions take by turns; each set is one that the level obliges, the ordinary one first.
+
+    With ScaleBias, each other enumerator, wider and inverted bounds, other exponents, and each activation of the level.
+    """
+    ordinary, floating = subject.attributes(), subject.data_type.is_floating
+    changes: list[dict[str, Any]] = []
+    if subject.table.has_scale_bias:
+        changes.append({"ScaleBias": ScaleBias(0.5, 0.25) if floating else ScaleBias(1.0, 3.0)})
+    for item in subject.table.attributes:
+        if item.type == "ENUM":
+            changes += [{item.name: one} for one in item.enumerators[1:]]
+        elif item.type == FUSED:
+            listed = (one for one in known if one.feature_level <= subject.level)
+            changes += [{item.name: next(activations.descriptions(one))} for one in listed]
+    bounds = {item.role: item.name for item in subject.table.attributes if item.is_number and item.role != "other"}
+    if bounds:
+        wide = {name: subject.revealing()[name] for name in bounds.values()}
+        changes.append(wide)
+        if len(bounds) > 1:
+            changes.append(dict(zip(wide, reversed(wide.values()), strict=True)))
+    elif subject.table.numbers:
+        changes += islice(subject.attribute_sets(), _MOST_NUMBERS)
+    return [ordinary, *(found for change in changes if (found := {**ordinary, **change}) != ordinary)]
+
+
+def with_attributes(case: Case, attributes: Mapping[str, Any]) -> Case:
+    """The case of a description of the same tensors with other attributes."""
+    return case.with_operator(OperatorDesc(case.operator.name, case.operator.tensors, attributes))
+
+
+def by_turns(sets: list[dict[str, Any]], cases: Iterable[Case]) -> Iterator[Case]:
+    """The cases, of which those to be refused take the sets of attributes in turn: as many as before."""
+    turn = 0
+    for case in cases:
+        if case.expectation == "refused":
+            yield with_attributes(case, _at(sets, turn))
+            turn += 1
+        else:
+            yield case
+
+
+def crossed(sets: list[dict[str, Any]], cases: Iterable[Case]) -> Iterator[Case]:
+    """The cases, and those to be refused once more with the other sets of attributes in turn, each at least once."""
+    asked, others = list(cases), sets[1:]
+    wrong = [case for case in asked if case.expectation == "refused"]
+    yield from asked
+    if others and wrong:
+        for turn in range(max(len(others), len(wrong))):
+            yield with_attributes(wrong[turn % len(wrong)], _at(others, turn))
+
+
+def _at(sets: list[dict[str, Any]], turn: int) -> dict[str, Any]:
+    """The set of a turn: each round begins with the next one, so that no set falls in step with what takes them."""
+    return sets[(turn + turn // len(sets)) % len(sets)]

@@ -1,6 +1,7 @@
 """Descriptions at their limits: every dimension alone, zeros, 32 and 64 bits, numbers that no enumerator has.
 
-Every refusal stands beside a control that is accepted. Nothing of the sizes described here is ever allocated.
+Every refusal stands beside a control that is accepted. Nothing of the sizes described here is ever allocated. What has
+to be refused takes the operator's attributes by turns.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.conformance.tensors.describing import (
     Made,
     accepted,
+    attribute_turns,
+    by_turns,
     compared,
     each_odd,
     packed,
     refused,
     tensor_like,
+    written_out,
 )
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -48,12 +52,19 @@ def _share(subject: Subject, cases: list[Case]) -> list[Case]:
     return cases if subject.thorough else cases[types.index(subject.data_type) % parts :: parts]
 
 
+def _judged(subject: Subject, judge: Judge, cases: list[Case]) -> None:
+    judge.all(by_turns(attribute_turns(subject, judge.bench.tables.activations.values()), cases))
+
+
 # Input and output.
 
 
 @checks("constraint.sizes")
 def test_each_size_alone_is_compared(subject: Subject, judge: Judge) -> None:
-    """One size differs, at every rank and dimension, by one, by 2^16, or swapped with the next one, on each tensor."""
+    """One size differs, at every rank and dimension, by one, by 2^16, or swapped with the next one, on each tensor.
+
+    By turns the odd tensor has strides, along that dimension of 0.
+    """
     clause = subject.clause("constraint.sizes")
     names = list(compared(subject, "Sizes").items())
     cases: list[Case] = []
@@ -67,8 +78,9 @@ def test_each_size_alone_is_compared(subject: Subject, judge: Judge) -> None:
                 changes.append(_replaced(_replaced(sizes, axis, sizes[axis + 1]), axis + 1, size))
             for turn, changed in enumerate(changes):
                 chosen = names if subject.thorough or len(names) > 2 else names[1 - turn % 2 :][:1]
-                cases += each_odd(subject, clause, whole, packed(changed), dict(chosen))
-    judge.all(cases)
+                odd = written_out(packed(changed), axis) if (axis + turn) % 2 else packed(changed)
+                cases += each_odd(subject, clause, whole, odd, dict(chosen))
+    _judged(subject, judge, cases)
 
 
 @checks("constraint.dimension-count")
@@ -84,8 +96,9 @@ def test_a_dimension_of_one_anywhere_counts(subject: Subject, judge: Judge) -> N
             continue
         for axis in range(rank + 1):
             longer = packed((*SIZES[:axis], 1, *SIZES[axis:rank]))
-            cases += each_odd(subject, clause, whole, longer, dict([names[(axis + 1) % len(names)]]))
-    judge.all(cases)
+            odd = written_out(longer) if (rank + axis) % 2 else longer
+            cases += each_odd(subject, clause, whole, odd, dict([names[(axis + 1) % len(names)]]))
+    _judged(subject, judge, cases)
 
 
 @checks("constraint.data-type")
@@ -99,9 +112,10 @@ def test_data_types_are_compared_at_every_rank(subject: Subject, judge: Judge) -
         for name, data_type in compared(subject, "DataType").items():
             others = [other for other in subject.table.types_of(name) if other is not data_type]
             others.sort(key=lambda other, own=data_type.itemsize: other.itemsize != own)  # type: ignore[misc]
-            cases += [refused(subject, clause, usual, {name: tensor_like(subject, name, usual, other)})
+            odd = written_out(usual) if rank % 2 else usual
+            cases += [refused(subject, clause, usual, {name: tensor_like(subject, name, odd, other)})
                       for other in others[:1]]  # fmt: skip
-    judge.all(cases)
+    _judged(subject, judge, cases)
 
 
 # Sizes.
@@ -121,7 +135,7 @@ def test_a_zero_anywhere_is_refused(subject: Subject, judge: Judge) -> None:
             for zero, strides in ((sizes, None), (sizes, spaced), (beside, None)):
                 cases.append(refused(subject, clause, _made(zero, strides, 1 << 20)))
             cases.append(accepted(subject, clause, _made(ones, spaced)))
-    judge.all(_share(subject, cases))
+    _judged(subject, judge, _share(subject, cases))
 
 
 def _made(sizes: Sizes, strides: Sizes | None = None, total: int | None = None) -> Made:
@@ -168,7 +182,7 @@ def test_too_many_elements_of_every_rank(subject: Subject, judge: Judge) -> None
         cases.append(accepted(subject, clause, packed(SIZES[:rank])))
     if not cases:
         pytest.skip("needs two dimensions")
-    judge.all(_share(subject, cases))
+    _judged(subject, judge, _share(subject, cases))
 
 
 def _bytes(sizes: Sizes, total: Callable[[int], int]) -> Made:
@@ -197,7 +211,10 @@ def _short(subject: Subject, sizes: Sizes, strides: Sizes | None, total: Callabl
 
 @checks("tensor.total-size.minimum")
 def test_every_dimension_counts_for_the_total_size(subject: Subject, judge: Judge) -> None:
-    """A total size that forgets the reach of one dimension, each alone, at every rank; with it the size passes."""
+    """A total size that forgets the reach of one dimension, each alone, at every rank; with it the size passes.
+
+    The same where the next dimension repeats its elements.
+    """
     cases: list[Case] = []
     for rank in subject.ranks:
         sizes = SIZES[:rank]
@@ -210,8 +227,10 @@ def test_every_dimension_counts_for_the_total_size(subject: Subject, judge: Judg
             cases += _short(subject, sizes, strides, lambda item, less=span - reach: -(-less * item // 4) * 4)  # type: ignore[misc]
             if rank > 1:  # forgets all the others
                 cases += _short(subject, sizes, strides, lambda item, reach=reach: reach * item)  # type: ignore[misc]
+                repeating = _replaced(strides, (axis + 1) % rank, 0)
+                cases += _short(subject, sizes, repeating, lambda item, reach=reach: reach * item)  # type: ignore[misc]
             cases.append(accepted(subject, "tensor.total-size.minimum", whole))
-    judge.all(_share(subject, cases))
+    _judged(subject, judge, _share(subject, cases))
 
 
 @checks("tensor.total-size.minimum")
@@ -233,7 +252,7 @@ def test_total_sizes_that_are_right_modulo_2_to_32_only(subject: Subject, judge:
         if item > 1:
             most = _replaced(ones, rank - 1, MOST)
             cases += _short(subject, most, most, lambda item: min(_reach(item) % (1 << 64), 1 << 40))
-    judge.all(_share(subject, cases))
+    _judged(subject, judge, _share(subject, cases))
 
 
 def _reach(item: int) -> int:

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import ScalarUnion, TensorDesc
+from dmlcts.specs import OperatorDesc, ScalarUnion, TensorDesc
 from dmlcts.specs.tables.signatures import Signature, signatures, unlisted_beside
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.conformance.tensors.describing import (
     Made,
     accepted,
+    attribute_turns,
     compared,
+    crossed,
     each_odd,
     packed,
     refused,
     tensor_like,
+    written_out,
 )
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -30,6 +33,11 @@ SIZES = (2, 3, 2, 2, 3, 2, 2, 2)
 
 def _obliged_sizes(subject: Subject) -> tuple[int, ...]:
     return SIZES[: subject.ranks[-1]]
+
+
+def _judged(subject: Subject, judge: Judge, cases: list[Case]) -> None:
+    """Judge the cases; those to be refused also with other attributes in turn, whose kernels may check less."""
+    judge.all(crossed(attribute_turns(subject, judge.bench.tables.activations.values()), cases))
 
 
 def _support(subject: Subject, judge: Judge, level: str) -> None:
@@ -134,34 +142,38 @@ def test_later_levels_are_characterised(subject: Subject, judge: Judge) -> None:
 
 @checks("constraint.data-type")
 def test_different_data_types_are_refused(subject: Subject, judge: Judge) -> None:
-    """Every other listed type on each tensor that must agree with others; equal types are the control."""
+    """Every other listed type on each tensor that must agree with others, with strides too; equal types pass."""
     clause = subject.clause("constraint.data-type")
     usual = packed(_obliged_sizes(subject))
     cases = [
-        refused(subject, clause, usual, {name: tensor_like(subject, name, usual, other)})
+        refused(subject, clause, usual, {name: tensor_like(subject, name, made, other)})
         for name, data_type in list(compared(subject, "DataType").items())[1:]
         for other in subject.table.types_of(name)
         if other is not data_type
+        for made in (usual, written_out(usual))
     ]
-    judge.all([*cases, accepted(subject, clause, usual)])
+    _judged(subject, judge, [*cases, accepted(subject, clause, usual)])
 
 
 @checks("constraint.attribute-type")
 def test_numbers_of_another_type_are_refused(subject: Subject, judge: Judge) -> None:
-    """Every other listed type as the one that the numbers are said to have; the tensor's own is the control."""
+    """Every other listed type as that of the numbers, with ScaleBias too; the tensor's own is the control."""
     clause = subject.clause("constraint.attribute-type")
     rows = subject.table.attributes
+    asked: dict[OperatorDesc, Case] = {}
     for data_type in (*(one for one in subject.table.data_types if one is not subject.data_type), subject.data_type):
         given = {row.name: data_type.name for row in rows if row.type == "DML_TENSOR_DATA_TYPE"}
         unions = {row.name: ScalarUnion.of(data_type, 1) for row in rows if row.type == "DML_SCALAR_UNION"}
-        operator = subject.describe(_obliged_sizes(subject), {**subject.attributes(), **given, **unions})
-        expectation = "accepted" if data_type is subject.data_type else "refused"
-        judge(Case(operator, subject.ones, clause, None, expectation))
+        right = data_type is subject.data_type
+        for attributes in attribute_turns(subject, judge.bench.tables.activations.values())[: 1 if right else None]:
+            operator = subject.describe(_obliged_sizes(subject), {**attributes, **given, **unions})
+            asked.setdefault(operator, Case(operator, subject.ones, clause, None, "accepted" if right else "refused"))
+    judge.all(asked.values())
 
 
 @checks("constraint.dimension-count")
 def test_different_dimension_counts_are_refused(subject: Subject, judge: Judge) -> None:
-    """One dimension of size 1 more or fewer on one tensor, where the elements are the same; equal counts pass."""
+    """One dimension of size 1 more or fewer on one tensor of the same elements, with strides too; equal counts pass."""
     clause = subject.clause("constraint.dimension-count")
     sizes = _obliged_sizes(subject)
     if len(sizes) == 8:
@@ -169,14 +181,18 @@ def test_different_dimension_counts_are_refused(subject: Subject, judge: Judge) 
     names = dict(list(compared(subject, "DimensionCount").items())[1:])
     cases = [
         case for other in ((1, *sizes), (*sizes, 1), sizes[1:]) if 1 <= len(other) <= 8
-        for case in each_odd(subject, clause, packed(sizes), packed(other), names)
+        for made in (packed(other), written_out(packed(other)))
+        for case in each_odd(subject, clause, packed(sizes), made, names)
     ]  # fmt: skip
-    judge.all([*cases, accepted(subject, clause, packed(sizes))])
+    _judged(subject, judge, [*cases, accepted(subject, clause, packed(sizes))])
 
 
 @checks("constraint.sizes")
 def test_different_sizes_are_refused(subject: Subject, judge: Judge) -> None:
-    """One size larger, smaller or 1, two swapped, at the first and the last dimension; equal sizes pass."""
+    """One size larger, smaller or 1, two swapped, at the first and the last dimension; equal sizes pass.
+
+    The odd tensor has strides too, of 0 along that dimension: repeated elements are described with equal sizes.
+    """
     clause = subject.clause("constraint.sizes")
     sizes = (2, 3, 4, 5) if 4 in subject.ranks else SIZES[: subject.ranks[-1]]
     usual, names = packed(sizes), compared(subject, "Sizes")
@@ -185,37 +201,48 @@ def test_different_sizes_are_refused(subject: Subject, judge: Judge) -> None:
         for other in (sizes[axis] + 1, sizes[axis] - 1, 1):
             changed = (*sizes[:axis], other, *sizes[axis + 1 :])
             if changed != sizes and all(changed):
-                cases += each_odd(subject, clause, usual, packed(changed), names)
+                for made in (packed(changed), written_out(packed(changed), axis)):
+                    cases += each_odd(subject, clause, usual, made, names)
     if len(sizes) > 1:
-        cases += each_odd(subject, clause, usual, packed(sizes[::-1]), names)
-    judge.all([*cases, accepted(subject, clause, usual)])
+        for made in (packed(sizes[::-1]), written_out(packed(sizes[::-1]))):
+            cases += each_odd(subject, clause, usual, made, names)
+    _judged(subject, judge, [*cases, accepted(subject, clause, usual)])
 
 
 @checks("tensor.rank.minimum")
 def test_no_dimensions_are_refused(subject: Subject, judge: Judge) -> None:
     """Rank 0 is refused; the lowest rank that the level lists is the control."""
     clause = "tensor.rank.minimum"
-    judge.all([refused(subject, clause, packed(())), accepted(subject, clause, packed(SIZES[: subject.ranks[0]]))])
+    right = accepted(subject, clause, packed(SIZES[: subject.ranks[0]]))
+    _judged(subject, judge, [refused(subject, clause, packed(())), right])
 
 
 @checks("tensor.rank.maximum")
 def test_nine_dimensions_are_refused(subject: Subject, judge: Judge) -> None:
-    """Rank 9 and above is refused; the highest rank that the level lists is the control."""
+    """Rank 9 and above is refused, with ones before or behind, with strides too; the level's highest rank passes."""
     clause = "tensor.rank.maximum"
-    cases = [refused(subject, clause, packed((2, *([1] * (rank - 1))))) for rank in (9, 10, 16)]
-    judge.all([*cases, accepted(subject, clause, packed(_obliged_sizes(subject)))])
+    cases = [
+        refused(subject, clause, made)
+        for rank in (9, 10, 16)
+        for sizes in ((2, *([1] * (rank - 1))), (*([1] * (rank - 1)), 2))
+        for made in (packed(sizes), written_out(packed(sizes)))
+    ]
+    _judged(subject, judge, [*cases, accepted(subject, clause, packed(_obliged_sizes(subject)))])
 
 
 @checks("tensor.size.zero")
 def test_zero_sizes_are_refused(subject: Subject, judge: Judge) -> None:
-    """A zero in any dimension is refused; the same sizes with ones are the control."""
+    """A zero in any dimension is refused, also of a scale or zero point alone; ones in its place are the control."""
     clause, rank = "tensor.size.zero", subject.ranks[-1]
     cases = []
+    for turn, (name, data_type) in enumerate(subject.single.items()):
+        none = tuple(int(axis != turn % rank) for axis in range(rank))
+        cases.append(refused(subject, clause, packed((2,) * rank), {name: TensorDesc(data_type, none, None, 4)}))
     for axis in range(rank):
         sizes = tuple(0 if index == axis else 2 for index in range(rank))
         cases.append(refused(subject, clause, _of_total(sizes, 4)))
         cases.append(accepted(subject, clause, packed(tuple(size or 1 for size in sizes))))
-    judge.all(cases)
+    _judged(subject, judge, cases)
 
 
 def _of_total(sizes: tuple[int, ...], elements: int) -> Made:
@@ -233,22 +260,34 @@ def test_more_than_2_32_minus_1_elements_are_refused(subject: Subject, judge: Ju
         refused(subject, clause, packed((*padding, *sizes)))
         for sizes in ((65536, 65536), (1 << 16, (1 << 16) + 1), (1 << 31, 2))
     ]
-    judge.all([*cases, accepted(subject, clause, packed((*padding, 16, 16)))])
+    _judged(subject, judge, [*cases, accepted(subject, clause, packed((*padding, 16, 16)))])
 
 
 @checks("tensor.total-size.minimum")
 def test_too_small_total_sizes_are_refused(subject: Subject, judge: Judge) -> None:
-    """Four bytes less than the elements need is refused, packed and strided, on each tensor; the exact size passes."""
+    """Four bytes less than the elements need is refused, packed and strided, on each tensor; the exact size passes.
+
+    Strides repeat elements along a dimension too. Of a tensor of one element no byte at all is too little.
+    """
     clause = "tensor.total-size.minimum"
     padding = (1,) * (subject.ranks[0] - 1)
     cases: list[Case] = []
+    for name, data_type in subject.single.items():
+        for strides in (None, (1,) * (len(padding) + 1)):
+            none = TensorDesc(data_type, (*padding, 1), strides, 0)
+            cases.append(refused(subject, clause, packed((*padding, 5)), {name: none}))
+    if subject.ranks[-1] > 1:
+        plane = (*((1,) * (subject.ranks[-1] - 2)), 3, 9)
+        repeated = _strided(plane, (*((0,) * (len(plane) - 1)), 3))
+        for less in (_small, _tiny):
+            cases += each_odd(subject, clause, packed(plane), less(repeated))
     count = 9 if min(one.itemsize for one in subject.wide.values()) < 4 else 7
     for sizes, strides in (((*padding, count), None), ((*padding, count), (*((40,) * len(padding)), 3))):
         enough = _strided(sizes, strides)
         for less in (_small, _tiny):
             cases += each_odd(subject, clause, enough, less(enough))
         cases.append(accepted(subject, clause, enough))
-    judge.all(cases)
+    _judged(subject, judge, cases)
 
 
 def _strided(sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> Made:
