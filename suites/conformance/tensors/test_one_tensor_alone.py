@@ -1,0 +1,98 @@
+"""What one tensor of a description may have alone: a larger total size, or strides of its only element.
+
+What has to be accepted is dispatched, and every value judged. Larger total sizes also meet every other attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.conformance.tensors.describing import attribute_turns
+from dmlcts.suites.conformance.tensors.test_strides import permuted
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+_COUNT = 61
+_EXTRA = (4, 256, 12)
+
+
+def _with(operator: OperatorDesc, name: str, tensor: TensorDesc) -> OperatorDesc:
+    return OperatorDesc(operator.name, {**operator.tensors, name: tensor}, operator.attributes)
+
+
+def _larger(tensor: TensorDesc, extra: int) -> TensorDesc:
+    return TensorDesc(tensor.data_type, tensor.sizes, tensor.strides, tensor.total_size_in_bytes + extra)
+
+
+def _each_larger(subject: Subject) -> Iterator[Case]:
+    """A case for each tensor, whose total size alone is larger than it needs to be."""
+    attributes = subject.revealing()
+    clause, values = subject.values_clause(attributes), subject.distinct(_COUNT).streams
+    operator = subject.describe(subject.flat(_COUNT), attributes)
+    for turn, (name, tensor) in enumerate(operator.tensors.items()):
+        odd = _larger(tensor, _EXTRA[turn % len(_EXTRA)])
+        yield Case(_with(operator, name, odd), values, clause, "tensor.total-size.larger")
+
+
+@checks("tensor.total-size.larger")
+def test_a_larger_total_size_of_each_tensor_alone(subject: Subject, judge: Judge) -> None:
+    """A few bytes to many more on each tensor in turn, also of one element; the others are exact."""
+    judge.all(_each_larger(subject))
+
+
+@checks("tensor.total-size.larger", remaining=True)
+def test_a_larger_total_size_of_each_tensor_of_every_type(subject: Subject, judge: Judge) -> None:
+    """The same on the signatures that other tests of total sizes leave out in the quick profile."""
+    judge.all(_each_larger(subject))
+
+
+@checks("tensor.total-size.larger")
+def test_larger_total_sizes_with_other_attributes(subject: Subject, judge: Judge) -> None:
+    """ScaleBias, each other enumerator, number and activation: all total sizes are larger, without and with strides."""
+    sizes = (*((1,) * (subject.ranks[-1] - 1)), _COUNT)
+    padded = permuted(sizes, tuple(range(len(sizes))), 1)
+    values = subject.distinct(_COUNT).streams
+    cases = []
+    for attributes in attribute_turns(subject, judge.bench.tables.activations.values())[1:]:
+        clause = subject.scaled_values_clause(attributes)
+        for strides in (None, padded):
+            total = TensorDesc(subject.data_type, sizes, strides).total_size_in_bytes + _EXTRA[1]
+            operator = subject.describe(sizes, attributes, strides, strides, total)
+            cases.append(Case(operator, values, clause, "tensor.total-size.larger"))
+    judge.all(cases)
+
+
+# The page on buffer tensors lets every tensor have strides, and a tensor of one element is one.
+
+
+def _strides_of_one(rank: int) -> dict[str, tuple[int, ...]]:
+    """Strides of a tensor of one element, which stands where it does whatever they are, by the clause on their kind."""
+    return {
+        "tensor.strides.packed": (1,) * rank,
+        "tensor.strides.broadcast": (0,) * rank,
+        "tensor.strides.padded": tuple(7 + 3 * axis for axis in range(rank)),
+    }
+
+
+def _laid_out(subject: Subject, layout_clause: str, names: dict[str, DataType]) -> Case:
+    attributes, rank = subject.revealing(), subject.ranks[-1]
+    operator = subject.describe((*((1,) * (rank - 1)), _COUNT), attributes)
+    for name, data_type in names.items():
+        operator = _with(operator, name, TensorDesc(data_type, (1,) * rank, _strides_of_one(rank)[layout_clause]))
+    return Case(operator, subject.distinct(_COUNT).streams, subject.values_clause(attributes), layout_clause)
+
+
+@checks("tensor.strides.packed", "tensor.strides.broadcast", "tensor.strides.padded")
+def test_strides_of_each_single_element(subject: Subject, judge: Judge) -> None:
+    """Packed strides, zeros and odd ones on each tensor of one element alone."""
+    alone = [{name: data_type} for name, data_type in subject.single.items()]
+    judge.all(_laid_out(subject, kind, one) for one in alone for kind in _strides_of_one(1))
+
+
+@checks("tensor.strides.packed", "tensor.strides.broadcast", "tensor.strides.padded", remaining=True)
+def test_strides_of_single_elements_of_every_type(subject: Subject, judge: Judge) -> None:
+    """The same on all tensors of one element at once, on the signatures that other tests of strides leave out."""
+    judge.all(_laid_out(subject, kind, subject.single) for kind in _strides_of_one(1) if subject.single)
