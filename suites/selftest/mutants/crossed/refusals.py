@@ -1,0 +1,286 @@
+"""Validation that one attribute, strides or a total size of one tensor alone turns off, or makes too strict."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+
+import numpy as np
+
+from dmlcts.specs import FeatureLevel, OperatorDesc, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.rules import violations
+from dmlcts.suites.selftest.mutants.making import LEVEL
+from dmlcts.suites.selftest.mutants.reference import Array, Reference
+
+
+class _Overlooking(Reference):
+    """Violations of clauses that match :attr:`ignored` are overlooked where :meth:`overlooks` says so."""
+
+    level = LEVEL
+    ignored: tuple[str, ...] = ()
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        raise NotImplementedError
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        if operator.name != self.operator or not self.overlooks(operator):
+            return super().refuses(operator)
+        found = violations(operator, FeatureLevel(self.level), load_tables())
+        return "; ".join(
+            one.text for one in found if not any(fnmatch.fnmatchcase(one.clause, name) for name in self.ignored)
+        )
+
+
+class _Refusing(Reference):
+    """Descriptions for which :meth:`dislikes` holds are refused as well."""
+
+    level = LEVEL
+    clause = "tensor.total-size.larger"
+
+    def dislikes(self, operator: OperatorDesc) -> bool:
+        raise NotImplementedError
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        disliked = operator.name == self.operator and self.dislikes(operator)
+        return super().refuses(operator) or ("not supported" if disliked else "")
+
+
+def _strided(operator: OperatorDesc) -> bool:
+    return any(tensor.strides is not None for tensor in operator.tensors.values())
+
+
+def _single(operator: OperatorDesc) -> Iterator[TensorDesc]:
+    """The scales and zero points."""
+    return (tensor for name, tensor in operator.tensors.items() if name.endswith(("ScaleTensor", "ZeroPointTensor")))
+
+
+def _larger(tensor: TensorDesc) -> bool:
+    return tensor.total_size_in_bytes > (tensor.minimum_size_in_bytes + 3) // 4 * 4
+
+
+# An attribute turns a check off.
+
+
+class SizesUncheckedForNegativeInfinities(_Overlooking):
+    """The kernel that looks for negative infinities alone takes any sizes."""
+
+    operator = "ELEMENT_WISE_IS_INFINITY"
+    clause = "is-infinity.constraint.sizes"
+    ignored = ("*.constraint.sizes",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return operator.attributes["InfinityMode"] == "NEGATIVE"
+
+
+class SizesUncheckedBeforeRelu(_Overlooking):
+    """The kernel with RELU fused to it takes any sizes and dimension counts."""
+
+    operator = "ELEMENT_WISE_ADD1"
+    clause = "add1.constraint.sizes"
+    ignored = ("*.constraint.sizes", "*.constraint.dimension-count")
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return operator.activation is not None and operator.activation.name == "ACTIVATION_RELU"
+
+
+class SizesUncheckedWithScaleBias(_Overlooking):
+    """POW with ScaleBias does not compare the sizes of base and exponent."""
+
+    operator = "ELEMENT_WISE_POW"
+    clause = "pow.constraint.sizes"
+    ignored = ("*.constraint.sizes",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return operator.attributes["ScaleBias"] is not None
+
+
+class NothingCheckedOfInvertedBounds(_Overlooking):
+    """CLIP with Min above Max becomes a fill, which looks at nothing."""
+
+    operator = "ELEMENT_WISE_CLIP"
+    clause = "clip.constraint.dimension-count"
+    ignored = ("*.constraint.*", "tensor.*")
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return bool(operator.attributes["Min"] > operator.attributes["Max"])  # type: ignore[operator]  # FLOATs
+
+
+class TypeOfBoundsUncheckedWithScaleBias(_Overlooking):
+    """CLIP1 with ScaleBias takes bounds of any type."""
+
+    operator = "ELEMENT_WISE_CLIP1"
+    clause = "clip1.min-max-type"
+    ignored = ("*.min-max-type",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return operator.attributes["ScaleBias"] is not None
+
+
+class TotalSizesUncheckedWithScaleBias(_Overlooking):
+    """ABS with ScaleBias takes total sizes that are too small."""
+
+    operator = "ELEMENT_WISE_ABS"
+    clause = "tensor.total-size.minimum"
+    ignored = ("tensor.total-size.minimum",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return operator.attributes["ScaleBias"] is not None
+
+
+class SizesUncheckedForSquares(_Overlooking):
+    """CONSTANT_POW with exponent 2 becomes a product, whose sizes are not compared."""
+
+    operator = "ELEMENT_WISE_CONSTANT_POW"
+    clause = "constant-pow.constraint.sizes"
+    ignored = ("*.constraint.sizes",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return operator.attributes["Exponent"] == 2
+
+
+# Strides turn a check off.
+
+
+class OnesRepeatedWithZeroStrides(_Overlooking):
+    """B may have size 1 where the others have more, if its strides are given: as NumPy broadcasts it."""
+
+    operator = "ELEMENT_WISE_ADD"
+    clause = "add.constraint.sizes"
+    ignored = ("*.constraint.sizes",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        a, b, target = operator.tensors.values()
+        own = b.sizes if b.rank == target.rank else ()
+        fits = own and all(size in (1, wanted) for size, wanted in zip(own, target.sizes, strict=True))
+        return bool(fits) and b.strides is not None and a.sizes == target.sizes
+
+
+class RanksUncheckedWithStrides(_Overlooking):
+    """More than eight dimensions are taken where strides are given."""
+
+    operator = "ELEMENT_WISE_ADD"
+    clause = "tensor.rank.maximum"
+    ignored = ("tensor.rank.maximum", "*.support.later-level")
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return _strided(operator)
+
+
+class DimensionCountsUncheckedWithStrides(_Overlooking):
+    """Dimension counts, and with them sizes, are compared where no strides are given."""
+
+    operator = "ELEMENT_WISE_MIN"
+    clause = "min.constraint.dimension-count"
+    ignored = ("*.constraint.dimension-count", "*.constraint.sizes")
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return _strided(operator) and len({tensor.rank for tensor in operator.tensors.values()}) > 1
+
+
+class DataTypesUncheckedWithStrides(_Overlooking):
+    """Data types are compared where no strides are given."""
+
+    operator = "ELEMENT_WISE_MAX"
+    clause = "max.constraint.data-type"
+    ignored = ("*.constraint.data-type",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return _strided(operator)
+
+
+class TotalSizesUncheckedWithZeroStrides(_Overlooking):
+    """A tensor that repeats its elements along a dimension may have too small a total size."""
+
+    operator = "ELEMENT_WISE_SUBTRACT"
+    clause = "tensor.total-size.minimum"
+    ignored = ("tensor.total-size.minimum",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        short = [one for one in operator.tensors.values() if one.total_size_in_bytes < one.minimum_size_in_bytes]
+        return all(0 in (one.strides or ()) for one in short)
+
+
+class TotalSizesOfScalesUnchecked(_Overlooking):
+    """The total sizes of scales and zero points are not looked at."""
+
+    operator = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
+    clause = "tensor.total-size.minimum"
+    ignored = ("tensor.total-size.minimum",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return any(one.total_size_in_bytes < one.minimum_size_in_bytes for one in _single(operator))
+
+
+# What one tensor may have alone is refused, or skews what is computed.
+
+
+class LargerTotalSizeOfBRefused(_Refusing):
+    """A total size of B above what it needs is refused where A's is exact."""
+
+    operator = "ELEMENT_WISE_ADD"
+
+    def dislikes(self, operator: OperatorDesc) -> bool:
+        return _larger(operator.tensors["BTensor"]) and not _larger(operator.tensors["ATensor"])
+
+
+class LargerTotalSizeOfTheOutputRefused(_Refusing):
+    """A total size of the output above what it needs is refused where the input's is exact."""
+
+    operator = "ELEMENT_WISE_ABS"
+
+    def dislikes(self, operator: OperatorDesc) -> bool:
+        return _larger(operator.output) and not _larger(operator.input)
+
+
+class LargerTotalSizeOfScalesRefused(_Refusing):
+    """A scale or zero point has to have the total size of one element."""
+
+    operator = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
+
+    def dislikes(self, operator: OperatorDesc) -> bool:
+        return any(map(_larger, _single(operator)))
+
+
+class LargerTotalSizeRefusedWithScaleBiasAndStrides(_Refusing):
+    """CLIP with ScaleBias refuses strided tensors whose total size is larger than it needs to be."""
+
+    operator = "ELEMENT_WISE_CLIP"
+
+    def dislikes(self, operator: OperatorDesc) -> bool:
+        return operator.attributes["ScaleBias"] is not None and _strided(operator) and _larger(operator.input)
+
+
+class LargerTotalSizeRefusedWithActivation(_Refusing):
+    """ADD1 with an activation refuses total sizes that are larger than they need to be."""
+
+    operator = "ELEMENT_WISE_ADD1"
+
+    def dislikes(self, operator: OperatorDesc) -> bool:
+        return operator.activation is not None and _larger(operator.input)
+
+
+class StridesOfScalesRefused(_Refusing):
+    """A scale or zero point must not have strides."""
+
+    operator = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
+    clause = "tensor.strides.packed"
+
+    def dislikes(self, operator: OperatorDesc) -> bool:
+        return any(tensor.strides is not None for tensor in _single(operator))
+
+
+class ElementsOfALargerBAreLost(Reference):
+    """IF takes B for as many bytes from the end of its total size as it needs, if A's is exact: it reads padding."""
+
+    level = LEVEL
+    operator = "ELEMENT_WISE_IF"
+    clause = "tensor.total-size.larger"
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """Zeros for B."""
+        if operator.name == self.operator:
+            a, b = operator.tensors["ATensor"], operator.tensors["BTensor"]
+            if _larger(b) and not _larger(a):
+                inputs = [*inputs[:2], np.zeros_like(inputs[2])]
+        return super().compute_exact(operator, inputs)
