@@ -41,6 +41,7 @@ class Placement:
         inputs_turned: the last input stands first.
         overlapping: out of place, each input begins 16 bytes behind the one before, in its region; what is stored last
             holds.
+        apart: a tensor that stands behind all others, which stay where they are without it; "" for none.
     """
 
     front: int = 512
@@ -53,6 +54,7 @@ class Placement:
     one_region: bool = False
     inputs_turned: bool = False
     overlapping: bool = False
+    apart: str = ""
 
     def aliased(self, operator: OperatorDesc) -> str | None:
         """The name of the input whose region the output is bound to; ``None`` out of place."""
@@ -81,6 +83,8 @@ class Placement:
                 size = max(size, operator.output.total_size_in_bytes)
             found[name] = Region(position, size + self.slack)
             position = _aligned(max(region.end for region in found.values())) + self.gap
+        if self.apart in found:
+            found[self.apart] = Region(position, found[self.apart].size)
         if alias is not None:
             found[output] = found[alias]
         return found, _aligned(max(region.end for region in found.values())) + self.tail
@@ -98,6 +102,7 @@ class Placement:
             "one_region": self.one_region,
             "inputs_turned": self.inputs_turned,
             "overlapping": self.overlapping,
+            "apart": self.apart,
         }
 
     @classmethod
@@ -112,5 +117,5 @@ class Placement:
             raise UsageError("placement.front, gap and tail are not multiples of 16", "round them up")
         flags = {name: reader.flag(name) for name in ("in_place", "output_first")}
         flags |= {name: reader.flag(name) for name in _LATER_FLAGS if name in reader.data}
-        alias = reader.text("alias", _NAME) if reader.data.get("alias") else ""
-        return cls(**sizes, **flags, alias=alias)
+        alias, apart = (reader.text(name, _NAME) if reader.data.get(name) else "" for name in ("alias", "apart"))
+        return cls(**sizes, **flags, alias=alias, apart=apart)
