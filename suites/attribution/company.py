@@ -32,7 +32,8 @@ def fewest_kernels(bench: Bench, finding: Finding) -> Finding | None:
         left -= 1
         fresh = bench.fresh()
         try:
-            found = [seen for seen in judge_case(fresh, one).findings if seen.case.beside]
+            findings = judge_case(fresh, one).findings
+            found = [seen for seen in findings if seen.case.beside and seen.case.operator == one.operator]
         finally:
             fresh.close()
         return found[0] if found and found[0].outcome == finding.outcome else None

@@ -103,7 +103,7 @@ def _turns(bench: Bench, case: Case) -> int:
     if case.expectation != "beside other tensors":
         return 1
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
-    return len(subject.on_other_tensors(case.operator))
+    return len(subject.on_other_tensors(case.operator)) + 1
 
 
 def _in_company(bench: Bench, case: Case) -> Judgement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,15 @@ Expectation = Callable[[Bench, Case], Judgement]
 def value_clauses(case: Case) -> tuple[str, ...]:
     """The clauses that the values of a dispatch of ``case`` speak about."""
     return (case.clause,) if case.layout_clause is None else (case.clause, case.layout_clause)
+
+
+def together(judgements: Sequence[Judgement], clause: str) -> Judgement:
+    """Several dispatches as one judgement; what is wrong with a value breaks ``clause``."""
+    findings = tuple(finding for judgement in judgements for finding in judgement.findings)
+    checked = dict.fromkeys(name for judgement in judgements for name in judgement.clauses)
+    executions = tuple(execution for judgement in judgements for execution in judgement.executions)
+    elements = sum(judgement.elements for judgement in judgements)
+    return Judgement(findings[:1], (clause, *checked), elements, executions)
 
 
 def index_text(tensor: TensorDesc, flat: int) -> str:

@@ -1,19 +1,34 @@
-"""Which other kernels a case's own is put beside: of other attributes on its tensors, and of other operators."""
+"""Which other kernels a case's own is put beside: of other attributes, on other tensors, and of other operators.
+
+And what is wrong with one of those by itself.
+"""
 
 from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dmlcts.specs import OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.rules import violations
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, signatures
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
+from dmlcts.suites.cases.values import Streams, text_with_bits
 from dmlcts.suites.generation import attributes as ordinary_attributes
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.findings import Array, Finding, Judgement, is_mishap, operator_text
+from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
+from dmlcts.suites.judging.refusals import stride_clause
+
+Made = list[tuple[Any, OperatorDesc]]
+"""Kernels, or why there is none, with their descriptions."""
 
 _TOO_DEEP = 9  # dimensions
 _MOST_OTHERS = 6  # operators beside the case's own
@@ -22,7 +37,7 @@ _MOST_OTHERS = 6  # operators beside the case's own
 def neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
     mine = bench.tables.operator(case.operator.name)
-    found = {mine.operator: _judged_variants(bench, mine, case)}
+    found = {mine.operator: [*_judged_variants(bench, mine, case), *_nearly_alike(bench, mine, case)]}
     for table in _most_telling_first(mine, _takers(bench, mine, case), case):
         if len(found) > _MOST_OTHERS:
             break
@@ -77,6 +92,61 @@ def _variants(table: OperatorTable, case: Case) -> Iterator[OperatorDesc]:
         yield OperatorDesc(table.operator, case.operator.tensors, variant)
 
 
+def _nearly_alike(bench: Bench, table: OperatorTable, case: Case) -> list[OperatorDesc]:
+    """Of the operator's own variants one with each number changed alone, and those with a scale or a bias alone."""
+    variants = _judged_variants(bench, table, case)
+    if not variants or any(tensor.strides is not None for tensor in case.operator.tensors.values()):
+        return []  # of strided kernels those that differ in all of them have to do
+    base, signature = variants[0], Signature.of(case.operator, table)
+    bounds = [item for item in table.attributes if item.is_number and item.role in ("low", "high")]
+    less = 1 if case.data_type.is_floating else 2
+    changed: list[dict[str, Attribute]] = [
+        {item.name: ordinary_attributes.number(table, signature, item, less if item.role == "low" else 40)}
+        for item in (bounds if len(bounds) > 1 else [])
+    ]
+    scaled = [item.name for item in table.attributes if item.type == "DML_SCALE_BIAS"]
+    changed += [{name: ScaleBias(*one)} for name in scaled for one in ((2, 0), (1, 1))]
+    found = (replace(base, attributes={**base.attributes, **given}) for given in changed)
+    return [one for one in found if one not in (case.operator, *variants) and bench.obliged(one)]
+
+
+def on_nearly_the_same_tensors(subject: Subject, operator: OperatorDesc) -> list[OperatorDesc]:
+    """A description of the subject on tensors that differ from a description's in one respect each.
+
+    In the strides of one tensor, in the total sizes, in the order of packed sizes, in the type that one type variable
+    but the first stands for, in which optional tensors are there.
+    """
+    sizes, tensors = operator.output.sizes, operator.tensors
+    found = []
+    for name in subject.wide:
+        tensor = tensors[name]
+        spread = [2 * stride for stride in TensorDesc(tensor.data_type, sizes).element_strides]
+        other = TensorDesc(tensor.data_type, sizes, None if tensor.strides else spread)
+        found.append(replace(operator, tensors={**tensors, name: other}))
+    larger = {name: replace(one, total_size_in_bytes=one.total_size_in_bytes + 16) for name, one in tensors.items()}
+    found.append(replace(operator, tensors=larger))
+    if all(tensor.strides is None for tensor in tensors.values()):
+        found.append(subject.describe(sizes[::-1], operator.attributes))
+    laid = {name: tensors[name].strides for name in subject.wide}
+    for one in _nearest(subject.table, subject.signature):
+        alike = replace(subject, signature=one)
+        found.append(alike.describe(
+            sizes, operator.attributes, operator.input.strides, operator.output.strides, layouts=laid
+        ))  # fmt: skip
+    return [one for one in dict.fromkeys(found) if one != operator]
+
+
+def _nearest(table: OperatorTable, own: Signature) -> list[Signature]:
+    """One signature with each type variable but the first changed alone, and those with other optional tensors."""
+    every = [one for one in signatures(table) if one != own]
+    found = [one for one in every if one.types == own.types]
+    for variable, _ in own.types[1:]:
+        alike = (one for one in every if one.present == own.present
+                 and one == own.exchanged(variable, dict(one.types).get(variable, own.data_type)))  # fmt: skip
+        found += itertools.islice(alike, 1)
+    return found
+
+
 def two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
     mine = bench.tables.operator(case.operator.name)
@@ -118,3 +188,126 @@ def refusable(bench: Bench, case: Case) -> list[OperatorDesc]:
 
 def _with_output(table: OperatorTable, operator: OperatorDesc, output: TensorDesc) -> OperatorDesc:
     return OperatorDesc(operator.name, {**operator.tensors, table.output: output}, operator.attributes)
+
+
+def own_case(bench: Bench, case: Case, operator: OperatorDesc, values: Streams) -> Case:
+    """A neighbour on a memory like the case's, as a case of its own: by its values or, with strides, by those."""
+    subject = Subject.of(bench.tables.operator(operator.name), operator, bench.level)
+    strided = any(tensor.strides is not None for tensor in operator.tensors.values())
+    layout_clause = stride_clause(operator) if strided else None
+    clause = subject.scaled_values_clause(operator.attributes)
+    return Case(operator, values, clause, layout_clause, placement=case.placement)
+
+
+def by_itself(bench: Bench, case: Case, own: Case) -> tuple[Finding, ...] | None:
+    """What is wrong with a case's neighbour where nothing ran before it as well; ``None`` where nothing is.
+
+    It is told of kernels of the case's operator. What is wrong with another operator its own tests tell, once and not
+    again beside each that takes its tensors; and what stops a dispatch may do so at silent points alone.
+    """
+    fresh = bench.fresh()
+    try:
+        found = judge_oracle(fresh, own).findings
+    finally:
+        fresh.close()
+    told = found[:1] if own.operator.name == case.operator.name else ()
+    return tuple(one for one in told if not is_mishap(one)) if found else None
+
+
+def with_own_faults(judgement: Judgement, faults: Sequence[Finding]) -> Judgement:
+    """The judgement of a case in company; where nothing is wrong with it, one fault that a neighbour has by itself."""
+    return judgement if judgement.findings else replace(judgement, findings=tuple(faults[:1]))
+
+
+def stops_by_itself(bench: Bench, case: Case) -> bool:
+    """Whether a kernel is not made, or not closed, also where nothing ran before."""
+    fresh = bench.fresh()
+    try:
+        kernel = fresh.create(case.operator)
+        if isinstance(kernel, (Refusal, Mishap)):
+            return True
+        fresh.run_unjudged(kernel, case)
+        return fresh.closed(kernel) is not None
+    finally:
+        fresh.close()
+
+
+def closed(bench: Bench, case: Case, others: list[tuple[Any, OperatorDesc]]) -> list[Mishap]:
+    """Close kernels that kept the case company; what goes wrong, but for those that close as badly without it."""
+    mishaps = [(mishap, operator) for kernel, operator in others if (mishap := bench.closed(kernel)) is not None]
+    return [mishap for mishap, one in mishaps
+            if not stops_by_itself(bench, replace(case, operator=one, values=ordinary_values(bench, one)))]  # fmt: skip
+
+
+def ordinary_values(bench: Bench, operator: OperatorDesc) -> Streams:
+    """Values for a description that is not on the case's tensors."""
+    subject = Subject.of(bench.tables.operator(operator.name), operator, bench.level)
+    return subject.distinct(operator.output.element_count).streams
+
+
+def told_of(bench: Bench, judgement: Judgement, case: Case, company: Sequence[OperatorDesc]) -> Judgement:
+    """What is wrong with one of several kernels, as its own case, which holds all of them."""
+    clause = case.clause
+    if case.layout_clause is not None:
+        table = bench.tables.operator(case.operator.name)
+        clause = Subject.of(table, case.operator, bench.level).values_clause(case.operator.attributes)
+    own = replace(case, clause=clause, expectation="beside others", beside=tuple(company), recipe=None)
+    return replace(judgement, findings=tuple(replace(finding, case=own) for finding in judgement.findings))
+
+
+def with_company(finding: Finding, given: Mapping[OperatorDesc, Array]) -> Finding:
+    """The finding with each kernel that was alive, and what it gave for the element that is shown."""
+    case = finding.case
+    details = []
+    for number, operator in enumerate(case.beside, start=1):
+        said = operator_text(operator)
+        if operator == case.operator:
+            said += ": this one, which is wrong"
+        elif operator in given and finding.index >= 0:
+            said += f": gives {text_with_bits(given[operator][finding.index])} for this element"
+        details.append((f"kernel {number}", said))
+    return replace(finding, details=(*finding.details, *details))
+
+
+def is_out(bench: Bench, case: Case, other: Case, kernel: Refusal | Mishap, faults: list[Finding]) -> bool:
+    """Whether a neighbour cannot be had by itself either; a refusal that breaks a clause is added to ``faults``."""
+    if isinstance(kernel, (Mishap, Unsupported)):
+        return stops_by_itself(bench, other)
+    found = by_itself(bench, case, own_case(bench, case, other.operator, other.values))
+    faults += found or ()
+    return found is not None
+
+
+def judged_before(bench: Bench, case: Case, kernel: Any, company: Sequence[OperatorDesc]) -> tuple[Finding, ...]:
+    """What is wrong with a kernel that runs before another: by itself, or beside those that are alive.
+
+    Args:
+        bench: the bench.
+        case: what it runs on.
+        kernel: the kernel.
+        company: the descriptions of all that are alive, where their tensors are the case's.
+    """
+    try:
+        judged = judge_dispatch(bench, kernel, case, bench.oracle(case.operator))
+    except Unconstrained:  # bounds that are not of another type: whatever comes of them is right
+        return ()
+    if not judged.findings:
+        return ()
+    found = by_itself(bench, case, own_case(bench, case, case.operator, case.values))
+    if found is None and len(company) > 1:
+        clause = "execution.independent"
+        told = told_of(bench, judged, replace(case, layout_clause=clause), company).findings[:1]
+        return tuple(replace(one, clause=clause, suspects=()) for one in told)
+    return found or ()
+
+
+def had(made: Made) -> Made:
+    """The kernels among them."""
+    return [(one, operator) for one, operator in made if not isinstance(one, (Refusal, Mishap))]
+
+
+def refused_by_themselves(bench: Bench, case: Case, made: Made) -> list[Finding]:
+    """What is wrong with refusing neighbours, where they are refused by themselves as well."""
+    refused = [operator for one, operator in made if isinstance(one, Refusal) and one.obliged]
+    own = (own_case(bench, case, operator, ordinary_values(bench, operator)) for operator in dict.fromkeys(refused))
+    return [finding for one in own for finding in by_itself(bench, case, one) or ()]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.cases.outcomes import Execution, Mishap, Refusal, Unsupported
+from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation.attributes import number
 from dmlcts.suites.judging.findings import (
     DISPATCH_FAILED,
@@ -25,6 +29,7 @@ from dmlcts.suites.judging.findings import (
     value_clauses,
 )
 
+_ACCEPTED = "accepted, though it must be refused"
 _MOST_PACKED = 1 << 16
 
 
@@ -95,13 +100,13 @@ def _lacking(bench: Bench, case: Case) -> str:
         return table.clause_of("scale-bias" if case.data_type.is_floating else "scale-bias.integer") or case.clause
     if strided and expressible(OperatorDesc(operator.name, packed.tensors, plain_attributes)):
         named = case.layout_clause or case.clause
-        return named if named.startswith("tensor.strides.") else _stride_clause(operator)
+        return named if named.startswith("tensor.strides.") else stride_clause(operator)
     if case.layout_clause is not None and expressible(packed):
         return case.layout_clause
     return case.clause
 
 
-def _stride_clause(operator: OperatorDesc) -> str:
+def stride_clause(operator: OperatorDesc) -> str:
     """The clause on the kind of strides that a description has."""
     packed = TensorDesc(operator.output.data_type, operator.output.sizes).element_strides
     sources = [tensor.element_strides for tensor in operator.inputs.values() if tensor.sizes == operator.output.sizes]
@@ -190,8 +195,22 @@ def judge_refused(bench: Bench, case: Case) -> Judgement:
         return Judgement((), value_clauses(case), refused=not known and later)
     if answer is not None:
         return stopped(bench, case, answer)
-    finding = Finding(case.clause, "fail", case, "accepted, though it must be refused")
+    finding = Finding(case.clause, "fail", case, _ACCEPTED)
     return Judgement((finding,), value_clauses(case))
+
+
+def wrongly_accepted(bench: Bench, operator: OperatorDesc, values: Streams) -> tuple[Finding, ...]:
+    """What is wrong with having accepted a description: a finding, where every level asks for its refusal.
+
+    Args:
+        bench: the bench.
+        operator: the description.
+        values: a value for each of its inputs.
+    """
+    known = {clause.id for clause in bench.tables.clauses_of(bench.tables.operator(operator.name))}
+    broken = (one.clause for one in unconditional_violations(operator, bench.tables) if one.clause in known)
+    found = (Case(operator, values, clause, None, "refused") for clause in broken)
+    return tuple(Finding(one.clause, "fail", one, _ACCEPTED) for one in itertools.islice(found, 1))
 
 
 def judge_accepted(bench: Bench, case: Case) -> Judgement:

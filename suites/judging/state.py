@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import compress
@@ -15,48 +15,68 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.placement import Placement, aliases_of
-from dmlcts.suites.cases.values import Streams, text_with_bits
+from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation.distinct import little_changed, middle_reversed
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Array, Finding, Judgement, operator_text, streams_of
-from dmlcts.suites.judging.neighbours import neighbours, refusable, two_neighbours
+from dmlcts.suites.judging.findings import (
+    MEMORY_CLAUSES,
+    Array,
+    Finding,
+    Judgement,
+    operator_text,
+    streams_of,
+    together,
+)
+from dmlcts.suites.judging.neighbours import (
+    by_itself,
+    closed,
+    had,
+    is_out,
+    judged_before,
+    neighbours,
+    on_nearly_the_same_tensors,
+    ordinary_values,
+    own_case,
+    refusable,
+    refused_by_themselves,
+    told_of,
+    two_neighbours,
+    with_company,
+    with_own_faults,
+)
 from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
-from dmlcts.suites.judging.refusals import attempt, stopped
+from dmlcts.suites.judging.refusals import attempt, stopped, wrongly_accepted
 
 _MANY_DISPATCHES = 34  # more than two times sixteen: rings of descriptors, queries and buffers have such lengths
-
-
-def _together(judgements: list[Judgement], clause: str) -> Judgement:
-    """Several dispatches as one judgement; what is wrong with a value breaks ``clause``."""
-    findings = tuple(finding for judgement in judgements for finding in judgement.findings)
-    checked = dict.fromkeys(name for judgement in judgements for name in judgement.clauses)
-    executions = tuple(execution for judgement in judgements for execution in judgement.executions)
-    elements = sum(judgement.elements for judgement in judgements)
-    return Judgement(findings[:1], (clause, *checked), elements, executions)
 
 
 def judge_again(bench: Bench, case: Case) -> Judgement:
     """A kernel judged again and again: on its values, on others at other places, in place, and on the first ones again.
 
-    The last dispatches differ from those before them in little, at one place: in the elements in the middle, in one
-    element, in those in the middle of one input alone. A device that compares what it holds with what it is given may
-    look at the ends, count differences, or forget an input. At the end the output is the memory of another input.
+    The dispatch after the one in place has its inputs where they were. The next ones differ from those before them in
+    little, at one place: in the elements in the middle, in one element, in those in the middle of one input alone. A
+    device that compares what it holds with what it is given may look at the ends, count differences, or forget an
+    input. Then one tensor after another moves alone. At the end the output is the memory of another input.
     """
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
     if _is_told_alone(alone):
         return alone
     third = max(1, case.operator.output.element_count // 3)
     turns: list[Callable[[Array], Array]] = [
-        lambda one: one, lambda one: one[::-1], lambda one: np.roll(one, third), lambda one: one, middle_reversed
+        lambda one: one, lambda one: one[::-1], lambda one: np.roll(one, third), lambda one: one[::-1],
+        lambda one: one, middle_reversed,
     ]  # fmt: skip
     aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
     in_place = [Placement(in_place=True, alias=one) for one in aliases] or [Placement(inputs_turned=True)]
     turned = Placement(output_first=True)
-    places = [case.placement, Placement(front=1040, gap=48), in_place[0], turned, turned]
+    places = [case.placement, Placement(front=1040, gap=48), in_place[0], Placement(), turned, turned]
     again = [replace(case, values=_turned(case, turn), placement=place)
              for turn, place in zip(turns, places, strict=True)]  # fmt: skip
     for run in alone.executions:
         again += [replace(case, values=values, placement=turned) for values in little_changed(case, run.output)]
+    for name in case.operator.tensors:  # which alone moves, and back
+        again += [replace(again[-number], placement=place)
+                  for number, place in ((2, replace(turned, apart=name)), (1, turned))]  # fmt: skip
     again += [replace(again[-1], placement=place) for place in in_place[1:]]
     return _by_one_kernel(bench, case, again)
 
@@ -99,7 +119,7 @@ def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Jud
     mishaps = [mishap for mishap in map(bench.closed, kernels) if mishap is not None]
     judgements += [stopped(bench, case, mishap) for mishap in mishaps]
     clause = case.layout_clause or case.clause
-    whole = _together(judgements, clause)
+    whole = together(judgements, clause)
     told = tuple(
         replace(finding, case=finding.case if finding.case.beside else case, clause=clause, suspects=())
         for finding in whole.findings
@@ -121,38 +141,36 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     cases.insert(len(cases) // 2, case)
     cases.append(case)  # closing one of two kernels of one description leaves the other
     kernels = [bench.create(other.operator) for other in cases]
+    faults: list[Finding] = []  # of neighbours, which they have by themselves
     wanted = [
-        other is case or not isinstance(kernel, (Refusal, Mishap)) or not _stops_by_itself(bench, other)
+        other is case or not isinstance(kernel, (Refusal, Mishap)) or not is_out(bench, case, other, kernel, faults)
         for kernel, other in zip(kernels, cases, strict=True)
     ]
     kernels, cases = list(compress(kernels, wanted)), list(compress(cases, wanted))
+    company = [other.operator for other in cases]
     for kernel, other in zip(kernels, cases, strict=True):
         if isinstance(kernel, (Refusal, Mishap)):
             made = [one for one in kernels if not isinstance(one, (Refusal, Mishap))]
             return _finished(bench, case, made, [stopped(bench, replace(other, expectation="oracle"), kernel)])
+    mine, everyone = cases.index(case), [*zip(kernels, cases, strict=True)]
     judgements = []
-    for kernel, other in [*zip(kernels, cases, strict=True), *zip(kernels[::-1], cases[::-1], strict=True)]:
+    known: dict[OperatorDesc, tuple[Finding, ...] | None] = {}
+    by_turns = [everyone[mine], everyone[0], everyone[mine]]
+    for kernel, other in [*everyone, *everyone[::-1], *by_turns]:
         judged = judge_dispatch(bench, kernel, other, bench.oracle(other.operator))
-        if judged.findings and other is not case and _wrong_by_itself(bench, other):
-            continue  # another clause's business
-        judgements.append(_as_state(_told_of(bench, judged, other, cases), other))
-    mine = cases.index(case)
-    others = [(kernel, one.operator) for kernel, one in zip(kernels, cases, strict=True)]
-    judgements += [stopped(bench, case, mishap) for mishap in _closed(bench, case, others[:mine] + others[mine + 1 :])]
+        if judged.findings and other is not case:
+            if other.operator not in known:
+                known[other.operator] = by_itself(bench, case, own_case(bench, case, other.operator, case.values))
+            alone_too = known[other.operator]
+            if alone_too is not None:
+                faults += alone_too
+                continue
+        judgements.append(_as_state(told_of(bench, judged, other, company), other))
+    others = [(kernel, one.operator) for kernel, one in everyone[:mine] + everyone[mine + 1 :]]
+    judgements += [stopped(bench, case, mishap) for mishap in closed(bench, case, others)]
     last = judge_dispatch(bench, kernels[mine], case, bench.oracle(case.operator))
-    judgements.append(_told_of(bench, last, case, cases))
-    return _finished(bench, case, [kernels[mine]], judgements)
-
-
-def _told_of(bench: Bench, judgement: Judgement, case: Case, everyone: list[Case]) -> Judgement:
-    """What is wrong with one of several kernels, as its own case, which holds all of them."""
-    clause = case.clause
-    if case.layout_clause is not None:
-        table = bench.tables.operator(case.operator.name)
-        clause = Subject.of(table, case.operator, bench.level).values_clause(case.operator.attributes)
-    company = tuple(one.operator for one in everyone)
-    own = replace(case, clause=clause, expectation="beside others", beside=company, recipe=None)
-    return replace(judgement, findings=tuple(replace(finding, case=own) for finding in judgement.findings))
+    judgements.append(told_of(bench, last, case, company))
+    return with_own_faults(_finished(bench, case, [kernels[mine]], judgements), faults)
 
 
 def _judge_among(bench: Bench, case: Case) -> Judgement:
@@ -171,71 +189,42 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
             return _finished(bench, case, [one for _, one in made], [stopped(bench, case, kernel)])
     given: dict[OperatorDesc, Array] = {}
     judgements = []
-    for operator, kernel in [*made, *made[::-1]]:
-        if operator == case.operator:
-            judgements.append(judge_dispatch(bench, kernel, case, bench.oracle(operator)))
+    wrong: dict[OperatorDesc, Judgement] = {}
+    for place, (operator, kernel) in enumerate([*made, *made[::-1]]):
+        one = case if operator == case.operator else replace(case, operator=operator)
+        if operator.name != case.operator.name or (place >= len(made) and one is not case):  # or was judged
+            arena = bench.prepare(case)
+            if bench.dispatch(kernel, arena) is None:
+                given[operator] = arena.output(case)
             continue
-        arena = bench.prepare(case)
-        if bench.dispatch(kernel, arena) is None:
-            given[operator] = arena.output(case)
+        judged = judge_dispatch(bench, kernel, one, bench.oracle(operator))
+        if operator == case.operator:
+            judgements.append(judged)
+            continue
+        if judged.executions:
+            given[operator] = judged.executions[0].output
+        if judged.findings:
+            wrong.setdefault(operator, judged)
     mine = [operator for operator, _ in made].index(case.operator)  # a second kernel of its description is another one
     own = made[mine][1]
     others = [(kernel, operator) for operator, kernel in made[:mine] + made[mine + 1 :]]
-    judgements += [stopped(bench, case, mishap) for mishap in _closed(bench, case, others)]
+    judgements += [stopped(bench, case, mishap) for mishap in closed(bench, case, others)]
     judgements.append(judge_dispatch(bench, own, case, bench.oracle(case.operator)))
     judgement = _finished(bench, case, [own], judgements)
-    if judgement.findings and _wrong_by_itself(bench, replace(case, expectation="oracle", beside=())):
-        return judge_oracle(bench, replace(case, expectation="oracle", beside=()))
-    told = tuple(_with_company(finding, given) for finding in judgement.findings)
-    return replace(judgement, findings=told)
-
-
-def _with_company(finding: Finding, given: Mapping[OperatorDesc, Array]) -> Finding:
-    """The finding with each kernel that was alive, and what it gave for the element that is shown."""
-    case = finding.case
-    details = []
-    for number, operator in enumerate(case.beside, start=1):
-        said = operator_text(operator)
-        if operator == case.operator:
-            said += ": this one, which is wrong"
-        elif operator in given and finding.index >= 0:
-            said += f": gives {text_with_bits(given[operator][finding.index])} for this element"
-        details.append((f"kernel {number}", said))
-    return replace(finding, details=(*finding.details, *details))
-
-
-def _wrong_by_itself(bench: Bench, case: Case) -> bool:
-    """Whether a case is wrong also where nothing ran before it."""
-    fresh = bench.fresh()
-    try:
-        return bool(judge_oracle(fresh, case).findings)
-    finally:
-        fresh.close()
-
-
-def _stops_by_itself(bench: Bench, case: Case) -> bool:
-    """Whether a kernel is not made, or not closed, also where nothing ran before: that is another clause's business."""
-    fresh = bench.fresh()
-    try:
-        kernel = fresh.create(case.operator)
-        if isinstance(kernel, (Refusal, Mishap)):
-            return True
-        fresh.run_unjudged(kernel, case)
-        return fresh.closed(kernel) is not None
-    finally:
-        fresh.close()
-
-
-def _closed(bench: Bench, case: Case, others: list[tuple[Any, OperatorDesc]]) -> list[Mishap]:
-    """Close kernels that kept the case company; what goes wrong there, but for those that close as badly without it."""
-    mishaps = [(bench.closed(kernel), operator) for kernel, operator in others]
-    return [mishap for mishap, one in mishaps if mishap is not None
-            and not _stops_by_itself(bench, replace(case, operator=one, values=_ordinary(bench, one)))]  # fmt: skip
-
-
-def _ordinary(bench: Bench, operator: OperatorDesc) -> Streams:
-    subject = Subject.of(bench.tables.operator(operator.name), operator, bench.level)
-    return subject.distinct(operator.output.element_count).streams
+    alone = replace(case, expectation="oracle", beside=())
+    if judgement.findings and by_itself(bench, alone, alone) is not None:
+        return judge_oracle(bench, alone)
+    faults: list[Finding] = []
+    for operator, judged in wrong.items():
+        if judgement.findings or faults:
+            break
+        found = by_itself(bench, case, own_case(bench, case, operator, case.values))
+        if found is None:
+            told = told_of(bench, judged, replace(case, operator=operator), case.beside)
+            judgement = _finished(bench, case, [], [judgement, told])
+        faults += found or ()
+    told_with = tuple(with_company(finding, given) for finding in judgement.findings)
+    return with_own_faults(replace(judgement, findings=told_with), faults)
 
 
 def _as_state(judgement: Judgement, case: Case) -> Judgement:
@@ -265,50 +254,65 @@ def _behind_others(bench: Bench, case: Case, *, alive: bool) -> Judgement:
     kernel = bench.create(case.operator) if alive else None
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
-    others = []
-    for operator in two_neighbours(bench, case):
-        other = bench.create(operator)
-        if not isinstance(other, (Refusal, Mishap)):  # one that cannot be had is another clause's business
-            others.append((other, operator))
-    return _with_history(bench, case, "execution.independent", kernel, others, closed_first=not alive)
+    made = [(bench.create(operator), operator) for operator in two_neighbours(bench, case)]
+    judgement = _with_history(bench, case, "execution.independent", kernel, had(made), closed_first=not alive)
+    return with_own_faults(judgement, refused_by_themselves(bench, case, made))
 
 
 def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
-    """The kernel runs between two kernels of the same attributes on other tensors, which ran before and are alive.
+    """The kernel runs between kernels of the same attributes on other tensors, which ran before and are alive.
 
-    One was made before it and one after; each kind of other tensors has its turn.
+    Some were made before it and some after. Each kind of tensors that differ in much has its turn; those that differ
+    in one respect stand beside it together, and one by one where something is wrong then.
     """
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
+    kinds = [[one] for one in filter(bench.obliged, subject.on_other_tensors(case.operator))]
+    nearly = [] if case.placement.in_place else on_nearly_the_same_tensors(subject, case.operator)
+    if near := [*filter(bench.obliged, nearly)]:
+        kinds.append(near)
     judgements: list[Judgement] = []
-    for operator in filter(bench.obliged, subject.on_other_tensors(case.operator)):
-        made = [bench.create(one) for one in (operator, case.operator, operator)]
-        others = [(one, operator) for one in made[::2] if not isinstance(one, (Refusal, Mishap))]
-        if isinstance(made[1], (Refusal, Mishap)):
-            for other, _ in others:
-                bench.closed(other)
-            return stopped(bench, case, made[1])
-        judgements.append(_with_history(bench, case, "execution.independent", made[1], others))
-        if judgements[-1].findings:
+    for kind in kinds:
+        judgements.append(_between(bench, case, kind))
+        if judgements[-1].findings and len(kind) > 1:
+            judgements += (found for one in kind if (found := _between(bench, case, [one])).findings)
+            judgements.append(judgements.pop(len(kinds) - 1))  # if it takes all of them, with all
+        if any(judgement.findings for judgement in judgements):
             break
-    return _together(judgements, "execution.independent") if judgements else judge_oracle(bench, case)
+    return together(judgements, "execution.independent") if judgements else judge_oracle(bench, case)
+
+
+def _between(bench: Bench, case: Case, kind: list[OperatorDesc]) -> Judgement:
+    """The kernel between kernels of some descriptions, one of each made before it and one after; all ran."""
+    first = [(bench.create(one), one) for one in kind]
+    kernel = bench.create(case.operator)
+    last = [(bench.create(one), one) for one in kind]
+    if isinstance(kernel, (Refusal, Mishap)):
+        for other, _ in had(first + last):
+            bench.closed(other)
+        return stopped(bench, case, kernel)
+    judgement = _with_history(bench, case, "execution.independent", kernel, had(first + last))
+    return with_own_faults(judgement, refused_by_themselves(bench, case, first))
 
 
 def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
     """Kernels beside refused descriptions: one that ran before, one that did not, and one made after each refusal.
 
-    The descriptions have other attributes, and unlike sizes, types or too many dimensions. One that is accepted, or
-    after which no kernel need be there any more, is another clause's business: of unlike sizes, or where the device is
-    lost, the case is judged alone.
+    The descriptions have other attributes, and unlike sizes, types or too many dimensions. One that is accepted breaks
+    its own constraint; of unlike sizes, or where no kernel need be there any more, the case is judged alone.
     """
     before = [bench.create(case.operator), bench.create(case.operator)]
     made = [one for one in before if not isinstance(one, (Refusal, Mishap))]
     oracle, clause = bench.oracle(case.operator), "execution.independent"
+    subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
     judgements = [stopped(bench, case, one) for one in before if isinstance(one, (Refusal, Mishap))][:1]
     refused: list[OperatorDesc] = []
+    faults: list[Finding] = []
     if not judgements:
         judgements.append(judge_dispatch(bench, made[0], case, oracle))
         for number, odd in enumerate(refusable(bench, case)):
             outcome = attempt(bench, odd)
+            if outcome is None:
+                faults += wrongly_accepted(bench, odd, subject.ones)
             if isinstance(outcome, Mishap) or (outcome is None and number == 0):
                 refused = []
                 break
@@ -323,18 +327,18 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
             judgements += [stopped(bench, case, one) for one in [bench.closed(after)] if isinstance(one, Mishap)]
     judgements += [stopped(bench, case, one) for one in map(bench.closed, made) if isinstance(one, Mishap)]
     if not refused and len(made) == len(before):
-        return judge_oracle(bench, replace(case, expectation="oracle"))
-    judgement = _together(judgements, clause)
-    return _by_history(bench, case, judgement, clause, [f"{operator_text(odd)}: was refused" for odd in refused])
+        return with_own_faults(judge_oracle(bench, replace(case, expectation="oracle")), faults)
+    told = [f"{operator_text(odd)}: was refused" for odd in refused]
+    return with_own_faults(_by_history(bench, case, together(judgements, clause), clause, told), faults)
 
 
 def _with_history(
     bench: Bench, case: Case, clause: str, kernel: Any, before: list[tuple[Any, OperatorDesc]], *,
     closed_first: bool = False,
 ) -> Judgement:  # fmt: skip
-    """Dispatch what runs before, whatever comes of it, then the case.
+    """Dispatch what runs before, then the case; what only its history makes wrong breaks ``clause``.
 
-    What only its history makes wrong breaks ``clause``.
+    Of kernels of its operator that stay alive, what comes of each description is judged once.
 
     Args:
         bench: the bench.
@@ -345,9 +349,17 @@ def _with_history(
         closed_first: whether the others are closed before the case's kernel is made.
     """
     values, moved = _turned(case, lambda one: one[::-1]), replace(case.placement, front=1040)
+    alive = [case.operator, *(operator for other, operator in before if other is not kernel)]
+    faults: list[Finding] = []
+    judged_too = not closed_first  # it costs as much as the case does
+    known: set[OperatorDesc] = set()
     for other, operator in before:
-        own = values if operator.tensors == case.operator.tensors else _ordinary(bench, operator)
+        own = values if operator.tensors == case.operator.tensors else ordinary_values(bench, operator)
         earlier = replace(case, operator=operator, values=own, placement=moved)
+        if judged_too and other is not kernel and operator.name == case.operator.name and operator not in known:
+            known.add(operator)
+            faults += judged_before(bench, earlier, other, alive if own is values else [])
+            continue
         mishap = bench.run_unjudged(other, earlier)
         if mishap is not None and other is kernel:
             bench.closed(kernel)
@@ -355,19 +367,20 @@ def _with_history(
     mishaps: list[Mishap] = []
     others = [(other, operator) for other, operator in before if other is not kernel]
     if closed_first:
-        mishaps += _closed(bench, case, others)
+        mishaps += closed(bench, case, others)
         kernel = bench.create(case.operator)
         if isinstance(kernel, (Refusal, Mishap)):
             return stopped(bench, case, kernel)
     judgement = judge_dispatch(bench, kernel, case, bench.oracle(case.operator))
     mishaps += [mishap] if (mishap := bench.closed(kernel)) is not None else []
     if not closed_first:
-        mishaps += _closed(bench, case, others)
+        mishaps += closed(bench, case, others)
     if mishaps:
         return stopped(bench, case, mishaps[0])
     company = dict.fromkeys(operator for other, operator in before if other is not kernel)
     ran = [f"{operator_text(operator, case.operator)}: ran before" for operator in company]
-    return _by_history(bench, case, replace(judgement, clauses=(*judgement.clauses, clause)), clause, ran)
+    told = _by_history(bench, case, replace(judgement, clauses=(*judgement.clauses, clause)), clause, ran)
+    return with_own_faults(told, faults)
 
 
 def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, company: list[str]) -> Judgement:

@@ -127,13 +127,17 @@ def test_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
 
 @checks("execution.independent")
 def test_kernels_on_other_tensors_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
-    """Beside kernels of the same attributes on more elements, on one, on strided ones, and on those of other types."""
+    """Beside kernels of the same attributes on more elements, on one, on strided ones, on those of other types.
+
+    And on tensors that differ in the layout, the total size or the type of one, or in which of them are there.
+    """
     sets, clause, expectation = [subject.revealing()], "execution.independent", "beside other tensors"
     if subject.table.has_scale_bias:
         sets.append(_moved(subject, sets[0]))
-    values = subject.distinct(100)
+    values, rank = subject.distinct(100).streams, min((one for one in subject.ranks if one > 1), default=1)
+    sizes = (*[1] * (rank - 2), 4, 25) if rank > 1 else (100,)  # two of which can be exchanged
     cases = [
-        subject.case(subject.scaled_values_clause(one), values, one, expectation=expectation, layout_clause=clause)
+        Case(subject.describe(sizes, one), values, subject.scaled_values_clause(one), clause, expectation)
         for one in sets
     ]
     cases += [case for one in sets for case in _laid_out(subject, one, clause, expectation)]

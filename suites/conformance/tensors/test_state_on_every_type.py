@@ -1,4 +1,4 @@
-"""State on the signatures that the other tests of state leave out in quick: kernels of one type may keep some.
+"""State on the signatures that the other tests of state leave out in quick: kernels of one type may keep it.
 
 One ordinary case of each kind, of few elements: dispatched again, beside other kernels, beside kernels on other
 tensors, and around a refused description.
@@ -6,13 +6,16 @@ tensors, and around a refused description.
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
+from dmlcts.suites.cases.case import Case
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
-_COUNT = 45
+_SIZES = (5, 9)
 
 
 @checks("execution.repeatable", remaining=True)
@@ -29,6 +32,8 @@ def test_one_of_every_type_beside_others(subject: Subject, judge: Judge, company
 
 
 def _judged(subject: Subject, judge: Judge, clause: str, expectation: str) -> None:
-    attributes = subject.revealing()
-    judge(subject.case(subject.values_clause(attributes), subject.distinct(_COUNT), attributes,
-                       expectation=expectation, layout_clause=clause))  # fmt: skip
+    attributes, rank = subject.revealing(), min((one for one in subject.ranks if one > 1), default=1)
+    sizes = (*[1] * (rank - 2), *_SIZES) if rank > 1 else (math.prod(_SIZES),)
+    operator = subject.describe(sizes, attributes)
+    values = subject.distinct(math.prod(_SIZES)).streams
+    judge(Case(operator, values, subject.values_clause(attributes), clause, expectation))

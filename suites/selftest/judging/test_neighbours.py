@@ -17,6 +17,7 @@ from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.judging.neighbours import _most_telling_first, _takes, mismatched, neighbours, two_neighbours
 from dmlcts.suites.selftest.judging.scripted import Device, case, clip, details, judged, only, threshold
 from dmlcts.suites.selftest.judging.test_state_closely import AlwaysWrong
@@ -123,6 +124,7 @@ def test_where_sizes_need_not_be_equal_too_few_bytes_are_refused() -> None:
     assert (odd.output.sizes, odd.output.total_size_in_bytes) == ((2, 3, 8), 4)
 
 BESIDE = case(expectation="beside other tensors")
+IN_PLACE = Placement(in_place=True)
 
 
 class SpoiledBy(Device):
@@ -149,13 +151,36 @@ def kinds() -> list[OperatorDesc]:
 def test_each_kind_of_other_tensors_stands_on_both_sides_of_the_kernel_and_ran_before_it() -> None:
     device = Device()
     judgement = judged(device, BESIDE)
-    found = kinds()
+    found, near = kinds()[:-3], kinds()[-3:]
     assert len(found) >= 4
-    assert device.created == [made for one in found for made in (one, clip(), one)]
-    assert device.dispatched == [ran for one in found for ran in (one, one, clip())]
+    assert device.created == [made for one in [*([one] for one in found), near] for made in (*one, clip(), *one)]
+    assert device.dispatched == [ran for one in [*([one] for one in found), near] for ran in (*one, *one, clip())]
     assert sorted(map(repr, device.closed)) == sorted(map(repr, device.created))
-    assert (judgement.elements, len(judgement.executions)) == (5 * len(found), len(found))
+    assert (judgement.elements, len(judgement.executions)) == (5 * (len(found) + 1), len(found) + 1)
     assert "execution.independent" in judgement.clauses
+
+
+def test_those_that_differ_in_one_respect_stand_beside_it_together_and_are_told_one_by_one_where_one_suffices() -> None:
+    """The strides of the input, those of the output, and the total sizes."""
+    near = kinds()[-3:]
+    assert [[one.input.strides, one.output.strides] for one in near] == [[(2,), None], [None, (2,)], [None, None]]
+    assert near[2].output.total_size_in_bytes > clip().output.total_size_in_bytes
+    for guilty in near:
+        finding = only(judged(SpoiledBy(lambda one, guilty=guilty: one == guilty), BESIDE))  # type: ignore[misc]
+        assert (finding.clause, finding.case) == ("execution.independent", BESIDE)
+        assert [label for label, _ in finding.details if label.startswith("kernel")] == ["kernel 1"]
+
+
+def test_what_it_takes_all_of_them_for_is_told_with_all() -> None:
+    class Three(SpoiledBy):
+        def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
+            alive = {one for one in self.created if self.created.count(one) > self.closed.count(one)}
+            self.fits = lambda _: len(alive) > 3
+            super().dispatch(operator, memory, bindings)
+
+    finding = only(judged(Three(lambda _: True), BESIDE))
+    assert [label for label, _ in finding.details if label.startswith("kernel")] == [f"kernel {n}" for n in (1, 2, 3)]
+    assert judged(Three(lambda _: True), replace(BESIDE, placement=IN_PLACE)).findings == (), "not tried in place"
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -179,7 +204,7 @@ def test_other_tensors_that_cannot_be_had_are_left_out_and_the_kernel_is_judged(
     judgement = judged(device, BESIDE)
     assert judgement.findings == ()
     assert set(device.created) == {clip()}
-    assert len(judgement.executions) == len(kinds())
+    assert len(judgement.executions) == len(kinds()[:-3]) + 1
     assert only(judged(AlwaysWrong(refuse=refuses), BESIDE)).case.expectation == "oracle"
 
 
@@ -293,3 +318,69 @@ def test_others_are_closed_before_the_kernel_is_made_or_after_it_ran(expectation
     made = events.index(("made", clip()))
     assert len(others) == 2
     assert all(index < made for index in others) == (order == "before")
+
+
+class WrongScaling(Device):
+    """Whatever has a ScaleBias gives the last value of all, in any company."""
+
+    def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
+        return np.full_like(x, x.reshape(-1)[-1])
+
+
+@pytest.mark.parametrize("expectation", ["beside others", "beside another"])
+def test_a_neighbour_of_the_same_operator_that_is_wrong_by_itself_is_told_as_a_case_of_its_own(
+    expectation: str,
+) -> None:
+    finding = only(judged(WrongScaling(), case(expectation=expectation)))
+    assert (finding.clause, finding.case.clause) == ("clip.scale-bias.integer", "clip.scale-bias.integer")
+    assert (finding.case.expectation, finding.case.beside) == ("oracle", ())
+    assert finding.case.operator.attributes["ScaleBias"] is not None
+    assert only(judged(WrongScaling(), finding.case)).clause == finding.clause, "it can be replayed"
+    assert judged(Device(), finding.case).findings == ()
+
+
+def test_each_kernel_of_a_named_company_that_is_of_the_case_s_operator_is_judged() -> None:
+    scaled, other = clip(ScaleBias=ScaleBias(2, 1)), clip(Min=np.float32(1))
+    named = case(expectation="beside others", beside=(clip(), scaled, other, threshold()))
+    assert only(judged(WrongScaling(), named)).case.operator == scaled, "wrong by itself"
+
+    class Spoils(Device):
+        """Another kernel of the case's operator is wrong where a THRESHOLD kernel lives."""
+
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            y = super().compute(operator, x)
+            if operator == other and threshold() in self.created:
+                y.reshape(-1)[0] = 77
+            return y
+
+    finding = only(judged(Spoils(), named))
+    assert (finding.clause, finding.case.operator) == ("tensor.position", other)
+    assert finding.case.beside == named.beside
+    assert only(judged(Spoils(), finding.case)).case == finding.case
+    assert judged(Device(), named).findings == judged(Device(), finding.case).findings == ()
+
+
+def test_a_kernel_that_ran_before_and_is_wrong_only_in_company_is_told_with_it() -> None:
+    own = two_neighbours(BENCH, BESIDE)[0]
+
+    class Spoils(Device):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            y = super().compute(operator, x)
+            if operator == own and clip() in self.created:
+                y.reshape(-1)[0] = 77
+            return y
+
+    finding = only(judged(Spoils(), case(expectation="beside another")))
+    assert (finding.clause, finding.case.operator) == ("execution.independent", own)
+    assert (finding.case.beside[:2], len(finding.case.beside)) == ((clip(), own), 3)
+    assert only(judged(Spoils(), finding.case)).clause == "execution.independent"
+
+
+def test_a_kernel_on_another_type_whose_bounds_no_page_casts_is_not_judged() -> None:
+    class Wrong(Device):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            y = super().compute(operator, x)
+            return np.zeros_like(y) if operator.input.data_type is UINT8 else y
+
+    one = replace(BESIDE, operator=clip(Min=np.float32(-100.5)))
+    assert judged(Wrong(), one).findings == ()

@@ -39,19 +39,23 @@ from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 
-def test_a_kernel_is_asked_again_in_seven_ways() -> None:
+def test_a_kernel_is_asked_again_in_twelve_ways() -> None:
     device = Device()
     judgement = judged(device, case(expectation="again"))
     first, *streams = device.inputs
     values = [-100, -2, 0, 3, 100]
     assert first == values
     little = [-100, -2, 3, 3, 100]  # of five results the middle one alone differs
-    assert streams == [values, values[::-1], [100, *values[:-1]], values, [-100, 3, 0, -2, 100], values, little]
+    rolled, middle = [100, *values[:-1]], [-100, 3, 0, -2, 100]
+    assert streams == [values, values[::-1], rolled, values[::-1], values, middle, *[values, little] * 3]
     assert set(judgement.clauses) == {"tensor.position", "clip.formula", *MEMORY_CLAUSES}
-    assert (judgement.elements, len(judgement.executions)) == (35, 7)
-    default, moved, in_place, output_first, *last = device.bindings[1:]
-    assert last == [output_first] * 3
-    assert default == device.bindings[0]
+    assert (judgement.elements, len(judgement.executions)) == (60, 12)
+    default, moved, in_place, back, output_first, *last = device.bindings[1:]
+    assert [*last[:3], last[4], last[6]] == [output_first] * 5
+    for name, bound in (("InputTensor", last[3]), ("OutputTensor", last[5])):
+        assert [one for one in bound if bound[one] != output_first[one]] == [name], "it moves alone"
+        assert bound[name].offset > max(region.end for region in output_first.values())
+    assert default == back == device.bindings[0]
     assert moved["InputTensor"].offset == 1040
     assert moved["OutputTensor"].offset == 1040 + 16 + 48
     assert in_place["InputTensor"] == in_place["OutputTensor"]
@@ -66,14 +70,14 @@ def test_a_kernel_is_asked_again_in_seven_ways() -> None:
     assert judged(Device(), replace(case(), values=Values.bulk(DataType.INT8, 5), expectation="again")).findings == ()
 
 
-@pytest.mark.parametrize("at", range(2, 9))
+@pytest.mark.parametrize("at", range(2, 14))
 def test_state_between_dispatches_is_the_state_clauses(at: int) -> None:
     one = case(expectation="again")
     finding = only(judged(Device(spoils=(at,)), one))
     assert (finding.clause, finding.outcome, finding.case, finding.suspects) == ("tensor.position", "fail", one, ())
     finding = only(judged(Device(spoils=(at,)), replace(one, layout_clause=None)))
     assert finding.clause == "clip.formula"
-    assert judged(Device(spoils=(9,)), one).findings == ()
+    assert judged(Device(spoils=(14,)), one).findings == ()
 
 
 def test_only_the_first_finding_of_several_is_told() -> None:
@@ -104,8 +108,11 @@ def neighbours(operator: OperatorDesc) -> list[OperatorDesc]:
 def test_neighbours_are_all_that_the_tensors_allow() -> None:
     double = ScaleBias(2, 1)
     low, high = f32(3), f32(7)
+    one_number, one_factor = (f32(2), f32(40)), (ScaleBias(2, 0), ScaleBias(1, 1))
     assert neighbours(clip()) == [
         clip(Min=low, Max=high), clip(Min=low, Max=high, ScaleBias=double),
+        clip(Min=one_number[0], Max=high), clip(Min=low, Max=one_number[1]),
+        *(clip(Min=low, Max=high, ScaleBias=one) for one in one_factor),
         threshold(Min=f32(2)), threshold(Min=f32(2), ScaleBias=double),
     ]  # fmt: skip
     low, high = f32(2), f32(6)
@@ -114,8 +121,11 @@ def test_neighbours_are_all_that_the_tensors_allow() -> None:
     thresholds = [threshold(FLOAT, Min=low), threshold(FLOAT, Min=low, ScaleBias=double)]
     rounds = [rounding(FLOAT, mode) for mode in (modes[-1], *modes[:-1])]
     found = neighbours(clip(FLOAT))
-    assert len(found) == 7
-    assert sorted(map(repr, found)) == sorted(map(repr, [*clips, *thresholds, *rounds]))
+    nearly = [clip(FLOAT, Min=f32(1), Max=high), clip(FLOAT, Min=low, Max=one_number[1]),
+              *(clip(FLOAT, Min=low, Max=high, ScaleBias=one) for one in one_factor)]  # fmt: skip
+    assert len(found) == 11
+    assert sorted(map(repr, found)) == sorted(map(repr, [*clips, *nearly, *thresholds, *rounds]))
+    assert len(neighbours(clip(tensor((5,), strides=(2,))))) == 4, "of strided tensors those that differ in all"
     assert sorted(map(repr, neighbours(rounding(FLOAT)))) == sorted(
         map(repr, [*clips, *thresholds, *(one for one in rounds if one != rounding(FLOAT))])
     )
@@ -126,15 +136,16 @@ def test_a_kernel_is_asked_among_others_in_both_directions_and_alone_again() -> 
     one = case(expectation="beside others")
     judgement = judged(device, one)
     assert set(judgement.clauses) == {"tensor.position", *MEMORY_CLAUSES, "clip.formula"}
-    assert (judgement.elements, len(judgement.executions)) == (65, 13)
-    among = device.dispatched[-13:-1]
-    assert among[:6] == among[:5:-1]
-    assert among[2] == among[5] == among[6] == among[9] == device.dispatched[-1] == clip()
+    assert (judgement.elements, len(judgement.executions)) == (120, 24)
+    among, turns = device.dispatched[-24:-4], device.dispatched[-4:-1]
+    assert among[:10] == among[:9:-1]
+    assert among[4] == among[9] == among[10] == among[15] == device.dispatched[-1] == clip()
+    assert turns == [clip(), among[0], clip()], "by turns with another one"
     assert device.closed[-1] == clip()
-    assert device.closed[-6:-1].count(clip()) == 1, "another one of the same description is closed before the end"
+    assert device.closed[-10:-1].count(clip()) == 1, "another one of the same description is closed before the end"
 
 
-@pytest.mark.parametrize("back", range(1, 14))
+@pytest.mark.parametrize("back", range(1, 25))
 def test_state_between_kernels_is_the_state_clauses(back: int) -> None:
     device = Device()
     one = case(values=(-2, 0, 1, 3, 5), expectation="beside others")
@@ -145,7 +156,7 @@ def test_state_between_kernels_is_the_state_clauses(back: int) -> None:
     assert (finding.clause, finding.suspects) == ("tensor.position", ())
     assert replace(finding.case, operator=clip(), clause="clip.formula", beside=()) == one
     assert finding.case.operator == wrong, "the data shown belong to the kernel that is wrong"
-    assert finding.case.beside == tuple(device.dispatched[-13:-7])
+    assert finding.case.beside == tuple(device.dispatched[-24:-14])
 
 
 def test_a_kernel_that_is_wrong_alone_is_not_asked_among_others() -> None:
@@ -160,7 +171,7 @@ def test_without_a_state_clause_the_values_clause_is_checked() -> None:
     assert set(judgement.clauses) == {"clip.formula", *MEMORY_CLAUSES}
 
 
-def test_a_neighbour_that_is_wrong_by_itself_is_another_clauses_business() -> None:
+def test_another_operator_that_is_wrong_by_itself_is_its_own_tests_business() -> None:
     closed = []
 
     class ThresholdsWrongly(Device):
@@ -171,7 +182,7 @@ def test_a_neighbour_that_is_wrong_by_itself_is_another_clauses_business() -> No
             closed.append(self)
 
     assert judged(ThresholdsWrongly(), case(expectation="beside others")).findings == ()
-    assert len(closed) == 4  # a fresh device for each of the two neighbours, each time it was wrong
+    assert len(closed) == 2  # a fresh device for each of the two neighbours
 
 
 def test_a_neighbour_that_is_refused_beside_others_is_told() -> None:
@@ -188,18 +199,31 @@ def test_a_neighbour_that_is_refused_beside_others_is_told() -> None:
     assert details(finding) == {"said": "one kernel at a time"}
 
 
-def test_a_neighbour_that_is_refused_on_its_own_too_is_another_clauses_business() -> None:
-    class WithoutScaleBias(Device):
-        """Refuses ScaleBias, which a neighbour has, always."""
+def without_scale_bias(name: str) -> Device:
+    """Refuses ScaleBias of an operator always."""
 
+    class WithoutScaleBias(Device):
         def create(self, operator: OperatorDesc) -> Kernel:
-            if operator.attributes.get("ScaleBias") is not None:
+            if operator.attributes.get("ScaleBias") is not None and operator.name == name:
                 raise InvalidArgument("no ScaleBias")
             return super().create(operator)
 
-    assert judged(WithoutScaleBias(), case(expectation="beside others")).findings == ()
-    without = judged(WithoutScaleBias(), case(expectation="beside others")).executions
-    assert len(without) < len(judged(Device(), case(expectation="beside others")).executions)
+    return WithoutScaleBias()
+
+
+@pytest.mark.parametrize("expectation", ["beside others", "beside another", "after another"])
+def test_a_neighbour_of_the_same_operator_that_is_refused_on_its_own_too_is_told_as_a_case_of_its_own(
+    expectation: str,
+) -> None:
+    one = case(expectation=expectation)
+    judgement = judged(without_scale_bias(clip().name), one)
+    finding = only(judgement)
+    assert (finding.clause, finding.outcome) == ("clip.scale-bias.integer", "fail")
+    assert (finding.case.expectation, finding.case.beside) == ("oracle", ())
+    assert finding.case.operator.attributes["ScaleBias"] == ScaleBias(2, 1)
+    assert only(judged(without_scale_bias(clip().name), finding.case)).clause == finding.clause, "it can be replayed"
+    assert 0 < len(judgement.executions) <= len(judged(Device(), one).executions)
+    assert judged(without_scale_bias(threshold().name), one).findings == (), "of another operator its own tests tell"
 
 
 def test_a_second_kernel_of_the_same_description_is_one_of_the_others() -> None:
@@ -293,7 +317,7 @@ def test_a_device_that_was_opened_to_try_a_refused_neighbour_is_closed() -> None
             closed.append(self)
 
     judged(WithoutScaleBias(), case(expectation="beside others"))
-    assert len(closed) == 2  # one for each of the two neighbours that have ScaleBias
+    assert len(closed) == 4  # one for each of the four neighbours that have ScaleBias
 
 
 class ThresholdCloses(Device):
@@ -420,7 +444,7 @@ def test_where_the_output_is_no_inputs_memory_a_kernel_is_asked_with_its_inputs_
     one = Case(operator, streams, "logical-equals.formula", expectation="again")
     assert judge_case(Bench("comparing", Comparing(), {}, load_tables()), one).findings == ()
     assert [it["BTensor"].offset < it["ATensor"].offset for it in placed[1:]][:5] == [False, False, True, False, False]
-    assert len(placed) == 1 + 5 + 3, "the values once more, all of whose results are alike, then each input changed"
+    assert len(placed) == 1 + 6 + 3 + 2 * 3, "the values, all of whose results are alike, then each input changed"
 
 
 def company(name: str) -> set[str]:
@@ -510,7 +534,7 @@ def test_a_kernel_that_is_refused_only_after_a_refusal_is_told() -> None:
 
 
 @pytest.mark.parametrize("answer", ["accepts", "crashes"])
-def test_a_description_that_should_be_refused_and_is_not_is_another_clauses_business(answer: str) -> None:
+def test_a_description_that_should_be_refused_and_is_accepted_breaks_its_own_constraint(answer: str) -> None:
     class Lenient(Device):
         def create(self, operator: OperatorDesc) -> Kernel:
             if operator.input.sizes == operator.output.sizes:
@@ -520,7 +544,12 @@ def test_a_description_that_should_be_refused_and_is_not_is_another_clauses_busi
             return Kernel(self, operator)
 
     device = Lenient()
-    assert judged(device, case(expectation="after a refusal")).findings == ()
+    findings = judged(device, case(expectation="after a refusal")).findings
+    assert [one.clause for one in findings] == ["clip.constraint.sizes"] * (answer == "accepts")
+    for one in findings:
+        assert one.case.expectation == "refused"
+        assert only(judged(Lenient(), one.case)).clause == one.clause, "it can be replayed"
+        assert judged(Device(), one.case).findings == ()
     assert len(device.created) == 3, "two before it, and one to be judged alone"
     assert device.closed == device.created
     wrong = only(judged(AlwaysWrong(), case(expectation="after a refusal")))
