@@ -137,9 +137,12 @@ def _refused_clause(bench: Bench, case: Case) -> str:
     Where the same attributes are accepted on a packed tensor it is the layout that is refused; where the same
     tensors are accepted with ordinary attributes, it is the attributes.
     """
-    packed = _packed(bench, case).operator
-    if case.layout_clause is not None and packed != case.operator and attempt(bench, packed) is None:
-        return case.layout_clause
+    packed, layout_clause = _packed(bench, case).operator, case.layout_clause
+    if layout_clause is not None and layout_clause.startswith("execution."):  # which is about no layout
+        strided = any(tensor.strides is not None for tensor in case.operator.tensors.values())
+        layout_clause = stride_clause(case.operator) if strided else None
+    if layout_clause is not None and packed != case.operator and attempt(bench, packed) is None:
+        return layout_clause
     table = bench.tables.operator(case.operator.name)
     signature = Signature.of(case.operator, table)
     ordinary: dict[str, Attribute] = dict(case.operator.attributes)
