@@ -247,7 +247,7 @@ def test_a_run_on_a_nondeterministic_device_says_what_it_is(tmp_path: Path, dmlc
     assert (once.code, "try --repeat 100" in once.out) == (0, True), once.out
     often = dmlcts("replay", f"results/failures/{results['failures'][0]['file']}", *backend, "--repeat", "122")
     assert often.code == 1
-    assert "wrong 2 of 122 times" in often.out
+    assert re.search(r"wrong [2-9] of 122 times", often.out), "every 61st dispatch, of which a case may take several"
 
 
 EVERYTHING: Any = SimpleNamespace(selects_clause=lambda clause: True)  # all that is asked of a run's settings
