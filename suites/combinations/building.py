@@ -255,15 +255,15 @@ def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str,
     return attributes, Values.of(x, data_type)
 
 
-def value_clause(subject: Subject, levels: Mapping[str, str], attributes: Mapping[str, Any] | None = None) -> str:
+def value_clause(subject: Subject, levels: Mapping[str, str], attributes: Mapping[str, Any]) -> str:
     """The clause that a wrong value breaks, if it is wrong in a packed tensor as well.
 
     Args:
         subject: the operator on its types.
         levels: by factor.
-        attributes: where they say more than the levels.
+        attributes: of the description: of operators that are not of one type they say more than the levels.
     """
-    if attributes is not None and not subject.of_one_type:
+    if not subject.of_one_type:
         return subject.scaled_values_clause(attributes)
     floating = subject.data_type.is_floating
     wanted: list[OwnCheck] = []

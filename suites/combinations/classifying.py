@@ -43,10 +43,9 @@ def levels_of(
     wide = [tensor for name, tensor in operator.inputs.items() if table.tensors[name].elements is None]
     source = wide[0] if wide else operator.output
     found: dict[str, str | None] = {}
-    simple = of_one_type(table)
     if table.has_scale_bias:
         found["scale-bias"] = scale_bias_of(operator, data_type)
-    if simple and table.float_attributes:
+    if table.float_attributes and of_one_type(table):
         found["bounds"] = bounds_of(operator, table, data_type)
     for item in table.attributes:
         if item.type == "ENUM":

@@ -107,17 +107,18 @@ def _space(
 ) -> Space:  # fmt: skip
     factors, table = given.value, operator.value
     strength: int = getattr(factors.strengths, profile)
+    simple = of_one_type(table)
     found = []
     for row in factors.factors:
         owners = [item for item in table.attributes if item.type == row.of]
         if row.inputs > len(_wide_inputs(table)):
             continue
-        simple = of_one_type(table)
         if row.of != "case" and (not owners or (row.of == "FLOAT" and not simple)):
             continue
-        named: list[tuple[str, tuple[str, ...]]] = [(row.name, _levels(row, table, data_type, ranks))]
+        levels = _levels(row, table, data_type, ranks)
         if row.of == "DML_SCALE_BIAS" and not simple:
-            named = [(name, tuple(level for level in levels if level in PLAIN_SCALINGS)) for name, levels in named]
+            levels = tuple(level for level in levels if level in PLAIN_SCALINGS)
+        named = [(row.name, levels)]
         if row.levels_of == "enumerators":
             named = [(item.name, item.enumerators) for item in owners]
         masks = frozenset(level.name for level in row.levels if level.masks)

@@ -27,7 +27,7 @@ LAYOUTS: tuple[SharedCheck, ...] = (
 def _cases(subject: Subject, judge: Judge, *, scaled: bool) -> Iterator[Case]:
     """The rows with a ScaleBias, or those without; an operator of several types has all of them in the latter's test.
 
-    POW takes 58 pairs of types: what all of them are tried with is in ``test_scale_bias``.
+    POW takes 64 pairs of types: what all of them are tried with is in ``test_scale_bias``.
     """
 
     def mine(recipe: Recipe) -> bool:

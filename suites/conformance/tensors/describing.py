@@ -20,6 +20,17 @@ Made = Callable[[DataType], TensorDesc]
 """Makes a tensor of an element type."""
 
 
+def low_rank(subject: Subject) -> int:
+    """The lowest obliged rank above one; one where there is no other."""
+    return min((rank for rank in subject.ranks if rank > 1), default=1)
+
+
+def plane(subject: Subject, rows: int, columns: int) -> Sizes:
+    """Two sizes that can be exchanged, of the lowest rank that has two; their product where none has."""
+    rank = low_rank(subject)
+    return (*[1] * (rank - 2), rows, columns) if rank > 1 else (rows * columns,)
+
+
 def packed(sizes: Sizes) -> Made:
     """Packed tensors of these sizes."""
     return lambda data_type: TensorDesc(data_type, sizes)
@@ -93,6 +104,12 @@ def compared(subject: Subject, word: str) -> dict[str, DataType]:
         if word in group.same and len(there) > 1:
             found |= {name: named[name] for name in there}
     return found
+
+
+def told_sets(subject: Subject, most: int) -> list[dict[str, Any]]:
+    """Attributes that let results differ: with bounds one set, else at most so many, of each number and enumerator."""
+    bounded = any(item.role in ("low", "high") for item in subject.table.attributes)
+    return [subject.revealing()] if bounded else [*islice(subject.attribute_sets(), most)]
 
 
 def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from dmlcts.suites.conformance.tensors.describing import (
     by_turns,
     compared,
     each_odd,
+    low_rank,
     packed,
     refused,
     tensor_like,
@@ -263,7 +264,7 @@ def _reach(item: int) -> int:
 @checks("tensor.total-size.larger")
 def test_larger_total_sizes_of_matrices(subject: Subject, judge: Judge) -> None:
     """A few bytes, a row's worth and more, on a matrix; with ScaleBias where there is one, and in place."""
-    rank = min((rank for rank in subject.ranks if rank > 1), default=1)
+    rank = low_rank(subject)
     sizes = (*([1] * (rank - 2)), 6, 10)[-rank:]
     sets = [subject.revealing()]
     if subject.of_one_type and subject.table.has_scale_bias:

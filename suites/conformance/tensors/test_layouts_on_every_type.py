@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations, islice
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ import numpy as np
 from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Streams
+from dmlcts.suites.conformance.tensors.describing import low_rank, told_sets
 from dmlcts.suites.conformance.tensors.test_aliasing import may_overlap
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.edge_values import kinds
@@ -40,10 +42,14 @@ def test_crowded_layouts(subject: Subject, judge: Judge) -> None:
 
     Each input is broadcast alone, and with each other one; inputs of one type are one region.
     """
-    low = min((rank for rank in subject.ranks if rank > 1), default=1)
-    ranks = [subject.ranks[-1], *({4} & set(subject.ranks)), *([low] if subject.thorough else [])]
+    ranks = [*_ranks(subject), *([low_rank(subject)] if subject.thorough else [])]
     judge.all(case for rank in dict.fromkeys(ranks) for one in _sets(subject)
               for case in _crowded(subject, _SIZES[-rank:], one))  # fmt: skip
+
+
+def _ranks(subject: Subject) -> list[int]:
+    """The highest obliged rank, and that of ordinary tensors, where it is another and obliged too."""
+    return sorted({subject.ranks[-1], 4} & set(subject.ranks), reverse=True)
 
 
 def _sets(subject: Subject) -> list[dict[str, Any]]:
@@ -66,25 +72,29 @@ def test_special_elements_in_crowded_layouts(subject: Subject, judge: Judge) -> 
 def _special(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any]) -> Iterator[Case]:
     axes = tuple(range(len(sizes)))
     padded, repeated = permuted(sizes, axes, 1), (*((0,) * (len(sizes) - 1)), 1)
-    clause, names = subject.values_clause(attributes), tuple(subject.inputs)
+    clause, names, elements = subject.values_clause(attributes), tuple(subject.inputs), _special_elements(subject)
+
+    def beginning(start: int) -> Streams:
+        return elements.each(lambda array: np.roll(array, -start)).streams
+
     for start in range(0, _SPECIAL, math.prod(sizes)):
-        values = _special_elements(subject, start).streams
+        values = beginning(start)
         yield Case(subject.describe(sizes, attributes, padded, padded), values, clause, "tensor.strides.padded")
         for place in subject.in_place:
             operator = subject.describe(sizes, attributes)
             yield Case(operator, values, clause, subject.in_place_clause, placement=place)
     for start in range(0, _SPECIAL // 2, sizes[-1]):
         operator = subject.describe(sizes, attributes, layouts={names[-1]: repeated})
-        yield Case(operator, _special_elements(subject, start).streams, clause, "tensor.strides.broadcast")
+        yield Case(operator, beginning(start), clause, "tensor.strides.broadcast")
 
 
-def _special_elements(subject: Subject, start: int) -> Elements:
-    """From one place on: each kind's first values, then the same with each further input's taken from farther on."""
+def _special_elements(subject: Subject) -> Elements:
+    """Each kind's first values, then the same with each further input's taken from farther on."""
     found = {}
     for number, (name, data_type) in enumerate(subject.inputs.items()):
         each = np.concatenate([values[:3] for values in kinds(data_type).values()])
         alike = np.resize(each, _SPECIAL // 2)
-        found[name] = np.roll(np.concatenate([alike, np.roll(alike, -7 * number)]), -start)
+        found[name] = np.concatenate([alike, np.roll(alike, -7 * number)])
     return subject.of_arrays(found)
 
 
@@ -103,18 +113,15 @@ def test_many_elements(subject: Subject, judge: Judge) -> None:
 def test_crowded_scale_bias(subject: Subject, judge: Judge) -> None:
     """An ordinary ScaleBias, and one that changes nothing: strided on each side, broadcast, in place of the first."""
     if subject.table.has_scale_bias:
-        judge.all(case for rank in {subject.ranks[-1], 4} & set(subject.ranks)
-                  for case in _scaled(subject, _SIZES[-rank:]))  # fmt: skip
+        judge.all(case for rank in _ranks(subject) for case in _scaled(subject, _SIZES[-rank:]))
 
 
 def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
-    bounded = any(item.role in ("low", "high") for item in subject.table.attributes)
-    sets = [subject.revealing()] if bounded else [*islice(subject.attribute_sets(), _MOST_SETS)]
     ordinary = ScaleBias(0.5, 0.25) if subject.data_type.is_floating else ScaleBias(1.0, 3.0)
     axes = tuple(range(len(sizes)))
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
     values = subject.distinct(251).streams
-    for number, given in enumerate(sets):
+    for number, given in enumerate(told_sets(subject, _MOST_SETS)):
         for scaling in (ordinary, ScaleBias(1.0, 0.0)) if not number else (ordinary,):
             attributes = {**given, "ScaleBias": scaling}
             clause = subject.scaled_values_clause(attributes)
@@ -150,7 +157,8 @@ def _crowded(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any
     yield case("tensor.strides.padded", strides=padded, output_strides=padded)
     yield case("tensor.strides.permuted", strides=turned)
     yield case("tensor.strides.output", output_strides=turned)
-    for names in (*((name,) for name in subject.inputs), *combinations(subject.inputs, 2), tuple(subject.inputs)):
+    several = (*((name,) for name in subject.inputs), *combinations(subject.inputs, 2), tuple(subject.inputs))
+    for names in dict.fromkeys(several):
         for strides in (repeated, alike):
             yield case("tensor.strides.broadcast", layouts=dict.fromkeys(names, strides))
     if len(set(subject.inputs.values())) < len(subject.inputs):

@@ -12,6 +12,7 @@ from dmlcts.specs import ScaleBias, TensorDesc
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
+from dmlcts.suites.conformance.tensors.describing import low_rank, plane
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -45,7 +46,7 @@ def test_a_kernel_is_dispatched_many_times(subject: Subject, judge: Judge) -> No
 def _laid_out(subject: Subject, attributes: Mapping[str, Any], clause: str, expectation: str) -> Iterator[Case]:
     """Padded and permuted tensors, of a low and of the highest rank; in the quick profile of one, by turns."""
     values = subject.distinct(89).streams
-    ranks = (min((rank for rank in subject.ranks if rank > 1), default=1), subject.ranks[-1])
+    ranks = (low_rank(subject), subject.ranks[-1])
     turn = subject.table.data_types.index(subject.data_type) % 2
     for rank in dict.fromkeys(ranks if subject.thorough else ranks[turn : turn + 1]):
         sizes = (3, 5, 2, 4, 2, 3, 1, 2)[:rank]
@@ -134,8 +135,7 @@ def test_kernels_on_other_tensors_alive_at_the_same_time(subject: Subject, judge
     sets, clause, expectation = [subject.revealing()], "execution.independent", "beside other tensors"
     if subject.table.has_scale_bias:
         sets.append(_moved(subject, sets[0]))
-    values, rank = subject.distinct(100).streams, min((one for one in subject.ranks if one > 1), default=1)
-    sizes = (*[1] * (rank - 2), 4, 25) if rank > 1 else (100,)  # two of which can be exchanged
+    values, sizes = subject.distinct(100).streams, plane(subject, 4, 25)
     cases = [
         Case(subject.describe(sizes, one), values, subject.scaled_values_clause(one), clause, expectation)
         for one in sets

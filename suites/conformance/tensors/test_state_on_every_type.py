@@ -11,6 +11,7 @@ import math
 import pytest
 
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.conformance.tensors.describing import plane
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -32,8 +33,7 @@ def test_one_of_every_type_beside_others(subject: Subject, judge: Judge, company
 
 
 def _judged(subject: Subject, judge: Judge, clause: str, expectation: str) -> None:
-    attributes, rank = subject.revealing(), min((one for one in subject.ranks if one > 1), default=1)
-    sizes = (*[1] * (rank - 2), *_SIZES) if rank > 1 else (math.prod(_SIZES),)
-    operator = subject.describe(sizes, attributes)
+    attributes = subject.revealing()
+    operator = subject.describe(plane(subject, *_SIZES), attributes)
     values = subject.distinct(math.prod(_SIZES)).streams
     judge(Case(operator, values, subject.values_clause(attributes), clause, expectation))

@@ -7,14 +7,9 @@ kernels may be accepted though it must be refused.
 from __future__ import annotations
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias
-from dmlcts.specs.loading import load_tables
 from dmlcts.suites.selftest.mutants.bases import Bindings, scaled, strided
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
-
-
-def _output(operator: OperatorDesc) -> str:
-    return load_tables().operator(operator.name).output
 
 
 class _Spoiling(Reference):
@@ -30,7 +25,7 @@ class _Spoiling(Reference):
             if not isinstance(device, _Spoiling) or operator.name != device.operator:
                 return
             if device.spoils(self, bindings):
-                region = bindings[_output(operator)]
+                region = bindings[operator.output_name]
                 found = device.read(memory, region, operator.output).reshape(-1)
                 found[-1] = 1 if found[-1] != 1 else 0
                 device.write(memory, region, operator.output, found.reshape(operator.output.sizes))

@@ -162,37 +162,37 @@ class PaddedOperandInPlace(OfOneType):
         return first and strided(second) and not broadcast(second)
 
 
-class ScaleBiasPastManyElements(OfOneType):
+class _Threes(OfOneType):
+    """Every result is 3."""
+
+    data_type = DataType.FLOAT32
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """One and the same."""
+        return np.full_like(right, 3)
+
+
+class ScaleBiasPastManyElements(_Threes):
     """CLIP1 on FLOAT32 with ScaleBias gives 3 in tensors of 2^15 elements and more: the kernel for many lacks it."""
 
     operator = "ELEMENT_WISE_CLIP1"
     clause = "tensor.position"
-    data_type = DataType.FLOAT32
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Many."""
         return operator.attributes["ScaleBias"] is not None and operator.output.element_count >= 1 << 15
 
-    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
-        """One and the same."""
-        return np.full_like(right, 3)
 
-
-class ScaleBiasOfABroadcastBase(OfOneType):
+class ScaleBiasOfABroadcastBase(_Threes):
     """POW on FLOAT32 with ScaleBias gives 3 where its base is broadcast and its exponent is not."""
 
     operator = "ELEMENT_WISE_POW"
     clause = "tensor.strides.broadcast"
-    data_type = DataType.FLOAT32
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """The base alone."""
         base, exponent = (broadcast(operator.tensors[name]) for name in ("InputTensor", "ExponentTensor"))
         return operator.attributes["ScaleBias"] is not None and base and not exponent
-
-    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
-        """One and the same."""
-        return np.full_like(right, 3)
 
 
 class ActivationOfSomeRanks(OfOneType):
