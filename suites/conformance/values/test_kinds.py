@@ -1,18 +1,22 @@
 """Tensors whose elements are all of one kind: kernels that look at a block at once ("no NaN here") go wrong there.
 
 Other tests mix what they try: a shortcut for blocks that are all false, all NaN, all positive or all the same is never
-taken in them. An implementation may take one where an input is alike, or where all inputs are.
+taken in them. An implementation may take one where an input is alike, or where all inputs are, and may take it by
+mistake where elements are strided, broadcast or overwritten, or where a ScaleBias or an activation comes besides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
+from dmlcts.specs import ScaleBias, TensorDesc
+from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
-from dmlcts.suites.conformance.tensors.describing import told_sets
+from dmlcts.suites.conformance.tensors.describing import attribute_turns, told_sets
 from dmlcts.suites.generation.edge_values import kinds
 from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
@@ -35,22 +39,83 @@ def test_rounded_elements_of_one_kind(subject: Subject, judge: Judge) -> None:
     judge.all(_cases(subject))
 
 
+@checks("values", "tensor.strides.padded", "tensor.strides.broadcast")
+def test_elements_of_one_kind_in_layouts(subject: Subject, judge: Judge) -> None:
+    """Each kind padded, in place, and beside other inputs that repeat a single element."""
+    judge.all(_laid_out(subject))
+
+
+@checks("rounding", "tensor.strides.padded")
+def test_rounded_elements_of_one_kind_in_layouts(subject: Subject, judge: Judge) -> None:
+    """The same of operators whose values their modes' clauses state."""
+    judge.all(_laid_out(subject))
+
+
+@checks("scale-bias")
+def test_scaled_elements_of_one_kind(subject: Subject, judge: Judge) -> None:
+    """Each kind with a ScaleBias, which lets no kind stay what it is: zeros become the bias."""
+    judge.all(_scaled(subject, ScaleBias(0.5, 0.25)))
+
+
+@checks("scale-bias.integer")
+def test_scaled_integers_of_one_kind(subject: Subject, judge: Judge) -> None:
+    """The same on integer types."""
+    judge.all(_scaled(subject, ScaleBias(1.0, 3.0)))
+
+
+@checks("activation")
+def test_activated_elements_of_one_kind(subject: Subject, judge: Judge) -> None:
+    """Each kind in all inputs, with each activation that the level lists: of zeros too it makes what it makes."""
+    fused = {item.name for item in subject.table.attributes if item.type == FUSED}
+    turns = attribute_turns(subject, judge.bench.tables.activations.values())
+    sets = [attributes for attributes in turns if any(attributes.get(name) is not None for name in fused)]
+    judge.all(
+        subject.case(subject.values_clause(attributes), elements, attributes)
+        for elements, alike in _alike(subject) if len(alike) == len(subject.inputs)
+        for attributes in sets
+    )  # fmt: skip
+
+
 def _cases(subject: Subject) -> Iterator[Case]:
     sets = told_sets(subject, _MOST_SETS)
-    for elements in _alike(subject):
+    for elements, _ in _alike(subject):
         for attributes in sets:
             yield subject.case(subject.values_clause(attributes), elements, attributes)
 
 
-def _alike(subject: Subject) -> Iterator[Elements]:
+def _scaled(subject: Subject, scaling: ScaleBias) -> Iterator[Case]:
+    sets: list[dict[str, Any]] = [{**given, "ScaleBias": scaling} for given in told_sets(subject, _MOST_SETS)]
+    for elements, _ in _alike(subject):
+        for attributes in sets:
+            yield subject.case(subject.scaled_values_clause(attributes), elements, attributes)
+
+
+def _laid_out(subject: Subject) -> Iterator[Case]:
+    attributes, sizes = subject.revealing(), subject.flat(_COUNT)
+    clause = subject.values_clause(attributes)
+    padded = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
+    packed = subject.describe(sizes, attributes)
+    for elements, alike in _alike(subject):
+        values = elements.streams
+        yield Case(subject.describe(sizes, attributes, padded, padded), values, clause, "tensor.strides.padded")
+        if others := subject.inputs.keys() - set(alike):
+            repeated = subject.describe(sizes, attributes, layouts=dict.fromkeys(others, (0,) * len(sizes)))
+            yield Case(repeated, values, clause, "tensor.strides.broadcast")
+        for place in subject.in_place:
+            if (place.alias or next(iter(subject.inputs))) in alike:
+                yield Case(packed, values, clause, subject.in_place_clause, placement=place)
+
+
+def _alike(subject: Subject) -> Iterator[tuple[Elements, tuple[str, ...]]]:
+    """Elements, and the inputs whose elements are of one kind; last, each input's elements are one element."""
     ordinary = subject.distinct(_COUNT).arrays
     known = {name: kinds(data_type) for name, data_type in subject.inputs.items()}
     names = tuple(known)
     for kind in dict.fromkeys(kind for found in known.values() for kind in found):
         for alike in (names, *((name,) for name in names if len(names) > 1)):
             if all(kind in known[name] for name in alike):
-                yield subject.of_arrays(ordinary | _filled({name: known[name][kind] for name in alike}))
-    yield subject.of_arrays(_filled({name: array[:1] for name, array in ordinary.items()}))
+                yield subject.of_arrays(ordinary | _filled({name: known[name][kind] for name in alike})), alike
+    yield subject.of_arrays(_filled({name: array[:1] for name, array in ordinary.items()})), names
 
 
 def _filled(alike: Mapping[str, Array]) -> dict[str, Array]:

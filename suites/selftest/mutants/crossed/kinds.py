@@ -1,0 +1,79 @@
+"""Kernels that are wrong for tensors of one kind where strides, one repeated element, ScaleBias or activations are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dmlcts.specs import DataType, OperatorDesc, Region
+from dmlcts.suites.selftest.mutants.bases import OfOneType, broadcast, strided
+from dmlcts.suites.selftest.mutants.formulas import Array
+
+Bindings = Mapping[str, Region]
+
+_BLOCK = 8  # a kernel that looks at several elements at once has as many
+
+
+class OnlyNanIsZeroWhereStrided(OfOneType):
+    """ADD on FLOAT32 gives 0 where a strided first operand is all NaN: a block without numbers is skipped there."""
+
+    operator = "ELEMENT_WISE_ADD"
+    clause = "tensor.strides.padded"
+    data_type = DataType.FLOAT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Strided, more than one element."""
+        return strided(operator.tensors["ATensor"]) and operator.output.element_count >= _BLOCK
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Zeros, if there are no numbers."""
+        return np.zeros_like(right) if np.isnan(inputs[0]).all() else right
+
+
+class _AllZero(OfOneType):
+    """Zeros come out where a block of the first input is all zero."""
+
+    data_type = DataType.FLOAT32
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Zeros, if the first input is."""
+        return right if inputs[0].any() or right.size < _BLOCK else np.zeros_like(right)
+
+
+class ZerosBesideOneElement(_AllZero):
+    """ADD on FLOAT32 of zeros and one repeated element gives zeros: it looks for zeros as a product would."""
+
+    operator = "ELEMENT_WISE_ADD"
+    clause = "tensor.strides.broadcast"
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """The second is repeated."""
+        return broadcast(operator.tensors["BTensor"])
+
+
+class ZerosLoseTheBias(_AllZero):
+    """ABS on FLOAT32 with ScaleBias leaves zeros as they are, without the bias: a block of zeros is skipped."""
+
+    operator = "ELEMENT_WISE_ABS"
+    clause = "tensor.position"
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """With one."""
+        return operator.attributes["ScaleBias"] is not None
+
+
+class ZerosAreNotActivated(_AllZero):
+    """ADD1 on FLOAT32 leaves a sigmoid out where all operands are zero, as if it kept zeros as others do."""
+
+    operator = "ELEMENT_WISE_ADD1"
+    clause = "tensor.position"
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """With that one."""
+        fused = operator.attributes["FusedActivation"]
+        return fused is not None and fused.name == "ACTIVATION_SIGMOID"
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Zeros, if both inputs are."""
+        return right if inputs[1].any() else super().spoiled(operator, inputs, right)
