@@ -221,6 +221,18 @@ def own_bounds(data_type: DataType) -> list[tuple[Any, Any]]:
     return list(dict.fromkeys(pairs))
 
 
+def odd_bounds(data_type: DataType) -> list[tuple[Any, Any]]:
+    """Pairs of the type's own numbers, one of each kind: inverted, equal, infinite, and such that every bit counts."""
+    if data_type.is_floating:
+        own: Any = data_type.numpy.type
+        step = np.finfo(data_type.numpy).eps
+        pairs = [(2.0, -1.0), (1.5, 1.5), (-np.inf, np.inf), (1.0, np.inf), (-np.inf, 1.0), (1 + step, 2 - step)]
+        return [(own(low), own(high)) for low, high in pairs]
+    least, greatest = limits_of(data_type)
+    low, high = least // 2 + 3 if least else greatest // 4 + 2, greatest // 2 + 2  # of as many digits as there are
+    return [(high, low), (high, high), (least, greatest), (low, high)]
+
+
 def kinds(data_type: DataType) -> dict[str, Array]:
     """Values of one kind each, by its name: what a kernel may look for in all elements of a block at once."""
     low = range(1, 12)

@@ -3,7 +3,7 @@
 The other tests of layouts are run on some signatures of an operator in the quick profile. What comes together here goes
 wrong in kernels of its own: the highest rank and an odd number of elements, in place of one input while another one is
 broadcast, inputs that are broadcast together or are one region, strides on one tensor alone, strides or in place with
-ScaleBias and each number that an operator is told.
+ScaleBias, with each number that an operator is told, or with bounds of another kind.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.conformance.tensors.describing import low_rank, told_sets
 from dmlcts.suites.conformance.tensors.test_aliasing import may_overlap
 from dmlcts.suites.conformance.tensors.test_strides import permuted
+from dmlcts.suites.generation import attributes as numbers
+from dmlcts.suites.generation import edge_values
 from dmlcts.suites.generation.edge_values import kinds
 from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
@@ -57,6 +59,32 @@ def _sets(subject: Subject) -> list[dict[str, Any]]:
     plain = subject.revealing()
     fused = [item.name for item in subject.table.attributes if item.type == "DML_OPERATOR_DESC"]
     return [plain, *({**plain, name: OperatorDesc("ACTIVATION_RELU", {}, {})} for name in fused)]
+
+
+@checks(
+    "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
+    "binding.same-resource",
+)  # fmt: skip
+def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
+    """Inverted, equal, infinite and odd bounds, with elements beside them, where combinations have ordinary ones."""
+    if not (subject.of_one_type and subject.table.float_attributes):
+        judge.all(case for attributes, values in _bounded(subject)
+                  for case in _crowded(subject, _SIZES[-subject.ranks[-1] :], attributes, values))  # fmt: skip
+
+
+def _bounded(subject: Subject) -> Iterator[tuple[dict[str, Any], Streams]]:
+    """Attributes with bounds of each kind, if there are two, and elements of which some lie beside and on them."""
+    low, high = ([item for item in subject.table.attributes if item.is_number and item.role == role]
+                 for role in ("low", "high"))  # fmt: skip
+    own, first = subject.data_type, next(iter(subject.inputs))
+    special = np.concatenate([values[:2] for values in kinds(own).values()])
+    for pair in edge_values.odd_bounds(own) if low and high else ():
+        given = {item.name: numbers.number(subject.table, subject.signature, item, value)
+                 for items, value in zip((low, high), pair, strict=True) for item in items}  # fmt: skip
+        beside = edge_values.neighbours(np.array(pair, own.numpy), own)
+        arrays = subject.distinct(251).arrays
+        arrays = arrays | {first: np.resize(np.concatenate([beside, special, arrays[first][:11]]), 251)}
+        yield subject.attributes(**given), subject.of_arrays(arrays).streams
 
 
 @checks("values", "tensor.strides.padded", "tensor.strides.broadcast")
@@ -143,11 +171,13 @@ def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
                     yield Case(operator, values, clause, subject.in_place_clause, placement=place)
 
 
-def _crowded(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any]) -> Iterator[Case]:
+def _crowded(
+    subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any], values: Streams | None = None
+) -> Iterator[Case]:
     axes = tuple(range(len(sizes)))
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
     repeated, alike = (*((0,) * (len(sizes) - 1)), 1), (0,) * len(sizes)
-    values, clause = subject.distinct(251).streams, subject.values_clause(attributes)
+    values, clause = values or subject.distinct(251).streams, subject.values_clause(attributes)
 
     def case(layout_clause: str, place: Placement | None = None, **layout: Any) -> Case:
         operator = subject.describe(sizes, attributes, **layout)

@@ -1,4 +1,4 @@
-"""Kernels that are wrong for tensors of one kind where strides, one repeated element, ScaleBias or activations are."""
+"""Kernels wrong for elements or bounds of one kind, and for them only where strides, places or attributes join them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, Region
+from dmlcts.specs import DataType, OperatorDesc, Region, ScalarUnion
 from dmlcts.suites.selftest.mutants.bases import OfOneType, broadcast, strided
 from dmlcts.suites.selftest.mutants.formulas import Array
 
@@ -77,3 +77,59 @@ class ZerosAreNotActivated(_AllZero):
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Zeros, if both inputs are."""
         return right if inputs[1].any() else super().spoiled(operator, inputs, right)
+
+
+def _bound(operator: OperatorDesc, name: str) -> float:
+    """A bound as it is described, of a union or not."""
+    given = operator.attributes[name]
+    return float(given.value if isinstance(given, ScalarUnion) else given)
+
+
+class InvertedGradientsWhereStrided(OfOneType):
+    """CLIP_GRAD on FLOAT32 exchanges bounds of which Min is the greater, where its input is strided."""
+
+    operator = "ELEMENT_WISE_CLIP_GRAD"
+    clause = "tensor.strides.padded"
+    data_type = DataType.FLOAT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Inverted and strided."""
+        return strided(operator.tensors["InputTensor"]) and _bound(operator, "Min") > _bound(operator, "Max")
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """The gradient between the two."""
+        low, high = _bound(operator, "Max"), _bound(operator, "Min")
+        return np.where((inputs[0] > low) & (inputs[0] < high), inputs[1], np.float32(0))
+
+
+class InfiniteBoundInPlaceIsTheLargest(OfOneType):
+    """CLIP1 on FLOAT32 in place takes an infinite Min for the least finite number."""
+
+    operator = "ELEMENT_WISE_CLIP1"
+    clause = "clip1.in-place"
+    data_type = DataType.FLOAT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Infinite and in place."""
+        return bindings["InputTensor"] == bindings["OutputTensor"] and _bound(operator, "Min") == -np.inf
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """No less than that."""
+        return np.maximum(right, np.finfo(np.float32).min)
+
+
+class BoundsOf53BitsWhereStrided(OfOneType):
+    """CLIP1 on INT64 keeps its bounds as FLOAT64 where its input is strided."""
+
+    operator = "ELEMENT_WISE_CLIP1"
+    clause = "tensor.strides.padded"
+    data_type = DataType.INT64
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Strided, without ScaleBias."""
+        return operator.attributes["ScaleBias"] is None and strided(operator.tensors["InputTensor"])
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Clamped to what they are rounded to, where FLOAT64 holds them."""
+        low, high = int(_bound(operator, "Min")), min(int(_bound(operator, "Max")), (1 << 63) - 1)
+        return np.minimum(np.maximum(inputs[0], low), high)
