@@ -121,10 +121,10 @@ def chosen_modules(paths: Sequence[Path], only: str, shard: tuple[int, int]) -> 
     """The modules, with those of their changes that are asked for."""
     found, place = [], 0
     for path in paths:
-        tests = tests_for(path.relative_to(ROOT).as_posix())
-        tree, changes = mutants(path) if tests else (ast.Module([], []), [])
+        tree, changes = mutants(path)
+        tests = tests_for(path.relative_to(ROOT).as_posix()) if changes else ()
         asked = []
-        for mutant in changes:
+        for mutant in changes if tests else ():
             if only in str(mutant):
                 place += 1
                 if place % shard[1] == shard[0] % shard[1]:

@@ -12,7 +12,7 @@ import pytest
 
 from dmlcts.suites.selftest.house.changed_module import Trial, in_processes
 from dmlcts.suites.selftest.house.code_changes import ROOT, mutants
-from dmlcts.suites.selftest.house.code_mutation import Explanation, explanations
+from dmlcts.suites.selftest.house.code_mutation import Explanation, chosen_modules, explanations
 from dmlcts.suites.selftest.house.covering import FOLDER, Covering, merged
 from dmlcts.suites.selftest.house.mutation_targets import TARGETS, modules
 
@@ -34,6 +34,13 @@ def test_every_target_has_modules_and_its_tests_exist() -> None:
     for target in TARGETS:
         assert modules([target.modules]), target.modules
         assert all((ROOT / test).is_file() for test in target.tests if test.startswith("suites/")), target.tests
+
+
+def test_a_room_is_named_for_its_modules_that_have_changes() -> None:
+    """A room's own docstring module has nothing that could be changed, and no tests are named for it."""
+    chosen = {module.path.name for module in chosen_modules(modules(["specs/oracle"]), "", (1, 1))}
+    assert "__init__.py" not in chosen
+    assert {"exact.py", "vectorised.py", "outcome.py"} <= chosen
 
 
 def recorded(folder: Path, tests: str) -> Covering:
