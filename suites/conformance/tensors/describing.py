@@ -6,14 +6,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.models import Activation
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation import activations
+from dmlcts.suites.generation.edge_values import kinds
+from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
 
 _MOST_NUMBERS = 7
+_SIZES = (3, 2, 5, 2, 3, 2, 2, 3)
+SPECIAL = 90
+"""How many special elements there are, the first half of them of the same kind in every input."""
 
 Sizes = tuple[int, ...]
 Made = Callable[[DataType], TensorDesc]
@@ -110,6 +119,31 @@ def told_sets(subject: Subject, most: int) -> list[dict[str, Any]]:
     """Attributes that let results differ: with bounds one set, else at most so many, of each number and enumerator."""
     bounded = any(item.role in ("low", "high") for item in subject.table.attributes)
     return [subject.revealing()] if bounded else [*islice(subject.attribute_sets(), most)]
+
+
+def special_elements(subject: Subject) -> Elements:
+    """Each kind's first values, then the same with each further input's taken from farther on; ``SPECIAL`` of each."""
+    found = {}
+    for number, (name, data_type) in enumerate(subject.inputs.items()):
+        each = np.concatenate([values[:3] for values in kinds(data_type).values()])
+        alike = np.resize(each, SPECIAL // 2)
+        found[name] = np.concatenate([alike, np.roll(alike, -7 * number)])
+    return subject.of_arrays(found)
+
+
+def at_every_rank(subject: Subject, attributes: Mapping[str, Any], values: Streams) -> Iterator[Case]:
+    """Packed tensors of each rank, each placed otherwise, so that every rank and every place is met."""
+    clause = subject.scaled_values_clause(attributes)
+    places = [
+        ("tensor.position", Placement()), ("binding.offset", Placement(front=528, gap=272)),
+        ("binding.same-resource", Placement(output_first=True)), ("binding.offset", Placement(slack=64)),
+    ]  # fmt: skip
+    if len(set(subject.inputs.values())) < len(subject.inputs):
+        places.append(("binding.same-resource", Placement(one_region=True)))
+    for turn in range(max(len(places), len(subject.ranks))):
+        layout_clause, place = places[turn % len(places)]
+        sizes = _SIZES[: subject.ranks[turn % len(subject.ranks)]]
+        yield Case(subject.describe(sizes, attributes), values, clause, layout_clause, placement=place)
 
 
 def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[str, Any]]:

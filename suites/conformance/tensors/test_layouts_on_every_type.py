@@ -19,19 +19,17 @@ from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams
-from dmlcts.suites.conformance.tensors.describing import low_rank, told_sets
+from dmlcts.suites.conformance.tensors.describing import SPECIAL, at_every_rank, low_rank, special_elements, told_sets
 from dmlcts.suites.conformance.tensors.test_aliasing import may_overlap
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation import attributes as numbers
 from dmlcts.suites.generation import edge_values
 from dmlcts.suites.generation.edge_values import kinds
-from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
 _MOST_SETS = 16
-_SPECIAL = 90  # elements, half of them the same kind in every input
 _SIZES = (3, 1, 3, 1, 1, 3, 1, 5)  # an odd number of elements at every rank
 
 
@@ -69,7 +67,8 @@ def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
     """Inverted, equal, infinite and odd bounds, with elements beside them, where combinations have ordinary ones."""
     if not (subject.of_one_type and subject.table.float_attributes):
         judge.all(case for attributes, values in _bounded(subject)
-                  for case in _crowded(subject, _SIZES[-subject.ranks[-1] :], attributes, values))  # fmt: skip
+                  for case in (*_crowded(subject, _SIZES[-subject.ranks[-1] :], attributes, values),
+                               *at_every_rank(subject, attributes, values)))  # fmt: skip
 
 
 def _bounded(subject: Subject) -> Iterator[tuple[dict[str, Any], Streams]]:
@@ -89,7 +88,10 @@ def _bounded(subject: Subject) -> Iterator[tuple[dict[str, Any], Streams]]:
 
 @checks("values", "tensor.strides.padded", "tensor.strides.broadcast")
 def test_special_elements_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
-    """NaN, infinities, subnormals, zeros and limits, alike and not in each input: strided, broadcast, in place."""
+    """NaN, infinities, subnormals, zeros and limits, alike and not in each input: strided, broadcast, in place.
+
+    Inputs of one type share a region too: what is a difference of equals is 0 for numbers alone.
+    """
     attributes = subject.revealing()
     bounds = [item.name for item in subject.table.attributes if item.is_number and item.role in ("low", "high")]
     if len(bounds) == 2 and subject.data_type.is_floating:  # which would hide infinities and limits
@@ -100,30 +102,24 @@ def test_special_elements_in_crowded_layouts(subject: Subject, judge: Judge) -> 
 def _special(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any]) -> Iterator[Case]:
     axes = tuple(range(len(sizes)))
     padded, repeated = permuted(sizes, axes, 1), (*((0,) * (len(sizes) - 1)), 1)
-    clause, names, elements = subject.values_clause(attributes), tuple(subject.inputs), _special_elements(subject)
+    clause, names, elements = subject.values_clause(attributes), tuple(subject.inputs), special_elements(subject)
 
     def beginning(start: int) -> Streams:
         return elements.each(lambda array: np.roll(array, -start)).streams
 
-    for start in range(0, _SPECIAL, math.prod(sizes)):
+    for start in range(0, SPECIAL, math.prod(sizes)):
         values = beginning(start)
         yield Case(subject.describe(sizes, attributes, padded, padded), values, clause, "tensor.strides.padded")
+        packed = subject.describe(sizes, attributes)
         for place in subject.in_place:
-            operator = subject.describe(sizes, attributes)
-            yield Case(operator, values, clause, subject.in_place_clause, placement=place)
-    for start in range(0, _SPECIAL // 2, sizes[-1]):
+            yield Case(packed, values, clause, subject.in_place_clause, placement=place)
+        if len(set(subject.inputs.values())) < len(subject.inputs):
+            yield Case(packed, values, clause, "binding.same-resource", placement=Placement(one_region=True))
+        if may_overlap(subject):
+            yield Case(packed, values, clause, "binding.same-resource", placement=Placement(overlapping=True))
+    for start in range(0, SPECIAL // 2, sizes[-1]):
         operator = subject.describe(sizes, attributes, layouts={names[-1]: repeated})
         yield Case(operator, beginning(start), clause, "tensor.strides.broadcast")
-
-
-def _special_elements(subject: Subject) -> Elements:
-    """Each kind's first values, then the same with each further input's taken from farther on."""
-    found = {}
-    for number, (name, data_type) in enumerate(subject.inputs.items()):
-        each = np.concatenate([values[:3] for values in kinds(data_type).values()])
-        alike = np.resize(each, _SPECIAL // 2)
-        found[name] = np.concatenate([alike, np.roll(alike, -7 * number)])
-    return subject.of_arrays(found)
 
 
 @checks("values", "tensor.position")

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.conformance.tensors.describing import attribute_turns
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.conformance.tensors.describing import attribute_turns, special_elements
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -17,6 +18,7 @@ from dmlcts.suites.running.markers import checks
 
 _COUNT = 61
 _EXTRA = (4, 256, 12)
+_SIZES = (3, 2, 5, 2, 3, 2, 2, 3)
 
 
 def _with(operator: OperatorDesc, name: str, tensor: TensorDesc) -> OperatorDesc:
@@ -35,6 +37,32 @@ def _each_larger(subject: Subject) -> Iterator[Case]:
     for turn, (name, tensor) in enumerate(operator.tensors.items()):
         odd = _larger(tensor, _EXTRA[turn % len(_EXTRA)])
         yield Case(_with(operator, name, odd), values, clause, "tensor.total-size.larger")
+
+
+def _larger_everywhere(subject: Subject) -> Iterator[Case]:
+    """Cases of tensors that are all larger than they need to be, with special elements."""
+    attributes = subject.revealing()
+    clause, layout_clause = subject.values_clause(attributes), "tensor.total-size.larger"
+    values = special_elements(subject).streams
+
+    def larger(sizes: tuple[int, ...], **layouts: tuple[int, ...]) -> OperatorDesc:
+        total = TensorDesc(subject.data_type, sizes).total_size_in_bytes + _EXTRA[1]
+        return subject.describe(sizes, attributes, total_size=total, layouts=layouts)
+
+    for place in (Placement(), *subject.in_place):
+        yield Case(larger(subject.flat(_COUNT)), values, clause, layout_clause, placement=place)
+    for rank in subject.ranks:
+        yield Case(larger(_SIZES[:rank]), values, clause, layout_clause)
+    sizes = _SIZES[: subject.ranks[-1]]
+    for name in subject.inputs:
+        yield Case(larger(sizes, **{name: (*((0,) * (len(sizes) - 1)), 1)}), values, clause, layout_clause)
+    yield Case(larger(subject.flat((1 << 15) + 3)), subject.distinct(1021).streams, clause, layout_clause)
+
+
+@checks("tensor.total-size.larger")
+def test_larger_total_sizes_in_every_place(subject: Subject, judge: Judge) -> None:
+    """All tensors are larger: in place, at every rank, beside an input that is broadcast, of many elements."""
+    judge.all(_larger_everywhere(subject))
 
 
 @checks("tensor.total-size.larger")

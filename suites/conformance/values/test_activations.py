@@ -14,6 +14,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import ApproximateResults
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import text
+from dmlcts.suites.conformance.tensors.describing import at_every_rank
 from dmlcts.suites.generation import activations
 from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
@@ -112,7 +113,7 @@ def _short(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
 
 @checks("activation")
 def test_activations_in_every_layout(subject: Subject, judge: Judge) -> None:
-    """Each activation with strides of every kind, in place of each input that it may be, and on many elements."""
+    """Each activation with strides of every kind, in place of each input, at every rank, on many elements."""
     judge.all(_laid_out(subject, _spoken_of(subject, judge, later=False)))
 
 
@@ -140,6 +141,7 @@ def _laid_out(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
             operator = subject.describe(sizes, attributes)
             yield Case(operator, values.streams, clause, subject.in_place_clause, placement=placement)
         yield subject.case(clause, many, attributes, layout_clause="tensor.position")
+        yield from at_every_rank(subject, attributes, values.streams)
 
 
 def _of_both_signs(subject: Subject, count: int) -> Elements:

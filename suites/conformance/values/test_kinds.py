@@ -24,6 +24,7 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
 _COUNT = 67  # whole blocks of up to 64 elements, and a tail
+_COUNTS = (1, 3, 7, (1 << 12) + 3)  # less than a block, and more than a workgroup takes at once
 _MOST_SETS = 4
 
 
@@ -81,6 +82,10 @@ def _cases(subject: Subject) -> Iterator[Case]:
     for elements, _ in _alike(subject):
         for attributes in sets:
             yield subject.case(subject.values_clause(attributes), elements, attributes)
+    for count in _COUNTS:
+        for elements, alike in _alike(subject, count):
+            if len(alike) == len(subject.inputs):
+                yield subject.case(subject.values_clause(sets[0]), elements, sets[0])
 
 
 def _scaled(subject: Subject, scaling: ScaleBias) -> Iterator[Case]:
@@ -106,18 +111,18 @@ def _laid_out(subject: Subject) -> Iterator[Case]:
                 yield Case(packed, values, clause, subject.in_place_clause, placement=place)
 
 
-def _alike(subject: Subject) -> Iterator[tuple[Elements, tuple[str, ...]]]:
+def _alike(subject: Subject, count: int = _COUNT) -> Iterator[tuple[Elements, tuple[str, ...]]]:
     """Elements, and the inputs whose elements are of one kind; last, each input's elements are one element."""
-    ordinary = subject.distinct(_COUNT).arrays
+    ordinary = subject.distinct(count).arrays
     known = {name: kinds(data_type) for name, data_type in subject.inputs.items()}
     names = tuple(known)
     for kind in dict.fromkeys(kind for found in known.values() for kind in found):
         for alike in (names, *((name,) for name in names if len(names) > 1)):
             if all(kind in known[name] for name in alike):
-                yield subject.of_arrays(ordinary | _filled({name: known[name][kind] for name in alike})), alike
-    yield subject.of_arrays(_filled({name: array[:1] for name, array in ordinary.items()})), names
+                yield subject.of_arrays(ordinary | _filled({name: known[name][kind] for name in alike}, count)), alike
+    yield subject.of_arrays(_filled({name: array[:1] for name, array in ordinary.items()}, count)), names
 
 
-def _filled(alike: Mapping[str, Array]) -> dict[str, Array]:
+def _filled(alike: Mapping[str, Array], count: int) -> dict[str, Array]:
     """The given values over and over, those of each input from another one on."""
-    return {name: np.resize(np.roll(values, -place), _COUNT) for place, (name, values) in enumerate(alike.items())}
+    return {name: np.resize(np.roll(values, -place), count) for place, (name, values) in enumerate(alike.items())}

@@ -79,7 +79,7 @@ class ZerosAreNotActivated(_AllZero):
         return right if inputs[1].any() else super().spoiled(operator, inputs, right)
 
 
-def _bound(operator: OperatorDesc, name: str) -> float:
+def bound(operator: OperatorDesc, name: str) -> float:
     """A bound as it is described, of a union or not."""
     given = operator.attributes[name]
     return float(given.value if isinstance(given, ScalarUnion) else given)
@@ -94,11 +94,11 @@ class InvertedGradientsWhereStrided(OfOneType):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Inverted and strided."""
-        return strided(operator.tensors["InputTensor"]) and _bound(operator, "Min") > _bound(operator, "Max")
+        return strided(operator.tensors["InputTensor"]) and bound(operator, "Min") > bound(operator, "Max")
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """The gradient between the two."""
-        low, high = _bound(operator, "Max"), _bound(operator, "Min")
+        low, high = bound(operator, "Max"), bound(operator, "Min")
         return np.where((inputs[0] > low) & (inputs[0] < high), inputs[1], np.float32(0))
 
 
@@ -111,7 +111,7 @@ class InfiniteBoundInPlaceIsTheLargest(OfOneType):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Infinite and in place."""
-        return bindings["InputTensor"] == bindings["OutputTensor"] and _bound(operator, "Min") == -np.inf
+        return bindings["InputTensor"] == bindings["OutputTensor"] and bound(operator, "Min") == -np.inf
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """No less than that."""
@@ -131,5 +131,5 @@ class BoundsOf53BitsWhereStrided(OfOneType):
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Clamped to what they are rounded to, where FLOAT64 holds them."""
-        low, high = int(_bound(operator, "Min")), min(int(_bound(operator, "Max")), (1 << 63) - 1)
+        low, high = int(bound(operator, "Min")), min(int(bound(operator, "Max")), (1 << 63) - 1)
         return np.minimum(np.maximum(inputs[0], low), high)
