@@ -243,6 +243,8 @@ def _exponential(a: Array) -> Array:
 
 def _power(a: Array, b: Array) -> Array:
     """C's pow; where FLOAT64 has no number for a power that is not zero, one that every type takes for its least."""
+    # of a single exponent of 0.5 numpy makes a root, which of -0 is -0, and of -infinity a NaN
+    a = np.where((b == 0.5) & ((a == 0) | np.isinf(a)), np.abs(a), a)
     found = np.power(a, b)
     lost = (found == 0) & (a != 0) & np.isfinite(a) & np.isfinite(b)
     return np.where(lost, np.copysign(_TINIEST, found), found)
@@ -253,7 +255,7 @@ def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
     a, b = np.broadcast_arrays(a, b)
     limits = np.iinfo(a.dtype)
     with np.errstate(all="ignore"):
-        size = np.abs(a.astype(np.float64)) ** np.maximum(b, 0).astype(np.float64)
+        size = _power(np.abs(a.astype(np.float64)), np.maximum(b, 0).astype(np.float64))
         found = np.power(a, np.where(b < 0, 0, b).astype(a.dtype))
     most = max(float(limits.max), -float(limits.min))
     near = size >= float(limits.max) * (1 - 2.0**-40)  # the limits themselves, and what FLOAT64 cannot tell from them

@@ -95,7 +95,13 @@ erf = _of_one(_in_float64(error_function))
 def constant_pow(operator: OperatorDesc) -> Program:
     """CONSTANT_POW; the exponent stays the FLOAT that it is."""
     exponent = np.float64(float_attribute(operator, "Exponent"))
-    return _of_one(_in_float64(lambda x: np.power(x, exponent)))(operator)
+
+    def power(x: Array) -> Array:
+        if exponent == 0.5:  # numpy takes the root, which of -0 is -0, and of -infinity a NaN
+            x = np.where((x == 0) | np.isinf(x), np.abs(x), x)
+        return np.asarray(np.power(x, exponent))
+
+    return _of_one(_in_float64(power))(operator)
 
 
 def _of_two(function: Callable[..., Any]) -> Maker:

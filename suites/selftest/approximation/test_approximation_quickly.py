@@ -48,6 +48,18 @@ def test_the_oracles_agree_on_few_scaled_elements(
     assert disagreements(TABLES, scaled, given, strict=False) == []
 
 
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16], ids=lambda one: one.name)
+def test_the_oracles_agree_on_constant_powers_of_special_values(data_type: DataType, strict: bool) -> None:
+    """The power 0.5 is not the root: of -infinity it is infinity."""
+    x = np.array([-np.inf, -1.0, -0.0, 0.0, 1.0, 4.0, np.inf, np.nan], data_type.numpy)
+    tensors = dict.fromkeys(("InputTensor", "OutputTensor"), TensorDesc(data_type, x.shape))
+    for exponent in (0.5, -0.5, 2.0, -1.0):
+        attributes = {"ScaleBias": None, "Exponent": np.float32(exponent)}
+        operator = OperatorDesc("ELEMENT_WISE_CONSTANT_POW", tensors, attributes)
+        assert disagreements(TABLES, operator, {"x": x}, strict=strict) == []
+
+
 @pytest.mark.parametrize("x, exponent, wanted", [(5, 2, 49), (0, 3, -27), (1, 1, -1)])
 def test_an_integer_is_scaled_before_what_is_expected_of_it(x: int, exponent: int, wanted: int) -> None:
     """2 x - 3, to the power."""

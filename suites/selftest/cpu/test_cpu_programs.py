@@ -27,7 +27,7 @@ INPUTS = {
     **dict.fromkeys(("IF",), ("ConditionTensor", *TWO)),
     **dict.fromkeys(("CLIP_GRAD", "CLIP_GRAD1"), GRADIENT),
     **dict.fromkeys(("IDENTITY", "ABS", "NEGATE", "SIGN", "CEIL", "FLOOR", "CLIP1", "LOGICAL_NOT", "IS_NAN",
-                     "IS_INFINITY", "BIT_NOT", "BIT_COUNT"), ONE),
+                     "IS_INFINITY", "BIT_NOT", "BIT_COUNT", "CONSTANT_POW"), ONE),
 }  # fmt: skip
 
 
@@ -346,6 +346,13 @@ def test_the_gradient_of_clip_on_integers(kind: DataType) -> None:
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", FLOATS)
+def test_the_power_of_a_half_is_c_s_and_not_the_root(kind: DataType) -> None:
+    x = [-INF, -0.0, 0.0, -1.0, 4.0, INF, NAN]
+    same(run("CONSTANT_POW", kind, x, Exponent=np.float32(0.5)), [INF, 0.0, 0.0, NAN, 2.0, INF, NAN])
+    same(run("CONSTANT_POW", kind, x, Exponent=np.float32(-0.5)), [0.0, INF, INF, NAN, 0.5, 0.0, NAN])
+
+
 def test_no_warning_escapes() -> None:
     for kind in INTEGERS:
         least, most = limits(kind)
