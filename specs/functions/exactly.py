@@ -161,13 +161,11 @@ def _real_root(a: Datum, *, bits: int = FIRST) -> Enclosure | None:
 
 
 def enclosed_root(value: Fraction, bits: int = FIRST) -> tuple[Fraction, Fraction]:
-    """Bounds of the square root of a number that is not negative, equal where it is a fraction itself."""
-    shift = max(0, 2 * bits - (value.numerator.bit_length() - value.denominator.bit_length()))
-    shift += shift % 2
-    scaled = (value.numerator << shift) // value.denominator
-    root = math.isqrt(scaled)
-    low = Fraction(root, 1 << shift // 2)
-    return (low, low) if low * low == value else (low, Fraction(root + 1, 1 << shift // 2))
+    """Bounds of the square root of a number that is not negative, equal where so many bits write it exactly."""
+    places = max(0, bits - (value.numerator.bit_length() - value.denominator.bit_length()) // 2)  # behind the point
+    root = math.isqrt((value.numerator << 2 * places) // value.denominator)
+    low = Fraction(root, 1 << places)
+    return (low, low) if low * low == value else (low, Fraction(root + 1, 1 << places))
 
 
 _FAR = 1 << 12
@@ -204,19 +202,19 @@ def opaque(name: str) -> Exact:
             return None
         if not isinstance(value, context.mpf) or context.isnan(value):
             return None
+        negative = value < 0
         if context.isinf(value):
-            return Enclosure(infinity(value < 0), infinity(value < 0))
-        mantissa, exponent = (-value).man_exp if value < 0 else value.man_exp  # of the magnitude
+            return _known(infinity(negative))
+        mantissa, exponent = value.man_exp  # of the magnitude
         far = _FAR + bits - FIRST
         exponent = min(max(int(exponent), -far), far)  # beyond every format, however far
-        exact = Fraction(-int(mantissa) if value < 0 else int(mantissa)) * Fraction(2) ** exponent
-        if exact == 0:
-            zero = Datum(operands[0].negative and operands[0].value == 0, exact)
-            return Enclosure(zero, zero)
-        if exact == 1 and all(a.value == 0 for a in operands):  # of exp and two cosines
-            return _known(Datum(False, exact))
-        error = abs(exact) / (1 << bits - _LOST)
-        return Enclosure(Datum(exact < 0, exact - error), Datum(exact < 0, exact + error))
+        size = Fraction(int(mantissa)) * Fraction(2) ** exponent
+        if size == 0:
+            return _known(Datum(operands[0].negative and operands[0].value == 0, size))
+        if size == 1 and operands[0].value == 0:  # of exp and two cosines
+            return _known(Datum(False, size))
+        exact, error = -size if negative else size, size / (1 << bits - _LOST)
+        return Enclosure(Datum(negative, exact - error), Datum(negative, exact + error))
 
     return Exact(floating=lambda arithmetic, *operands: arithmetic.enclosed(real, *operands), real=real)
 
@@ -236,10 +234,10 @@ def _exact_power(base: Fraction, exponent: Fraction) -> Fraction | None:
     while exponent.denominator > 1:  # x^(k/2) is known where the root of x is
         if base < 0:
             return None
-        low, high = enclosed_root(base, base.numerator.bit_length() + base.denominator.bit_length() + 2)
-        if low != high:
+        root = Fraction(math.isqrt(base.numerator), math.isqrt(base.denominator))
+        if root * root != base:
             return None
-        base, exponent = low, exponent * 2
+        base, exponent = root, exponent * 2
     times = abs(exponent.numerator)
     if exponent < 0 and abs(base.numerator) & abs(base.numerator) - 1:
         return None
