@@ -42,6 +42,7 @@ _EXACT = _within(
     "exact_oracle", "binary_format", "exact_casts", "exact_functions", "exact_integer_scale_bias", "exact_oracle",
     "exact_scale_bias", but=_THOROUGH,
 )  # fmt: skip
+_FUNCTIONS = (*_within("formula", "functions", "function_table"), *_within("exact_oracle", "edges", "enclosures"))
 _APPROXIMATE = _within("approximation", "approximation_quickly", "bounds")
 _REFERENCES = _within("measuring", "references", "measurement", but="a_run_states or a_right_run")
 _ROOMS = ("activations", "approximation", "attribution", "cpu", "departures", "exact_oracle", "family", "formula",
@@ -63,7 +64,7 @@ TARGETS = (  # the first that fits counts
     Target("specs/arithmetic/vector*", _VECTORISED),
     Target("specs/arithmetic/last_place*", _REFERENCES),
     Target("specs/arithmetic/*", _EXACT),
-    Target("specs/functions/*", _within("formula", "functions")),
+    Target("specs/functions/*", _FUNCTIONS),
     Target("specs/approximation/*", _APPROXIMATE),
     Target("specs/accuracy/*", _REFERENCES),
     Target("specs/statements/kinds*", _within("family", "statements", "meanings_of_statements", but=_SLOW)),
