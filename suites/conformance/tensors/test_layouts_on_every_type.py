@@ -68,7 +68,7 @@ def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
     if not (subject.of_one_type and subject.table.float_attributes):
         judge.all(case for attributes, values in _bounded(subject)
                   for case in (*_crowded(subject, _SIZES[-subject.ranks[-1] :], attributes, values),
-                               *at_every_rank(subject, attributes, values)))  # fmt: skip
+                               *at_every_rank(subject, attributes, values), _again(subject, attributes, values)))
 
 
 def _bounded(subject: Subject) -> Iterator[tuple[dict[str, Any], Streams]]:
@@ -84,6 +84,12 @@ def _bounded(subject: Subject) -> Iterator[tuple[dict[str, Any], Streams]]:
         arrays = subject.distinct(251).arrays
         arrays = arrays | {first: np.resize(np.concatenate([beside, special, arrays[first][:11]]), 251)}
         yield subject.attributes(**given), subject.of_arrays(arrays).streams
+
+
+def _again(subject: Subject, attributes: dict[str, Any], values: Streams) -> Case:
+    """The case of a kernel that is dispatched several times."""
+    operator = subject.describe(subject.flat(61), attributes)
+    return Case(operator, values, subject.values_clause(attributes), "execution.repeatable", "again")
 
 
 @checks("values", "tensor.strides.padded", "tensor.strides.broadcast")
@@ -135,18 +141,20 @@ def test_many_elements(subject: Subject, judge: Judge) -> None:
     "tensor.position",
 )  # fmt: skip
 def test_crowded_scale_bias(subject: Subject, judge: Judge) -> None:
-    """An ordinary ScaleBias, and one that changes nothing: strided on each side, broadcast, in place of the first."""
+    """A ScaleBias, a negative one, and one that changes nothing: strided, broadcast, in place of the first input."""
     if subject.table.has_scale_bias:
         judge.all(case for rank in _ranks(subject) for case in _scaled(subject, _SIZES[-rank:]))
 
 
 def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
-    ordinary = ScaleBias(0.5, 0.25) if subject.data_type.is_floating else ScaleBias(1.0, 3.0)
+    scale, bias = (0.5, 0.25) if subject.data_type.is_floating else (1.0, 3.0)
+    ordinary = ScaleBias(scale, bias)
+    others = [ScaleBias(1.0, 0.0), *([ScaleBias(-scale, bias)] if subject.data_type.is_signed else [])]
     axes = tuple(range(len(sizes)))
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
     values = subject.distinct(251).streams
     for number, given in enumerate(told_sets(subject, _MOST_SETS)):
-        for scaling in (ordinary, ScaleBias(1.0, 0.0)) if not number else (ordinary,):
+        for scaling in (ordinary, *others) if not number else (ordinary,):
             attributes = {**given, "ScaleBias": scaling}
             clause = subject.scaled_values_clause(attributes)
             strided = subject.describe(sizes, attributes, padded, padded)
