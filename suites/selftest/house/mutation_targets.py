@@ -36,7 +36,7 @@ _JUDGING = _within(
     "neighbours", "not_supported", but="strangers or test_a_run or replaying",
 )  # fmt: skip
 _VECTORISED = _within("oracles", "vectorised_oracle", "oracle_quickly")
-_TYPED = _within("oracles", "typed_oracles")
+_TYPED = _within("oracles", "typed_oracles", "typed_oracles_closely")
 _THOROUGH = "test_every_float16 or all_neighbouring_float16 or strict_is_always_narrower"
 _EXACT = _within(
     "exact_oracle", "binary_format", "exact_casts", "exact_functions", "exact_integer_scale_bias", "exact_oracle",
