@@ -1,14 +1,15 @@
 """The vectorised oracle of formulas with several inputs and types: numpy over whole arrays.
 
-A value is a list of alternatives, arrays in which element i of each is one value that element i may have. It shares no
-code with the exact oracle. Approximate results have one of their own, :mod:`dmlcts.specs.approximation.in_arrays`.
+A value is a list of alternatives, arrays in which element i of each is one value that element i may have, and a mask of
+the elements that may have any. It shares no code with the exact oracle. Approximate results have one of their own,
+:mod:`dmlcts.specs.approximation.in_arrays`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -35,12 +36,18 @@ _EXACT_BITS = 32
 """Integers of this many bits meet floating-point numbers exactly in FLOAT64."""
 
 
+Mask = NDArray[np.bool_]
+_NOWHERE: Mask = np.zeros((), bool)
+_EVERYWHERE: Mask = np.ones((), bool)
+
+
 @dataclass(frozen=True)
 class _Value:
-    """A type, and every array of values of it."""
+    """A type, every array of values of it, and where it may be any value; a truth value that may is either."""
 
     kind: Typed
     alternatives: list[Any]
+    opened: Mask = field(default_factory=lambda: _NOWHERE)
 
 
 class TypedVectorOracle:
@@ -73,7 +80,6 @@ class TypedVectorOracle:
             raise UsageError(f"{operator.name} is given a ScaleBias", "ask the oracle of one input")
         points = silent_points(law.table, operator)
         self.settled = [point for point in points if point.accepted(strict=strict)]
-        self._open: NDArray[np.bool_] = np.zeros(0, bool)
 
     @cached_property
     def attributes(self) -> dict[str, Alternatives] | None:
@@ -95,31 +101,30 @@ class TypedVectorOracle:
             UsageError: an input is not given.
         """
         (length,) = {array.size for array in inputs.values()}
-        self._open = np.zeros(length, bool)
         if "any-value" in self.latitudes or self.attributes is None:
             return Acceptance(self.output, (np.zeros(length, self.output.numpy),), np.ones(length, bool), strict=False)
         with np.errstate(all="ignore"):
             values = {name: self._input(name, member, inputs) for name, member in self.table.formula_names.items()}
             result = self._as(self._evaluate(self.expression, values), self.output)
-        arrays = result.alternatives
         for point in self.settled:
-            arrays = self._settled(point, inputs, arrays)
-        filled = tuple(np.ascontiguousarray(np.broadcast_to(one, length)) for one in arrays)
+            result = self._settled(point, inputs, result)
+        filled = tuple(np.ascontiguousarray(np.broadcast_to(one, length)) for one in result.alternatives)
+        any_value = np.ascontiguousarray(np.broadcast_to(result.opened, length)) if result.opened.any() else None
         signed_zeros = self.output.is_floating and Rounding(self.output, self.latitudes).signed_zeros
-        return Acceptance(self.output, filled, self._open if self._open.any() else None, signed_zeros)
+        return Acceptance(self.output, filled, any_value, signed_zeros)
 
-    def _settled(self, point: SilentPoint, inputs: Mapping[str, Array], arrays: list[Any]) -> list[Any]:
+    def _settled(self, point: SilentPoint, inputs: Mapping[str, Array], result: _Value) -> _Value:
         """The results with those of a silent point's accepted behaviours in their place where it holds."""
         given = [point.results(name, inputs) for name in point.accepted(strict=self.strict)]
         there = point.where(inputs) & ~np.all([undefined for _, undefined in given], axis=0)
         if not there.any():
-            return arrays
+            return result
         first = np.select([~undefined for _, undefined in given], [wanted for wanted, _ in given], given[0][0])
         every = [np.where(undefined, first, wanted) for wanted, undefined in given]
-        wanted = self._closed(self.output, every)
-        self._open = self._open & ~there
-        return [np.where(there, wanted[place % len(wanted)], arrays[place % len(arrays)])
-                for place in range(max(len(arrays), len(wanted)))]  # fmt: skip
+        wanted, arrays = self._closed(self.output, every), result.alternatives
+        settled = [np.where(there, wanted[place % len(wanted)], arrays[place % len(arrays)])
+                   for place in range(max(len(arrays), len(wanted)))]  # fmt: skip
+        return _Value(self.output, settled, result.opened & ~there)
 
     def _input(self, name: str, member: str, inputs: Mapping[str, Array]) -> _Value:
         row = self.table.tensors[member]
@@ -130,17 +135,17 @@ class TypedVectorOracle:
             raise UsageError(f"no elements of {member} are given", f"give them as {name!r}")
         array = np.ascontiguousarray(inputs[name]).view(kind.numpy)
         if self.scale_bias is not None and member == self.table.inputs[0]:
-            return _Value(kind, self._scaled(array))
+            return self._scaled(kind, array)
         return _Value(kind, self._closed(kind, [array]))
 
-    def _scaled(self, array: Array) -> list[Any]:
+    def _scaled(self, kind: DataType, array: Array) -> _Value:
         """The integers of the first input after ScaleBias; where a factor is not finite any value may come out."""
         assert self.scale_bias is not None and self.law.scale_bias is not None  # noqa: PT018, S101 - asked for before
         if not vector_integer_scale_bias.is_finite(self.scale_bias):
-            self._open = np.ones(array.shape, bool)
-            return [array]
+            return _Value(kind, [array], _EVERYWHERE)
         lenient = "integer-scale-bias" in self.latitudes
-        return list(vector_integer_scale_bias.scaled(array, self.law.scale_bias, self.scale_bias, lenient=lenient))
+        scaled = vector_integer_scale_bias.scaled(array, self.law.scale_bias, self.scale_bias, lenient=lenient)
+        return _Value(kind, list(scaled))
 
     def _closed(self, kind: Typed, alternatives: list[Any]) -> list[Any]:
         if not isinstance(kind, DataType):
@@ -170,7 +175,8 @@ class TypedVectorOracle:
     def _selected(self, condition: _Value, one: _Value, other: _Value) -> _Value:
         chosen = self._alike([one, other])
         choices = itertools.product(condition.alternatives, *(one.alternatives for one in chosen))
-        return _Value(chosen[0].kind, distinct(np.where(*choice) for choice in choices))
+        opened = _anywhere(np.where(held, *(one.opened for one in chosen)) for held in condition.alternatives)
+        return _Value(chosen[0].kind, distinct(np.where(*choice) for choice in choices), opened)
 
     # types -------------------------------------------------------------------------------------------
 
@@ -184,54 +190,38 @@ class TypedVectorOracle:
         if value.kind == "constant":
             constants = [np.asarray(one, _DOUBLE) for one in value.alternatives]
             if kind == "real":
-                return _Value(kind, constants)
+                return _Value(kind, constants, value.opened)
             assert isinstance(kind, DataType)  # noqa: S101 - types are checked when the table is read
             if kind.is_floating:
-                return _Value(kind, self._closed(kind, [one.astype(kind.numpy) for one in constants]))
-            return _Value(kind, [self._wrapped(one, kind) for one in constants])
+                return _Value(kind, self._closed(kind, [one.astype(kind.numpy) for one in constants]), value.opened)
+            opened = _anywhere([value.opened, *(~np.isfinite(one) for one in constants)])
+            return _Value(kind, [_wrapped(one, kind) for one in constants], opened)
         assert isinstance(value.kind, DataType) and kind == "real"  # noqa: PT018, S101 - lint has checked types
-        if 8 * value.kind.itemsize > _EXACT_BITS:
-            self._leave_open(value.kind)
-        return _Value(kind, [one.astype(_DOUBLE) for one in value.alternatives])
+        opened = value.opened if 8 * value.kind.itemsize <= _EXACT_BITS else self._of_wide(value.kind)
+        return _Value(kind, [one.astype(_DOUBLE) for one in value.alternatives], opened)
 
-    def _wrapped(self, one: Any, kind: DataType) -> Any:
-        """A constant as an integer: truncated, modulo 2^bits; of what is no number any value."""
-        known = np.isfinite(one)
-        self._open = self._open | ~known
-        pattern = np.mod(np.trunc(np.where(known, one, 0.0)), 2.0 ** (8 * kind.itemsize))
-        return np.asarray(pattern).astype(kind.bits_dtype).view(kind.numpy)
-
-    def _leave_open(self, kind: DataType) -> None:
+    def _of_wide(self, kind: DataType) -> Mask:
         """Any value: FLOAT64 does not hold the type's values exactly, and no level lists them here."""
         if self.table.supports({name: (tensor.data_type, 4) for name, tensor in self.operator.tensors.items()}):
             raise UsageError(f"{kind.name} meets another type", "FLOAT64 does not hold its values exactly")
-        self._open = np.ones_like(self._open)
+        return _EVERYWHERE
 
     def _cast(self, value: _Value, target: DataType) -> _Value:
         if value.kind == target:
             return value
         integers = isinstance(value.kind, DataType) and not value.kind.is_floating and not target.is_floating
         if value.kind == "truth" or integers:
-            return _Value(target, [one.astype(target.numpy) for one in value.alternatives])
+            return _Value(target, [one.astype(target.numpy) for one in value.alternatives], value.opened)
         exact = self._as(value, "real")
         if target.is_floating:
             rounding = Rounding(target, self.latitudes)
             found: list[Any] = []
             for one in exact.alternatives:
                 found += rounding.to_float32(one) if target is DataType.FLOAT32 else [one.astype(target.numpy)]
-            return _Value(target, self._closed(target, found))
-        return _Value(target, [self._to_integer(one, target) for one in exact.alternatives])
-
-    def _to_integer(self, one: Any, target: DataType) -> Any:
-        limits = np.iinfo(target.numpy)
-        whole = np.trunc(one)
-        outside = ~((whole >= float(limits.min)) & (whole <= float(limits.max)))
-        if "integer-cast-range" in self.latitudes:
-            self._open = self._open | outside
-        inside = np.where(np.isnan(whole), 0, np.clip(whole, float(limits.min), float(limits.max)))
-        greatest = inside >= float(limits.max)  # that of INT64 is no FLOAT64
-        below = np.where(greatest, 0.0, inside).astype(target.numpy)
-        return np.where(greatest, np.asarray(limits.max, target.numpy), below)
+            return _Value(target, self._closed(target, found), exact.opened)
+        whole, outside = zip(*(_to_integer(one, target) for one in exact.alternatives), strict=True)
+        beyond = outside if "integer-cast-range" in self.latitudes else ()
+        return _Value(target, list(whole), _anywhere([exact.opened, *beyond]))
 
     # functions ---------------------------------------------------------------------------------------
 
@@ -241,48 +231,50 @@ class TypedVectorOracle:
             return _Value("truth", _truths(function.arrays.truth(*one) for one in _combined(values)))
         kind = met(function, [value.kind for value in values])
         if isinstance(kind, DataType) and function.gives == "T" and not function.means(kind):
-            self._open = np.ones_like(self._open)  # the type is unlisted: nothing says what is right
-            return _Value(kind, [np.zeros((), kind.numpy)])
+            return _Value(kind, [np.zeros((), kind.numpy)], _EVERYWHERE)  # unlisted: nothing says what is right
         if kind == "constant" and function.gives == "truth":
             kind = DataType.FLOAT64
         alike = [self._as(value, kind) for value in values]
+        opened = _anywhere(value.opened for value in alike)
         found: list[Any] = []
         for operands in _combined(alike):
-            found += self._of_arrays(function, kind, operands)
+            results, undefined = self._of_arrays(function, kind, operands)
+            found += results
+            opened = opened | undefined
         if function.gives == "truth":
-            return _Value("truth", _truths(found))
-        return _Value(kind, self._closed(kind, found))
+            return _Value("truth", _truths([*found, found[0] ^ opened]))
+        return _Value(kind, self._closed(kind, found), opened)
 
-    def _of_arrays(self, function: Function, kind: Typed, operands: tuple[Array, ...]) -> list[Any]:
+    def _of_arrays(self, function: Function, kind: Typed, operands: tuple[Array, ...]) -> tuple[list[Any], Mask]:
+        """The results, and where nothing says what is right."""
         arrays: Any = function.arrays
         if kind in ("real", "constant"):
             return self._of_reals(function, tuple(np.asarray(operand, _DOUBLE) for operand in operands))
         assert isinstance(kind, DataType)  # noqa: S101 - truth values have functions of their own
         if function.gives == "truth":
-            return self._compared(function, kind, operands)
+            return self._compared(function, kind, operands), _NOWHERE
         if kind.is_floating:
-            return [*arrays.floating(Rounding(kind, self.latitudes), *operands)]
+            return [*arrays.floating(Rounding(kind, self.latitudes), *operands)], _NOWHERE
         result = arrays.integers(*operands)
         if isinstance(result, tuple):  # which never leaves the type where it is defined
             result, undefined = result
-            self._open = self._open | undefined
-            return [np.asarray(result)]
+            return [np.asarray(result)], undefined
         lenient = "integer-overflow" in self.latitudes and function.domain == "number"
-        return [np.asarray(result), saturated(arrays.integers, kind, operands)] if lenient else [np.asarray(result)]
+        stored = [saturated(arrays.integers, kind, operands)] if lenient else []
+        return [np.asarray(result), *stored], _NOWHERE
 
-    def _of_reals(self, function: Function, operands: tuple[Array, ...]) -> list[Any]:
+    def _of_reals(self, function: Function, operands: tuple[Array, ...]) -> tuple[list[Any], Mask]:
         arrays: Any = function.arrays
         if function.widens:  # of whole numbers alone, as integers of 64 bits
             whole, undefined = arrays.integers(*(operand.astype(np.int64) for operand in operands))
             for operand in operands:
                 undefined = undefined | ~np.isfinite(operand) | (operand != np.trunc(operand))
-            self._open = self._open | undefined
-            return [whole.astype(_DOUBLE)]
+            return [whole.astype(_DOUBLE)], undefined
         if function.selects:
-            return list(arrays.floating(Rounding(DataType.FLOAT64, self.latitudes), *operands))
+            return list(arrays.floating(Rounding(DataType.FLOAT64, self.latitudes), *operands)), _NOWHERE
         # A sum rounded to odd is rounded again, or truncated, as if it were exact; not to FLOAT64 itself.
         meaning = arrays.ufunc if DataType.FLOAT64 in self.types.values() else arrays.real or arrays.ufunc
-        return [np.asarray(meaning(*operands))]
+        return [np.asarray(meaning(*operands))], _NOWHERE
 
     def _compared(self, function: Function, kind: DataType, operands: tuple[Array, ...]) -> list[Any]:
         compared: Any = function.arrays.compared
@@ -291,6 +283,31 @@ class TypedVectorOracle:
             unordered = np.isnan(operands[0]) | np.isnan(operands[1])
             found.append(found[0] ^ unordered)
         return found
+
+
+def _anywhere(masks: Iterable[Mask]) -> Mask:
+    """Where one of the masks says so."""
+    found = _NOWHERE
+    for mask in masks:
+        found = found | mask
+    return found
+
+
+def _wrapped(one: Any, kind: DataType) -> Any:
+    """A constant as an integer: truncated, modulo 2^bits; of what is no number 0."""
+    pattern = np.mod(np.trunc(np.where(np.isfinite(one), one, 0.0)), 2.0 ** (8 * kind.itemsize))
+    return np.asarray(pattern).astype(kind.bits_dtype).view(kind.numpy)
+
+
+def _to_integer(one: Any, target: DataType) -> tuple[Any, Mask]:
+    """A number truncated, or the nearest limit of the type, of NaN 0; and where the type does not hold it."""
+    limits = np.iinfo(target.numpy)
+    whole = np.trunc(one)
+    outside = ~((whole >= float(limits.min)) & (whole <= float(limits.max)))
+    inside = np.where(np.isnan(whole), 0, np.clip(whole, float(limits.min), float(limits.max)))
+    greatest = inside >= float(limits.max)  # that of INT64 is no FLOAT64
+    below = np.where(greatest, 0.0, inside).astype(target.numpy)
+    return np.where(greatest, np.asarray(limits.max, target.numpy), below), outside
 
 
 def _combined(values: list[_Value]) -> itertools.product[tuple[Any, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcts.specs import OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.oracle.exact_typed import TypedOracle
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
@@ -59,3 +59,36 @@ def test_what_no_silent_point_settles_stays_open() -> None:
     given = {"a": np.array([1, 12, 12], np.int8), "b": np.array([0, 0, 4], np.int8)}
     found = TypedVectorOracle(one, described(one, T=INT8)).acceptance(given)
     assert [accepted.any_value for accepted in found.elements()] == [False, True, False]
+
+
+@pytest.mark.parametrize("formula, right, wrong", [
+    ("1 if b == 0 else a / b", {1}, {0, 77}),
+    ("a / b if b != 0 else 2", {2}, {0, 77}),
+    ("a / b if b == 0 else 2", {0, 2, 77}, set()),
+    ("1 if b == 0 else (1 if a / b > 3 else 3)", {1}, {3, 77}),
+    ("1 if a / b > 3 else 3", {1, 3}, {0, 2, 77}),  # either
+    ("1 if b != 0 and a / b > 3 else 3", {3}, {1, 77}),
+    ("1 if a / b > 3 else (a / b)", {1, 3, 77}, set()),
+    ("min(a / b, 3)", {1, 3, 77}, set()),
+    ("(a / b if b == 0 else 2) - a", {0, 77}, set()),
+    ("cast(T, difference(a / b, 1))", {0, 77}, set()),
+])  # fmt: skip
+def test_what_may_be_anything_counts_only_where_it_is_chosen(formula: str, right: set[int], wrong: set[int]) -> None:
+    """12 / 0."""
+    one = law("ADD", formula=formula, types="{T: [INT8]}", latitude="")
+    assert {output for output in right | wrong if accepts(one, output, types={"T": INT8}, a=12, b=0)} == right
+
+
+@pytest.mark.parametrize("x, output, right", [(300, 5, True), (300, 44, False), (90, 90, True), (-200, 44, True)])
+def test_a_cast_beyond_the_type_counts_only_where_it_is_chosen(x: float, output: int, right: bool) -> None:
+    cast = law("CAST", formula="cast(U, x) if x < 100 else 5", types="{T: [FLOAT32], U: [INT8]}",
+               latitude="integer-cast-range")  # fmt: skip
+    assert accepts(cast, output, types={"T": F32, "U": INT8}, x=x) is right
+
+
+@pytest.mark.parametrize("counts", ["[4, 4]", "[1, 8]"])
+def test_what_float64_cannot_stand_for_is_refused_where_a_level_lists_it(counts: str) -> None:
+    """Feature level 1.0 lists four dimensions alone."""
+    one = law("CAST", types="{T: [INT64], U: [FLOAT32]}", counts=counts)
+    with pytest.raises(UsageError, match="INT64 meets another type"):
+        TypedVectorOracle(one, described(one, T=DataType.INT64, U=F32)).acceptance({"x": np.zeros(1, np.int64)})
