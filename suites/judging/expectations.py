@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,16 +80,17 @@ def judge_case(bench: Bench, case: Case) -> Judgement:
     if subject in bench.stopping_anyway:
         return judgement
     silent = _silent_elements(bench, stopped.case)
-    for values in _without(stopped.case, silent):
-        without = expectation(bench, replace(case, values=values, earlier=()))
-        if not any(is_mishap(one) for one in without.findings):
-            clause = _to_blame(bench, stopped.case, silent)
-            expected = "oracle" if case.expectation == "stated relation" else case.expectation  # which states nothing
-            shown = replace(stopped.case, clause=clause, layout_clause=None, expectation=expected)
-            return replace(without, findings=(*without.findings, replace(stopped, clause=clause, case=shown)))
-        if stopped.outcome != "fail":  # each try costs a process
-            bench.stopping_anyway.add(subject)
-            break
+    values = _without(stopped.case, silent)
+    if values is None:
+        return judgement
+    without = expectation(bench, replace(case, values=values, earlier=()))
+    if not any(is_mishap(one) for one in without.findings):
+        clause = _to_blame(bench, stopped.case, silent)
+        expected = "oracle" if case.expectation == "stated relation" else case.expectation  # which states nothing
+        shown = replace(stopped.case, clause=clause, layout_clause=None, expectation=expected)
+        return replace(without, findings=(*without.findings, replace(stopped, clause=clause, case=shown)))
+    if stopped.outcome != "fail":  # each try costs a process
+        bench.stopping_anyway.add(subject)
     return judgement
 
 
@@ -115,33 +117,33 @@ def _silent_elements(bench: Bench, case: Case) -> _Silent:
     return _Silent(inputs, {clause: mask for clause, mask in masks.items() if mask.any()})
 
 
-def _without(case: Case, silent: _Silent, *clauses: str) -> Iterator[Streams]:
-    """Values without the elements at the points of some clauses, by default of all: the nearest ones first.
+def _without(case: Case, silent: _Silent, *clauses: str) -> Streams | None:
+    """Values without the elements at the points of some clauses, by default of all; ``None`` where there are no such.
 
-    Ordinary elements take the place of those at silent points; where tensors are broadcast, so that elements share
-    what is stored, one ordinary element takes the place of all.
+    An ordinary element takes the place of each at those points, of ones where all are at some. Where tensors are
+    broadcast, so that elements share what is stored, it takes the place of all, and no clause is told from another.
     """
     if not silent.masks:
-        return
+        return None
     anywhere = np.logical_or.reduce([*silent.masks.values()])
     gone = np.logical_or.reduce([silent.masks[one] for one in clauses or silent.masks])
     arrays = silent.inputs.values()
-    if anywhere.all():
-        yield streams_of(case, (np.ones(1, array.dtype) for array in arrays))
-        return
     index = int(np.argmin(anywhere))
+
+    def ordinary(array: Array) -> Any:
+        return array.dtype.type(1) if anywhere[index] else array[index]
+
     if all(tensor.element_count == gone.size and 0 not in tensor.element_strides
            for tensor in case.operator.inputs.values()):  # fmt: skip
-        yield streams_of(case, (np.where(gone, array[index], array) for array in arrays))
-    if not clauses:
-        yield streams_of(case, (array[index : index + 1] for array in arrays))
+        return streams_of(case, (np.where(gone, ordinary(array), array) for array in arrays))
+    return None if clauses else streams_of(case, (ordinary(array) for array in arrays))
 
 
 def _to_blame(bench: Bench, case: Case, silent: _Silent) -> str:
     """The clause whose point's elements alone stop the dispatch; the first of several where none does alone."""
     clauses = list(silent.masks)
     for clause in clauses if len(clauses) > 1 else ():
-        for values in _without(case, silent, clause):
-            if isinstance(bench.run(replace(case, values=values, earlier=())), Execution):
-                return clause
+        values = _without(case, silent, clause)
+        if values is not None and isinstance(bench.run(replace(case, values=values, earlier=())), Execution):
+            return clause
     return clauses[0]

@@ -33,7 +33,7 @@ def _within(room: str, *tests: str, but: str = "") -> tuple[str, ...]:
 
 _JUDGING = _within(
     "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely",
-    "neighbours", "not_supported", but="strangers or test_a_run or replaying",
+    "neighbours", "not_supported", "stopped_dispatches", but="strangers or test_a_run or replaying",
 )  # fmt: skip
 _VECTORISED = _within("oracles", "vectorised_oracle", "oracle_quickly")
 _TYPED = _within("oracles", "typed_oracles", "typed_oracles_closely")
