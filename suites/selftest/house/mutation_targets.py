@@ -31,9 +31,13 @@ def _within(room: str, *tests: str, but: str = "") -> tuple[str, ...]:
     return (*(f"{_SELFTEST}/{room}/test_{name}.py" for name in tests), *(("-k", f"not ({but})") if but else ()))
 
 
-_JUDGING = _within(
-    "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely",
-    "neighbours", "not_supported", "stopped_dispatches", but="strangers or test_a_run or replaying",
+_JUDGING = (
+    *_within("attribution", "stopped_dispatches"),
+    *_within("isolation", "losses_told"),
+    *_within(
+        "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely",
+        "neighbours", "not_supported", but="strangers or test_a_run or replaying",
+    ),
 )  # fmt: skip
 _VECTORISED = _within("oracles", "vectorised_oracle", "oracle_quickly")
 _TYPED = _within("oracles", "typed_oracles", "typed_oracles_closely")
