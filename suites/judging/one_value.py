@@ -78,7 +78,7 @@ def telling_places(operator: OperatorDesc, x: Array) -> tuple[int, int]:
     """
     given = operator.attributes.get("ScaleBias")
     if isinstance(given, ScaleBias):
-        scaled = x.astype(np.float64) * float(given.scale) + float(given.bias)
+        scaled = x.astype(np.float64) * float(given.scale)  # which the bias leaves in their order
         return int(np.argmin(scaled)), int(np.argmax(scaled))
     limits = np.iinfo(x.dtype)
     return int(np.flatnonzero(x == limits.min)[0]), int(np.flatnonzero(x == limits.max)[0])
@@ -110,14 +110,14 @@ def stored_beyond(bound: np.float32, data_type: DataType) -> frozenset[int]:
     found = {int(limits.max)}
     if np.isnan(bound):
         found |= {0, int(limits.min), 1 << 31, 1 << 63}
-    elif np.isfinite(bound) and int(bound) <= int(limits.max):
+    elif float(bound) < int(limits.max) + 1:
         return frozenset()
     else:
         if np.isfinite(bound):
             found.add(int(bound))
         found.update((1 << power) for power in (31, 63) if bound >= 2.0**power)
         if limits.bits < 32:
-            found.update(int(min(float(bound), most)) for most in ((1 << 31) - 1, (1 << 32) - 1))
+            found.add(int(min(float(bound), (1 << 31) - 1)))  # whose low bits are those of UINT32's greatest too
     span = 1 << limits.bits
     return frozenset((value - int(limits.min)) % span + int(limits.min) for value in found)
 

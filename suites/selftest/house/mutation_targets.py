@@ -34,6 +34,7 @@ def _within(room: str, *tests: str, but: str = "") -> tuple[str, ...]:
 _JUDGING = (
     *_within("attribution", "stopped_dispatches"),
     *_within("isolation", "losses_told"),
+    *_within("oracles", "open_bounds"),
     *_within(
         "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely",
         "neighbours", "not_supported", but="strangers or test_a_run or replaying",

@@ -14,10 +14,11 @@ from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.one_value import stored_beyond
+from dmlcts.suites.judging.one_value import stored_beyond, telling_places, wider_maximum
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 
@@ -36,11 +37,60 @@ from dmlcts.suites.selftest.mutants.reference import Array, Reference
         (2.0**32, DataType.UINT32, {(1 << 32) - 1, 0, 1 << 31}),
         (np.inf, DataType.INT16, {32767, -1, 0}),
         (np.inf, DataType.INT32, {(1 << 31) - 1, -(1 << 31), 0}),
+        (2.0**33, DataType.INT32, {(1 << 31) - 1, 0, -(1 << 31)}),  # no 2^32 - 1, which is -1
+        (2.0**33, DataType.UINT32, {(1 << 32) - 1, 0, 1 << 31}),  # no 2^31 - 1
+        (2.0**63, DataType.INT64, {(1 << 63) - 1, 1 << 31, -(1 << 63)}),
+        (2.0**64, DataType.UINT64, {(1 << 64) - 1, 0, 1 << 31, 1 << 63}),
+        (-np.inf, DataType.INT8, set()),
+        (-np.inf, DataType.INT64, set()),
         (np.nan, DataType.INT8, {127, -128, 0}),
+        (np.nan, DataType.UINT32, {(1 << 32) - 1, 0, 1 << 31}),
+        (np.nan, DataType.INT64, {(1 << 63) - 1, 0, 1 << 31, -(1 << 63)}),
+        (np.nan, DataType.UINT64, {(1 << 64) - 1, 0, 1 << 31, 1 << 63}),
     ],
 )
 def test_what_a_wider_maximum_may_store(bound: float, data_type: DataType, stored: set[int]) -> None:
     assert stored_beyond(np.float32(bound), data_type) == stored
+
+
+@pytest.mark.parametrize("outputs, stored", [
+    ([44, 44, 44], 44), ([44, 44, 45], None), ([45, 44, 44], None), ([44, 255, 44], None), ([45, 45], None),
+    ([44], 44), ([255, 255], 255),
+])  # fmt: skip
+def test_a_wider_maximum_is_the_same_for_every_element(outputs: list[int], stored: int | None) -> None:
+    tensor = TensorDesc(DataType.UINT8, (len(outputs),))
+    attributes = {"ScaleBias": None, "Min": np.float32(300)}
+    operator = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    case = Case(operator, Values.of([0], DataType.UINT8), "threshold.cast.out-of-range")
+    given = np.array(outputs, np.uint8)
+    run = Execution({"InputTensor": np.zeros_like(given)}, given, given, (), (), None)
+    assert wider_maximum(Bench("x", Reference(), {}, load_tables()), case, run) == stored
+
+
+@pytest.mark.parametrize("bound", [-np.inf, np.inf, np.nan, -1e10, 1e10])
+@pytest.mark.parametrize("data_type", [DataType.INT8, DataType.UINT16, DataType.INT32])
+def test_a_constant_between_the_limits_is_no_threshold(bound: float, data_type: DataType) -> None:
+    class Fives(Reference):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            return np.full_like(x, 5)
+
+    limits, tensor = np.iinfo(data_type.numpy), TensorDesc(data_type, (3,))
+    attributes = {"ScaleBias": None, "Min": np.float32(bound)}
+    operator = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    values = Values.of([limits.min, 7, limits.max], data_type)
+    case = Case(operator, values, "threshold.cast.out-of-range", None, "one value")
+    (finding,) = judge_case(Bench("x", Fives(), {}, load_tables()), case).findings
+    assert (finding.outcome, finding.wrong) == ("fail", 2)
+
+
+@pytest.mark.parametrize("scale, bias, places", [(2, 1000, (1, 2)), (2, -1000, (1, 2)), (-2, 1000, (2, 1))])
+def test_the_extremes_after_scale_bias_show_what_open_bounds_became(
+    scale: float, bias: float, places: tuple[int, int]
+) -> None:
+    tensor = TensorDesc(DataType.INT16, (4,))
+    attributes = {"ScaleBias": ScaleBias(scale, bias), "Min": np.float32(np.nan)}
+    operator = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    assert telling_places(operator, np.array([3, -90, 80, 5], np.int16)) == places
 
 
 class _WiderMaximum(Reference):
