@@ -35,6 +35,7 @@ _JUDGING = (
     *_within("attribution", "stopped_dispatches"),
     *_within("isolation", "losses_told"),
     *_within("oracles", "open_bounds"),
+    *_within("verdicts", "outputs_closely", "words"),
     *_within(
         "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely",
         "neighbours", "not_supported", but="strangers or test_a_run or replaying",
@@ -52,7 +53,7 @@ _APPROXIMATE = _within("approximation", "approximation_quickly", "bounds")
 _REFERENCES = _within("measuring", "references", "measurement", but="a_run_states or a_right_run")
 _ROOMS = ("activations", "approximation", "attribution", "cpu", "departures", "exact_oracle", "family", "formula",
           "generation", "isolation", "judging", "measuring", "mutants", "oracles", "proof", "reports", "running",
-          "signatures", "tables")  # fmt: skip
+          "signatures", "tables", "verdicts")  # fmt: skip
 COVERED = tuple(f"{_SELFTEST}/{room}" for room in _ROOMS)  # whose tests may notice a change without a whole run
 _WHOLE_LAW = _within("signatures", "five_operators")
 _WHOLE_JUDGE = (*_within("attribution", "attribution", "faults", "needs", "once", "company", "steadiness"),
