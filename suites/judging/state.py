@@ -200,10 +200,7 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
         judged = judge_dispatch(bench, kernel, one, bench.oracle(operator))
         if operator == case.operator:
             judgements.append(judged)
-            continue
-        if judged.executions:
-            given[operator] = judged.executions[0].output
-        if judged.findings:
+        elif judged.findings:
             wrong.setdefault(operator, judged)
     mine = [operator for operator, _ in made].index(case.operator)  # a second kernel of its description is another one
     own = made[mine][1]
@@ -273,6 +270,8 @@ def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
     judgements: list[Judgement] = []
     for kind in kinds:
         judgements.append(_between(bench, case, kind))
+        if judgements[-1].refused or judgements[-1].unsupported is not None:
+            return judgements[-1]  # nothing was dispatched
         if judgements[-1].findings and len(kind) > 1:
             judgements += (found for one in kind if (found := _between(bench, case, [one])).findings)
             judgements.append(judgements.pop(len(kinds) - 1))  # if it takes all of them, with all
@@ -304,7 +303,7 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
     made = [one for one in before if not isinstance(one, (Refusal, Mishap))]
     oracle, clause = bench.oracle(case.operator), "execution.independent"
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
-    judgements = [stopped(bench, case, one) for one in before if isinstance(one, (Refusal, Mishap))][:1]
+    judgements = [stopped(bench, case, one) for one in before if isinstance(one, (Refusal, Mishap))]
     refused: list[OperatorDesc] = []
     faults: list[Finding] = []
     if not judgements:
@@ -326,6 +325,8 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
             judgements += [judge_dispatch(bench, one, case, oracle) for one in (after, *made)]
             judgements += [stopped(bench, case, one) for one in [bench.closed(after)] if isinstance(one, Mishap)]
     judgements += [stopped(bench, case, one) for one in map(bench.closed, made) if isinstance(one, Mishap)]
+    if len(made) < len(before) and not any(one.findings for one in judgements):
+        return judgements[0]  # refused, or not to be expressed: nothing was dispatched
     if not refused and len(made) == len(before):
         return with_own_faults(judge_oracle(bench, replace(case, expectation="oracle")), faults)
     told = [f"{operator_text(odd)}: was refused" for odd in refused]

@@ -1,0 +1,166 @@
+"""State: what is told of kernels that a case names, and of kernels that could not be had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.backends import InvalidArgument, NotSupported
+from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.judging.expectations import EXPECTATIONS
+from dmlcts.suites.selftest.judging.scripted import (
+    Device,
+    case,
+    clip,
+    details,
+    f32,
+    judged,
+    only,
+    tensor,
+    threshold,
+)
+from dmlcts.suites.selftest.mutants.reference import Array, Kernel
+
+OTHER = clip(Min=f32(0))
+
+
+class Unsupporting(Device):
+    """Its backend can express no kernel, or none after the first."""
+
+    def __init__(self, after: int = 0) -> None:
+        super().__init__()
+        self.after = after
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        """Nothing."""
+        if len(self.created) >= self.after:
+            raise NotSupported("no such kernel")
+        return super().create(operator)
+
+
+@pytest.mark.parametrize("expectation", sorted({*EXPECTATIONS} - {"refused", "either"}))
+def test_where_nothing_could_be_dispatched_no_clause_counts_as_checked(expectation: str) -> None:
+    """Refused by an implementation whose level does not oblige it; not expressed by a backend."""
+    later = case(clip(tensor(data_type=DataType.INT64)), expectation=expectation)
+    judgement = judged(Device(level="3.0"), later)
+    assert (judgement.refused, judgement.findings, judgement.clauses) == (True, (), ())
+    judgement = judged(Unsupporting(), case(expectation=expectation))
+    assert (judgement.unsupported, judgement.findings, judgement.executions) == ("no such kernel", (), ())
+
+
+def test_a_second_kernel_that_cannot_be_had_leaves_a_refusal_unjudged_and_the_first_closed() -> None:
+    device = Unsupporting(after=1)
+    judgement = judged(device, case(expectation="after a refusal"))
+    assert (judgement.unsupported, device.dispatched, device.closed) == ("no such kernel", [], [clip()])
+
+
+@pytest.mark.parametrize("first", ["not supported", "refused"])
+def test_a_crash_while_the_second_kernel_is_made_is_told_though_the_first_could_not_be_had(first: str) -> None:
+    answers: list[Exception] = [
+        NotSupported("no") if first == "not supported" else InvalidArgument("no"),
+        OSError("no"),
+    ]
+
+    class Answering(Device):
+        def create(self, operator: OperatorDesc) -> Kernel:
+            if answers:
+                raise answers.pop(0)
+            return super().create(operator)
+
+        def __init__(self) -> None:
+            super().__init__(level="3.0")
+
+        def refuses(self, operator: OperatorDesc) -> str:
+            return ""
+
+    finding = only(judged(Answering(), case(clip(tensor(data_type=DataType.INT64)), expectation="after a refusal")))
+    assert (finding.outcome, finding.clause) == ("crash", "execution.independent")
+
+
+def test_a_kernel_that_is_refused_after_the_first_refusal_is_told_and_no_more_is_tried() -> None:
+    class TwoAtMost(Device):
+        def create(self, operator: OperatorDesc) -> Kernel:
+            if operator == clip() and len(self.created) == 2:
+                raise InvalidArgument("two were enough")
+            return super().create(operator)
+
+    device = TwoAtMost()
+    finding = only(judged(device, case(expectation="after a refusal")))
+    assert (finding.clause, details(finding)["said"]) == ("execution.independent", "two were enough")
+    assert len(device.dispatched) == 1
+
+
+def test_a_description_that_is_too_deep_and_accepted_is_told_and_nothing_is_judged_after_it() -> None:
+    class Deep(Device):
+        def refuses(self, operator: OperatorDesc) -> str:
+            return "" if operator.input.rank > 8 else super().refuses(operator)
+
+    judgement = judged(Deep(), case(expectation="after a refusal"))
+    assert only(judgement).case.expectation == "refused"
+    assert judgement.elements == 5 * (1 + 2 * 3), "once at first, and three kernels after each of two refusals"
+
+
+# ----------------------------------------------------------------------------------- kernels that a case names
+
+
+def named(*beside: OperatorDesc) -> Case:
+    return replace(case(expectation="beside others"), beside=beside)
+
+
+def test_every_dispatch_of_the_cases_own_kernel_is_judged_and_those_of_a_neighbour_once() -> None:
+    device = Device()
+    judgement = judged(device, named(OTHER, clip(), threshold()))
+    assert device.dispatched == [OTHER, clip(), threshold(), threshold(), clip(), OTHER, clip()]
+    assert (judgement.findings, judgement.elements, len(judgement.executions)) == ((), 15, 3)
+
+
+@pytest.mark.parametrize("at, told", [
+    (1, OTHER), (2, clip()), (3, None), (4, None), (5, clip()), (6, None), (7, clip()),
+])  # fmt: skip
+def test_a_kernel_of_the_same_operator_is_told_where_company_spoils_it(at: int, told: OperatorDesc | None) -> None:
+    """Those of other operators are judged by their own tests, and a neighbour's second dispatch by none."""
+    found = judged(Device(spoils=(at,)), named(OTHER, clip(), threshold())).findings
+    assert [one.case.operator for one in found] == [told] * (told is not None)
+    assert all(one.clause == "tensor.position" for one in found)
+
+
+def test_what_each_other_kernel_gave_is_said_for_the_element_that_is_wrong() -> None:
+    said = details(only(judged(Device(spoils=(7,)), named(OTHER, clip(), threshold()))))
+    kernels = [words for label, words in said.items() if label.startswith("kernel ")]
+    assert [words.rpartition(": ")[2] for words in kernels] == [
+        "gives 0 (0x00) for this element", "this one, which is wrong", "gives -2 (0xfe) for this element",
+    ]  # fmt: skip
+
+
+def test_of_two_neighbours_that_are_wrong_the_first_is_told() -> None:
+    class OtherAlwaysWrong(Device):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            y = super().compute(operator, x)
+            return np.where(x == 0, np.asarray(2, x.dtype), y) if operator == OTHER else y
+
+    third = clip(Max=f32(2))
+    by_itself = only(judged(OtherAlwaysWrong(spoils=(2,)), named(OTHER, third, clip())))
+    assert (by_itself.case.operator, by_itself.case.expectation) == (OTHER, "oracle")
+    in_company = only(judged(Device(spoils=(1, 2)), named(OTHER, third, clip())))
+    assert (in_company.case.operator, in_company.case.beside) == (OTHER, (OTHER, third, clip()))
+
+
+@pytest.mark.parametrize("at", range(1, 6))
+def test_a_neighbours_second_dispatch_is_not_judged_where_it_stands_last_either(at: int) -> None:
+    assert bool(judged(Device(spoils=(at,)), named(clip(), OTHER)).findings) is (at != 3)
+
+
+def test_what_is_wrong_without_company_as_well_is_told_as_of_the_case_alone() -> None:
+    finding = only(judged(Device({0: 1}), named(OTHER, clip())))
+    assert (finding.clause, finding.case.beside) == ("tensor.position", (OTHER, clip())), "a fresh device is right"
+
+    class AlwaysWrong(Device):
+        def clip(self, x: Array, low: Any, high: Any) -> Array:
+            return np.where(x == 0, np.asarray(1, x.dtype), super().clip(x, low, high))
+
+    finding = only(judged(AlwaysWrong(), named(OTHER, clip())))
+    assert (finding.case.expectation, finding.case.beside) == ("oracle", ())
