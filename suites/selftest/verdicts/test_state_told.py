@@ -10,8 +10,11 @@ import pytest
 
 from dmlcts.backends import InvalidArgument, NotSupported
 from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.judging.expectations import EXPECTATIONS
+from dmlcts.suites.cases.values import Streams
+from dmlcts.suites.judging.expectations import EXPECTATIONS, judge_case
 from dmlcts.suites.selftest.judging.scripted import (
     Device,
     case,
@@ -23,7 +26,8 @@ from dmlcts.suites.selftest.judging.scripted import (
     tensor,
     threshold,
 )
-from dmlcts.suites.selftest.mutants.reference import Array, Kernel
+from dmlcts.suites.selftest.mutants.making import LEVEL
+from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 OTHER = clip(Min=f32(0))
 
@@ -164,3 +168,47 @@ def test_what_is_wrong_without_company_as_well_is_told_as_of_the_case_alone() ->
 
     finding = only(judged(AlwaysWrong(), named(OTHER, clip())))
     assert (finding.case.expectation, finding.case.beside) == ("oracle", ())
+
+
+@pytest.mark.parametrize("expectation, told", [
+    ("after another", [3]), ("beside another", [1, 3]), ("dispatched again", [2]),
+    ("beside other tensors", [3, 6, 9, 12, 15, 22]),
+])  # fmt: skip
+def test_of_what_ran_before_a_living_neighbour_of_the_operator_is_judged_and_the_case_at_its_end(
+    expectation: str, told: list[int]
+) -> None:
+    device = Device()
+    judged(device, case(expectation=expectation))
+    every = range(1, len(device.dispatched) + 1)
+    assert [at for at in every if judged(Device(spoils=(at,)), case(expectation=expectation)).findings] == told
+
+
+def test_a_kernel_is_asked_again_in_place_of_every_input_on_what_it_had_before() -> None:
+    class Noting(Reference):
+        level = LEVEL
+
+        def dispatch_exact(self, operator: OperatorDesc, table: Any, memory: Array, bindings: Any) -> None:
+            given = [self.read(memory, bindings[name], operator.tensors[name]).tolist() for name in operator.inputs]
+            noted.append((bindings, given))
+            super().dispatch_exact(operator, table, memory, bindings)
+
+    noted: list[tuple[Any, list[list[int]]]] = []
+    tensors = {name: tensor((5,)) for name in ("ATensor", "BTensor", "OutputTensor")}
+    operator = OperatorDesc("ELEMENT_WISE_MAX", tensors, {})
+    values = Streams.of({"ATensor": [1, 2, 3, 4, 5], "BTensor": [5, -1, 9, 2, 6]}, operator)
+    one = Case(operator, values, "max.formula", expectation="again")
+    assert judge_case(Bench("noting", Noting(), {}, load_tables()), one).findings == ()
+    aliased = [[name for name in operator.inputs if bound[name] == bound["OutputTensor"]] for bound, _ in noted]
+    assert [one for one in aliased if one] == [["ATensor"], ["BTensor"]]
+    assert aliased[-1] == ["BTensor"]
+    (_, before), (_, last) = noted[-2:]
+    assert last == before
+    assert before != noted[-3][1]
+
+
+def test_many_dispatches_take_turns_at_two_places_that_tensors_may_stand_at() -> None:
+    device = Device()
+    judged(device, case(expectation="many times"))
+    places = [bound["InputTensor"].offset for bound in device.bindings[1:]]
+    assert places == [512, 1040] * 17
+    assert {bound["OutputTensor"].offset % 16 for bound in device.bindings} == {0}
