@@ -304,8 +304,7 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
     oracle, clause = bench.oracle(case.operator), "execution.independent"
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
     judgements = [stopped(bench, case, one) for one in before if isinstance(one, (Refusal, Mishap))]
-    refused: list[OperatorDesc] = []
-    faults: list[Finding] = []
+    refused, faults = list[OperatorDesc](), list[Finding]()
     if not judgements:
         judgements.append(judge_dispatch(bench, made[0], case, oracle))
         for number, odd in enumerate(refusable(bench, case)):
