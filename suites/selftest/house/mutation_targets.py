@@ -84,7 +84,7 @@ TARGETS = (  # the first that fits counts
     Target(
         "suites/attribution/*", _within("attribution", "attribution", "tracing", "needs", "faults", but="test_a_run")
     ),
-    Target("suites/generation/distinct*", _JUDGING),
+    Target("suites/generation/distinct*", (*_within("generation", "distinct_values"), *_JUDGING)),
     Target("suites/cases/memory*", _JUDGING),
     Target("suites/judging/integer_arithmetic*", _within("judging", "integer_arithmetic")),
     Target("suites/judging/element_tables*", ()),  # what `replay` shows: only whole runs of it are tested
