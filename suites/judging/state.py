@@ -180,11 +180,10 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
         kernel = bench.create(operator)
         if not isinstance(kernel, (Refusal, Mishap)):
             made.append((operator, kernel))
-        elif isinstance(kernel, Unsupported):
-            if operator == case.operator:  # nothing can be said of it: no dispatch was seen that went right
-                for _, one in made:
-                    bench.closed(one)
-                return stopped(bench, case, kernel)
+        elif isinstance(kernel, Unsupported) and operator == case.operator:
+            for _, one in made:  # nothing can be said of it: no dispatch was seen that went right
+                bench.closed(one)
+            return stopped(bench, case, kernel)
         elif operator == case.operator:
             return _finished(bench, case, [one for _, one in made], [stopped(bench, case, kernel)])
     given: dict[OperatorDesc, Array] = {}
