@@ -46,7 +46,7 @@ class Asked(Bench):
     Every other operator, and CLIP elsewhere, is refused, which the process survives.
     """
 
-    isolated = True  # type: ignore[assignment]  # a property there
+    isolated = True  # a property there
 
     def __init__(self, lost: Sequence[tuple[str, int]], times: int = 99) -> None:
         super().__init__("asked", Reference(), {}, TABLES)
@@ -126,7 +126,7 @@ def test_a_hazard_covers_what_is_dispatched_of_its_kind(hazards: Hazards, covere
 class Losing(Bench):
     """An isolated implementation whose process is lost as a list says: by the value, or by the turn of the dispatch."""
 
-    isolated = True  # type: ignore[assignment]  # a property there
+    isolated = True  # a property there
 
     def __init__(self, outcomes: Sequence[str], *, by_turn: bool = False, backend: Any = None) -> None:
         super().__init__("losing", backend or Reference(), {}, TABLES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_the_extremes_after_scale_bias_show_what_open_bounds_became(
     scale: float, bias: float, places: tuple[int, int]
 ) -> None:
     tensor = TensorDesc(DataType.INT16, (4,))
-    attributes = {"ScaleBias": ScaleBias(scale, bias), "Min": np.float32(np.nan)}
+    attributes: dict[str, Any] = {"ScaleBias": ScaleBias(scale, bias), "Min": np.float32(np.nan)}
     operator = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
     assert telling_places(operator, np.array([3, -90, 80, 5], np.int16)) == places
 

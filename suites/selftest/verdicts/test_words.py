@@ -13,7 +13,7 @@ from dmlcts.specs.oracle.outcome import Acceptance
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.cases.values import Values
+from dmlcts.suites.cases.values import Array, Values
 from dmlcts.suites.judging.findings import Finding, acceptable_text, filled_with, operator_text
 from dmlcts.suites.judging.judge import Judge, attribute_text
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -28,7 +28,7 @@ def clip(tensor: TensorDesc = INT8, **attributes: Any) -> OperatorDesc:
     return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, given)
 
 
-def halves(*numbers: float) -> np.ndarray[Any, np.dtype[Any]]:
+def halves(*numbers: float) -> Array:
     return np.array(numbers, np.float16)
 
 
@@ -91,7 +91,7 @@ def test_a_tensor_of_one_element_is_filled_with_one() -> None:
     tensors = {"InputTensor": many, "ScaleTensor": single, "ZeroPointTensor": TensorDesc(DataType.UINT8, (1,)),
                "OutputTensor": TensorDesc(DataType.UINT8, (3,))}  # fmt: skip
     operator = OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {})
-    inputs = {"InputTensor": np.array([1, 2, 3], f32), "ScaleTensor": np.full(3, 2, f32),
+    inputs: dict[str, Array] = {"InputTensor": np.array([1, 2, 3], f32), "ScaleTensor": np.full(3, 2, f32),
               "ZeroPointTensor": np.full(3, 7, np.uint8)}  # fmt: skip
     streams = filled_with(Case(operator, Values.of([0], DataType.FLOAT32), "quantize-linear.formula"), inputs)
     assert {name: values.array(len(values)).tolist() for name, values in streams.items()} == {
