@@ -34,7 +34,8 @@ from dmlcts.specs.tables.signatures import Signature, is_approximate
 _DOUBLE = np.dtype(np.float64)
 _EXACT_BITS = 32
 """Integers of this many bits meet floating-point numbers exactly in FLOAT64."""
-
+_WIDEST = 2.0**64
+"""The modulus of the widest integers."""
 
 Mask = NDArray[np.bool_]
 _NOWHERE: Mask = np.zeros((), bool)
@@ -295,8 +296,9 @@ def _anywhere(masks: Iterable[Mask]) -> Mask:
 
 def _wrapped(one: Any, kind: DataType) -> Any:
     """A constant as an integer: truncated, modulo 2^bits; of what is no number 0."""
-    pattern = np.mod(np.trunc(np.where(np.isfinite(one), one, 0.0)), 2.0 ** (8 * kind.itemsize))
-    return np.asarray(pattern).astype(kind.bits_dtype).view(kind.numpy)
+    magnitude = np.fmod(np.trunc(np.where(np.isfinite(one), np.abs(one), 0.0)), _WIDEST).astype(np.uint64)
+    whole = np.where(one < 0, np.negative(magnitude), magnitude)  # 2^64 - 3 is no FLOAT64: subtracted in integers
+    return whole.astype(kind.bits_dtype).view(kind.numpy)
 
 
 def _to_integer(one: Any, target: DataType) -> tuple[Any, Mask]:

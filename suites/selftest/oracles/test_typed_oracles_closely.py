@@ -11,7 +11,18 @@ from dmlcts.specs.oracle.exact_typed import TypedOracle
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.tables.law import Law
 from dmlcts.suites.selftest.family.stated_tables import A_B, SILENT, TO_T, stated_tables, text
-from dmlcts.suites.selftest.oracles.test_typed_oracles import F16, F32, INT8, INT32, UINT8, accepts, described, law
+from dmlcts.suites.selftest.oracles.test_typed_oracles import (
+    F16,
+    F32,
+    INF,
+    INT8,
+    INT32,
+    NAN,
+    UINT8,
+    accepts,
+    described,
+    law,
+)
 
 
 def settled(where: str, behaviour: str) -> Law:
@@ -22,14 +33,25 @@ def settled(where: str, behaviour: str) -> Law:
     return tables.law(tables.operator("QUOTIENT"))
 
 
-def test_a_scale_and_a_bias_of_a_power_are_of_its_first_input() -> None:
-    """(2 * 3 + 1)^2, and not 3^(2 * 2 + 1)."""
+@pytest.mark.parametrize("scale, bias, right", [
+    (2.0, 1.0, {49}),  # (2 * 3 + 1)^2, and not 3^(2 * 2 + 1)
+    (0.5, 0.0, {1, 4}),  # 1.5, rounded either way
+    (INF, 0.0, None),
+    (1.0, NAN, None),
+])  # fmt: skip
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_scale_and_a_bias_of_a_power_are_of_its_first_input(
+    scale: float, bias: float, right: set[int] | None, strict: bool
+) -> None:
     power = load_tables().law(load_tables().operator("POW"))
     tensors = dict.fromkeys(("InputTensor", "ExponentTensor", "OutputTensor"), TensorDesc(INT8, (1,)))
-    scaled = OperatorDesc("ELEMENT_WISE_POW", tensors, {"ScaleBias": ScaleBias(2, 1)})
-    exact = TypedOracle(power, scaled).acceptable({"x": 3, "exponent": 2})
+    scaled = OperatorDesc("ELEMENT_WISE_POW", tensors, {"ScaleBias": ScaleBias(scale, bias)})
     given = {name: np.array([bits], np.int8) for name, bits in (("x", 3), ("exponent", 2))}
-    assert exact.patterns == TypedVectorOracle(power, scaled).acceptance(given).element(0).patterns == {49}
+    for found in (
+        TypedOracle(power, scaled, strict).acceptable({"x": 3, "exponent": 2}),
+        TypedVectorOracle(power, scaled, strict=strict).acceptance(given).element(0),
+    ):
+        assert (found.patterns, found.any_value) == (right or set(), right is None)
 
 
 @pytest.mark.parametrize("output", [0, 1])
@@ -79,6 +101,18 @@ def test_what_may_be_anything_counts_only_where_it_is_chosen(formula: str, right
     assert {output for output in right | wrong if accepts(one, output, types={"T": INT8}, a=12, b=0)} == right
 
 
+@pytest.mark.parametrize("name, x, limit", [
+    ("INT64", 2.0**63, 2**63 - 1), ("INT64", 2.0**100, 2**63 - 1), ("INT64", -(2.0**100), -(2**63)),
+    ("INT64", 2.0**62, 2**62), ("UINT64", 2.0**64, 2**64 - 1), ("UINT64", 2.0**63, 2**63), ("UINT64", -1.0, 0),
+])  # fmt: skip
+def test_the_nearest_limit_of_64_bits_is_no_float64(name: str, x: float, limit: int) -> None:
+    types = {"T": F32, "U": DataType[name]}
+    cast = law("CAST", types=f"{{T: [FLOAT32], U: [{name}]}}")
+    for shift in range(3):
+        output = np.array([limit ^ shift], DataType[name].numpy)
+        assert accepts(cast, output, types=types, x=x) is (shift == 0)
+
+
 @pytest.mark.parametrize("x, output, right", [(300, 5, True), (300, 44, False), (90, 90, True), (-200, 44, True)])
 def test_a_cast_beyond_the_type_counts_only_where_it_is_chosen(x: float, output: int, right: bool) -> None:
     cast = law("CAST", formula="cast(U, x) if x < 100 else 5", types="{T: [FLOAT32], U: [INT8]}",
@@ -92,3 +126,37 @@ def test_what_float64_cannot_stand_for_is_refused_where_a_level_lists_it(counts:
     one = law("CAST", types="{T: [INT64], U: [FLOAT32]}", counts=counts)
     with pytest.raises(UsageError, match="INT64 meets another type"):
         TypedVectorOracle(one, described(one, T=DataType.INT64, U=F32)).acceptance({"x": np.zeros(1, np.int64)})
+
+
+def test_a_type_that_no_level_lists_and_float64_cannot_stand_for_may_be_anything() -> None:
+    one = law("CAST", types="{T: [INT32], U: [FLOAT32]}")
+    assert accepts(one, 3.0, types={"T": DataType.INT64, "U": F32}, x=3)
+    given = {"x": np.array([3, 4], np.int64)}
+    found = TypedVectorOracle(one, described(one, T=DataType.INT64, U=F32)).acceptance(given)
+    assert [accepted.any_value for accepted in found.elements()] == [True, True]
+
+
+@pytest.mark.parametrize("number", [70000, -3, -70000, -5 * 10**9, 2**53 + 2, -(2**53) - 2, 2**64, -(2**65)])
+@pytest.mark.parametrize("name", ["INT8", "UINT8", "INT16", "INT32", "UINT32", "INT64", "UINT64"])
+def test_a_number_of_a_formula_is_taken_modulo_the_width_of_the_type(name: str, number: int) -> None:
+    kind = DataType[name]
+    right = (number + 1) % 2 ** (8 * kind.itemsize)
+    one = law("ADD", formula=f"a + {number}", types=f"{{T: [{name}]}}", latitude="")
+    assert accepts(one, np.array([right], kind.bits_dtype), types={"T": kind}, a=1, b=0)
+    assert not accepts(one, np.array([right ^ 1], kind.bits_dtype), types={"T": kind}, a=1, b=0)
+
+
+@pytest.mark.parametrize("a, b", [(NAN, 1.0), (1.0, NAN), (NAN, NAN)])
+@pytest.mark.parametrize("operator, ordered", [("==", 0), ("!=", 1), ("<", 0), (">=", 0)])
+def test_one_nan_is_enough_for_a_comparison_to_go_either_way(operator: str, ordered: int, a: float, b: float) -> None:
+    compared, types = law("LOGICAL_EQUALS", formula=f"cast(U, a {operator} b)"), {"T": F32, "U": UINT8}
+    assert accepts(compared, ordered, types=types, a=a, b=b)
+    assert accepts(compared, 1 - ordered, types=types, a=a, b=b)
+    assert not accepts(compared, 1 - ordered, types=types, a=a, b=b, strict=True)
+
+
+@pytest.mark.parametrize("x", [NAN, 1.0])
+def test_what_is_asked_of_one_number_is_no_comparison(x: float) -> None:
+    asked, types = law("LOGICAL_EQUALS", formula="cast(U, is_nan(a))"), {"T": F32, "U": UINT8}
+    assert accepts(asked, int(x != x), types=types, a=x, b=0.0)
+    assert not accepts(asked, int(x == x), types=types, a=x, b=0.0)
