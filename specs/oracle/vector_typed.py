@@ -305,7 +305,7 @@ def _to_integer(one: Any, target: DataType) -> tuple[Any, Mask]:
     """A number truncated, or the nearest limit of the type, of NaN 0; and where the type does not hold it."""
     limits = np.iinfo(target.numpy)
     whole = np.trunc(one)
-    outside = ~((whole >= float(limits.min)) & (whole <= float(limits.max)))
+    outside = ~((whole >= float(limits.min)) & (whole < float(limits.max + 1)))  # 2^63 and 2^64 are FLOAT64
     inside = np.where(np.isnan(whole), 0, np.clip(whole, float(limits.min), float(limits.max)))
     greatest = inside >= float(limits.max)  # that of INT64 is no FLOAT64
     below = np.where(greatest, 0.0, inside).astype(target.numpy)

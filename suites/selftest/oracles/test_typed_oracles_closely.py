@@ -101,6 +101,18 @@ def test_what_may_be_anything_counts_only_where_it_is_chosen(formula: str, right
     assert {output for output in right | wrong if accepts(one, output, types={"T": INT8}, a=12, b=0)} == right
 
 
+@pytest.mark.parametrize("name, x, is_open", [
+    ("INT8", 127.0, False), ("INT8", 128.0, True), ("INT8", -128.0, False), ("INT8", -128.5, False),
+    ("INT8", -129.0, True), ("UINT8", -0.5, False), ("UINT8", 255.5, False), ("UINT8", 256.0, True),
+    ("INT64", 2.0**63, True), ("INT64", 2.0**62, False), ("INT64", -(2.0**63), False), ("UINT64", 2.0**64, True),
+    ("UINT64", 2.0**63, False), ("INT8", INF, True), ("INT8", NAN, True),
+])  # fmt: skip
+def test_a_cast_is_open_from_the_first_number_beyond_the_type(name: str, x: float, is_open: bool) -> None:
+    types = {"T": F32, "U": DataType[name]}
+    cast = law("CAST", types=f"{{T: [FLOAT32], U: [{name}]}}", latitude="integer-cast-range")
+    assert accepts(cast, 77, types=types, x=x) is is_open
+
+
 @pytest.mark.parametrize("name, x, limit", [
     ("INT64", 2.0**63, 2**63 - 1), ("INT64", 2.0**100, 2**63 - 1), ("INT64", -(2.0**100), -(2**63)),
     ("INT64", 2.0**62, 2**62), ("UINT64", 2.0**64, 2**64 - 1), ("UINT64", 2.0**63, 2**63), ("UINT64", -1.0, 0),
