@@ -6,6 +6,7 @@ A combination counts where a whole row has it whose other factors are at levels 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -17,6 +18,8 @@ from dmlcts.suites.combinations.factors import Factor, Space
 
 Bits = NDArray[np.bool_]
 _Tensor = tuple[tuple[int, ...], Bits]
+_Eliminated = tuple[int, ...]
+"""A factor, and the identities of the tensors that it was eliminated from."""
 
 
 def flat_offsets(space: Space) -> NDArray[np.intp]:
@@ -24,17 +27,30 @@ def flat_offsets(space: Space) -> NDArray[np.intp]:
     return np.cumsum([0, *(len(factor.levels) for factor in space.factors)])[:-1].astype(np.intp)
 
 
-def _projected(tensors: Sequence[_Tensor], kept: Sequence[int], sizes: Sequence[int]) -> Bits:
-    """Which levels of the kept factors go together with some levels of the others."""
+def _projected(
+    tensors: Sequence[_Tensor], kept: Sequence[int], sizes: Sequence[int], eliminated: dict[_Eliminated, _Tensor]
+) -> Bits:
+    """Which levels of the kept factors go together with some levels of the others.
+
+    Args:
+        tensors: what goes together, each over some factors.
+        kept: the factors that are not eliminated.
+        sizes: how many levels each factor has.
+        eliminated: what is left of the same tensors (by identity) without a factor, of earlier calls; is added to.
+    """
     pool = list(tensors)
     gone = sorted({factor for scope, _ in pool for factor in scope} - set(kept))
     while gone:
         scopes = {factor: set().union(*(scope for scope, _ in pool if factor in scope)) for factor in gone}
-        factor = min(gone, key=lambda one: float(np.prod([sizes[other] for other in scopes[one]])))
+        factor = min(gone, key=lambda one: math.prod(sizes[other] for other in scopes[one]))
         gone.remove(factor)
-        scope = tuple(sorted(scopes[factor] - {factor}))
-        joined = _joined([one for one in pool if factor in one[0]], (*scope, factor), sizes)
-        pool = [one for one in pool if factor not in one[0]] + [(scope, np.asarray(joined.any(-1)))]
+        touched = [one for one in pool if factor in one[0]]
+        known = (factor, *sorted(map(id, touched)))
+        if known not in eliminated:
+            scope = tuple(sorted(scopes[factor] - {factor}))
+            joined = _joined(touched, (*scope, factor), sizes)
+            eliminated[known] = (scope, np.asarray(joined.any(-1)))
+        pool = [one for one in pool if factor not in one[0]] + [eliminated[known]]
     return _joined(pool, kept, sizes)
 
 
@@ -65,13 +81,15 @@ def _combinations(space: Space, together: int, usable: Sequence[Bits]) -> Bits:
         allowed[tuple(np.array(sorted(relation.allowed)).T)] = True
         tensors.append((scope, allowed))
     bound = {factor for scope, _ in tensors for factor in scope}
+    single: dict[int, _Tensor] = {factor: ((factor,), usable[factor]) for factor in bound}
     known: dict[tuple[int, ...], Bits] = {}
+    eliminated: dict[_Eliminated, _Tensor] = {}
     found = np.zeros([sum(sizes)] * together, bool)
     for kept in itertools.combinations(range(len(sizes)), together):
         inner = tuple(factor for factor in kept if factor in bound)  # the others go together with everything
         if inner not in known:
-            others: list[_Tensor] = [((factor,), usable[factor]) for factor in bound if factor not in inner]
-            known[inner] = _projected([*tensors, *others], inner, sizes)
+            others = [single[factor] for factor in bound if factor not in inner]
+            known[inner] = _projected([*tensors, *others], inner, sizes, eliminated)
         bits = _joined([(inner, known[inner])], kept, sizes)
         for order in itertools.permutations(range(together)):
             index = tuple(slice(offsets[kept[one]], offsets[kept[one]] + sizes[kept[one]]) for one in order)
