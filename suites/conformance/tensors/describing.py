@@ -20,7 +20,8 @@ from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
 
 _MOST_NUMBERS = 7
-_SIZES = (3, 2, 5, 2, 3, 2, 2, 3)
+SIZES = (3, 2, 5, 2, 3, 2, 2, 3)
+"""Small sizes; the first so many of them serve a lower rank."""
 SPECIAL = 90
 """How many special elements there are, the first half of them of the same kind in every input."""
 
@@ -121,6 +122,16 @@ def told_sets(subject: Subject, most: int) -> list[dict[str, Any]]:
     return [subject.revealing()] if bounded else [*islice(subject.attribute_sets(), most)]
 
 
+def plain_scaling(subject: Subject) -> ScaleBias:
+    """A ScaleBias of few digits that changes every element; whole on integers."""
+    return ScaleBias(0.5, 0.25) if subject.data_type.is_floating else ScaleBias(1.0, 3.0)
+
+
+def may_be_one_region(subject: Subject) -> bool:
+    """Whether two inputs are of one type, so that they may be the same memory."""
+    return len(set(subject.inputs.values())) < len(subject.inputs)
+
+
 def special_elements(subject: Subject) -> Elements:
     """Each kind's first values, then the same with each further input's taken from farther on; ``SPECIAL`` of each."""
     found = {}
@@ -138,11 +149,11 @@ def at_every_rank(subject: Subject, attributes: Mapping[str, Any], values: Strea
         ("tensor.position", Placement()), ("binding.offset", Placement(front=528, gap=272)),
         ("binding.same-resource", Placement(output_first=True)), ("binding.offset", Placement(slack=64)),
     ]  # fmt: skip
-    if len(set(subject.inputs.values())) < len(subject.inputs):
+    if may_be_one_region(subject):
         places.append(("binding.same-resource", Placement(one_region=True)))
     for turn in range(max(len(places), len(subject.ranks))):
         layout_clause, place = places[turn % len(places)]
-        sizes = _SIZES[: subject.ranks[turn % len(subject.ranks)]]
+        sizes = SIZES[: subject.ranks[turn % len(subject.ranks)]]
         yield Case(subject.describe(sizes, attributes), values, clause, layout_clause, placement=place)
 
 
@@ -151,10 +162,10 @@ def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[
 
     With ScaleBias, each other enumerator, wider and inverted bounds, other exponents, and each activation of the level.
     """
-    ordinary, floating = subject.attributes(), subject.data_type.is_floating
+    ordinary = subject.attributes()
     changes: list[dict[str, Any]] = []
     if subject.table.has_scale_bias:
-        changes.append({"ScaleBias": ScaleBias(0.5, 0.25) if floating else ScaleBias(1.0, 3.0)})
+        changes.append({"ScaleBias": plain_scaling(subject)})
     for item in subject.table.attributes:
         if item.type == "ENUM":
             changes += [{item.name: one} for one in item.enumerators[1:]]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dmlcts.specs import TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.conformance.tensors.describing import SIZES
 from dmlcts.suites.generation import edge_values, strategies
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -49,7 +50,7 @@ def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> 
     values = subject.distinct(251).streams
     cases = []
     for rank in subject.ranks:
-        sizes = (3, 2, 5, 2, 3, 2, 2, 3)[:rank]
+        sizes = SIZES[:rank]
         packed = TensorDesc(subject.data_type, sizes).element_strides
         reverse = TensorDesc(subject.data_type, sizes[::-1]).element_strides[::-1]
         for strides in (None, tuple(3 * stride for stride in packed), reverse):
@@ -110,7 +111,7 @@ def test_inputs_in_one_region(subject: Subject, judge: Judge) -> None:
     if may_overlap(subject):
         shared.append(Placement(overlapping=True))
     for placement in shared:
-        for sizes in (subject.flat(251), (3, 2, 5, 2, 3, 2, 2, 3)[: subject.ranks[-1]]):
+        for sizes in (subject.flat(251), SIZES[: subject.ranks[-1]]):
             spaced = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
             for strides in (None, spaced):
                 operator = subject.describe(sizes, attributes, strides)

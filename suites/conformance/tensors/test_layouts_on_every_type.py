@@ -19,7 +19,15 @@ from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams
-from dmlcts.suites.conformance.tensors.describing import SPECIAL, at_every_rank, low_rank, special_elements, told_sets
+from dmlcts.suites.conformance.tensors.describing import (
+    SPECIAL,
+    at_every_rank,
+    low_rank,
+    may_be_one_region,
+    plain_scaling,
+    special_elements,
+    told_sets,
+)
 from dmlcts.suites.conformance.tensors.test_aliasing import may_overlap
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation import attributes as numbers
@@ -119,7 +127,7 @@ def _special(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any
         packed = subject.describe(sizes, attributes)
         for place in subject.in_place:
             yield Case(packed, values, clause, subject.in_place_clause, placement=place)
-        if len(set(subject.inputs.values())) < len(subject.inputs):
+        if may_be_one_region(subject):
             yield Case(packed, values, clause, "binding.same-resource", placement=Placement(one_region=True))
         if may_overlap(subject):
             yield Case(packed, values, clause, "binding.same-resource", placement=Placement(overlapping=True))
@@ -147,9 +155,9 @@ def test_crowded_scale_bias(subject: Subject, judge: Judge) -> None:
 
 
 def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
-    scale, bias = (0.5, 0.25) if subject.data_type.is_floating else (1.0, 3.0)
-    ordinary = ScaleBias(scale, bias)
-    others = [ScaleBias(1.0, 0.0), *([ScaleBias(-scale, bias)] if subject.data_type.is_signed else [])]
+    ordinary = plain_scaling(subject)
+    negative = [ScaleBias(-ordinary.scale, ordinary.bias)] if subject.data_type.is_signed else []
+    others = [ScaleBias(1.0, 0.0), *negative]
     axes = tuple(range(len(sizes)))
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
     values = subject.distinct(251).streams
@@ -195,7 +203,7 @@ def _crowded(
     for names in dict.fromkeys(several):
         for strides in (repeated, alike):
             yield case("tensor.strides.broadcast", layouts=dict.fromkeys(names, strides))
-    if len(set(subject.inputs.values())) < len(subject.inputs):
+    if may_be_one_region(subject):
         for given in (None, padded):
             yield case("binding.same-resource", Placement(one_region=True), strides=given)
     if may_overlap(subject):

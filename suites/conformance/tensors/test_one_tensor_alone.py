@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.conformance.tensors.describing import attribute_turns, special_elements
+from dmlcts.suites.conformance.tensors.describing import SIZES, attribute_turns, special_elements
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -18,7 +18,6 @@ from dmlcts.suites.running.markers import checks
 
 _COUNT = 61
 _EXTRA = (4, 256, 12)
-_SIZES = (3, 2, 5, 2, 3, 2, 2, 3)
 
 
 def _with(operator: OperatorDesc, name: str, tensor: TensorDesc) -> OperatorDesc:
@@ -52,8 +51,8 @@ def _larger_everywhere(subject: Subject) -> Iterator[Case]:
     for place in (Placement(), *subject.in_place):
         yield Case(larger(subject.flat(_COUNT)), values, clause, layout_clause, placement=place)
     for rank in subject.ranks:
-        yield Case(larger(_SIZES[:rank]), values, clause, layout_clause)
-    sizes = _SIZES[: subject.ranks[-1]]
+        yield Case(larger(SIZES[:rank]), values, clause, layout_clause)
+    sizes = SIZES[: subject.ranks[-1]]
     for name in subject.inputs:
         yield Case(larger(sizes, **{name: (*((0,) * (len(sizes) - 1)), 1)}), values, clause, layout_clause)
     yield Case(larger(subject.flat((1 << 15) + 3)), subject.distinct(1021).streams, clause, layout_clause)

@@ -15,13 +15,11 @@ from hypothesis import strategies as st
 from dmlcts.specs import TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.conformance.tensors.describing import described, packed
+from dmlcts.suites.conformance.tensors.describing import SIZES, described, packed
 from dmlcts.suites.generation import strategies
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
-
-SIZES = (3, 2, 5, 2, 3, 2, 2, 3)
 
 
 def permuted(sizes: tuple[int, ...], order: tuple[int, ...], gap: int = 0) -> tuple[int, ...]:

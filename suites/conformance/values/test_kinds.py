@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import ScaleBias, TensorDesc
+from dmlcts.specs import TensorDesc
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
-from dmlcts.suites.conformance.tensors.describing import attribute_turns, told_sets
+from dmlcts.suites.conformance.tensors.describing import attribute_turns, plain_scaling, told_sets
 from dmlcts.suites.generation.edge_values import kinds
 from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
@@ -55,13 +55,13 @@ def test_rounded_elements_of_one_kind_in_layouts(subject: Subject, judge: Judge)
 @checks("scale-bias")
 def test_scaled_elements_of_one_kind(subject: Subject, judge: Judge) -> None:
     """Each kind with a ScaleBias, which lets no kind stay what it is: zeros become the bias."""
-    judge.all(_scaled(subject, ScaleBias(0.5, 0.25)))
+    judge.all(_scaled(subject))
 
 
 @checks("scale-bias.integer")
 def test_scaled_integers_of_one_kind(subject: Subject, judge: Judge) -> None:
     """The same on integer types."""
-    judge.all(_scaled(subject, ScaleBias(1.0, 3.0)))
+    judge.all(_scaled(subject))
 
 
 @checks("activation")
@@ -88,7 +88,8 @@ def _cases(subject: Subject) -> Iterator[Case]:
                 yield subject.case(subject.values_clause(sets[0]), elements, sets[0])
 
 
-def _scaled(subject: Subject, scaling: ScaleBias) -> Iterator[Case]:
+def _scaled(subject: Subject) -> Iterator[Case]:
+    scaling = plain_scaling(subject)
     sets: list[dict[str, Any]] = [{**given, "ScaleBias": scaling} for given in told_sets(subject, _MOST_SETS)]
     for elements, _ in _alike(subject):
         for attributes in sets:
@@ -107,7 +108,7 @@ def _laid_out(subject: Subject) -> Iterator[Case]:
             repeated = subject.describe(sizes, attributes, layouts=dict.fromkeys(others, (0,) * len(sizes)))
             yield Case(repeated, values, clause, "tensor.strides.broadcast")
         for place in subject.in_place:
-            if (place.alias or next(iter(subject.inputs))) in alike:
+            if place.aliased(packed) in alike:
                 yield Case(packed, values, clause, subject.in_place_clause, placement=place)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, Region, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
@@ -265,3 +265,19 @@ class OfOneType(Reference):
             with np.errstate(all="ignore"):
                 wrong = self.spoiled(operator, inputs, right)
             self.write(memory, bindings[table.output], operator.output, wrong.astype(right.dtype))
+
+
+class OfOneRegion(OfOneType):
+    """The results of an operator of inputs A and B are spoiled where both are bound to one region."""
+
+    clause = "binding.same-resource"
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Where both are bound alike."""
+        return bindings["ATensor"] == bindings["BTensor"]
+
+
+def bound(operator: OperatorDesc, name: str) -> float:
+    """A bound as it is described, of a union or not."""
+    given = operator.attributes[name]
+    return float(given.value if isinstance(given, ScalarUnion) else given)

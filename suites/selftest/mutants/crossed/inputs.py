@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, Region
-from dmlcts.suites.selftest.mutants.bases import OfOneType, broadcast, strided
+from dmlcts.suites.selftest.mutants.bases import OfOneRegion, OfOneType, broadcast, strided
 from dmlcts.suites.selftest.mutants.formulas import Array
 
 Bindings = Mapping[str, Region]
@@ -63,16 +63,11 @@ class AllPositiveLosesTheLast(OfOneType):
         return super().spoiled(operator, inputs, right) if plain else right
 
 
-class SharedRegionReadOnce(OfOneType):
+class SharedRegionReadOnce(OfOneRegion):
     """MULTIPLY on FLOAT32 of inputs in one region squares all but the last element: a path of its own for squares."""
 
     operator = "ELEMENT_WISE_MULTIPLY"
-    clause = "binding.same-resource"
     data_type = DataType.FLOAT32
-
-    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
-        """Where both are bound alike."""
-        return bindings["ATensor"] == bindings["BTensor"]
 
 
 class OverlappingRegionCopied(OfOneType):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, Region, ScalarUnion
-from dmlcts.suites.selftest.mutants.bases import OfOneType, broadcast, strided
+from dmlcts.specs import DataType, OperatorDesc, Region
+from dmlcts.suites.selftest.mutants.bases import OfOneType, bound, broadcast, strided
 from dmlcts.suites.selftest.mutants.formulas import Array
 
 Bindings = Mapping[str, Region]
@@ -77,12 +77,6 @@ class ZerosAreNotActivated(_AllZero):
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Zeros, if both inputs are."""
         return right if inputs[1].any() else super().spoiled(operator, inputs, right)
-
-
-def bound(operator: OperatorDesc, name: str) -> float:
-    """A bound as it is described, of a union or not."""
-    given = operator.attributes[name]
-    return float(given.value if isinstance(given, ScalarUnion) else given)
 
 
 class InvertedGradientsWhereStrided(OfOneType):

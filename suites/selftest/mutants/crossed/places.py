@@ -7,23 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, Region
-from dmlcts.suites.selftest.mutants.bases import OfOneType
-from dmlcts.suites.selftest.mutants.crossed.kinds import bound
+from dmlcts.suites.selftest.mutants.bases import OfOneRegion, OfOneType, bound
 from dmlcts.suites.selftest.mutants.formulas import Array
 
 Bindings = Mapping[str, Region]
 
 
-class DifferenceOfOneRegionIsZero(OfOneType):
+class DifferenceOfOneRegionIsZero(OfOneRegion):
     """SUBTRACT on FLOAT32 of inputs in one region gives 0, without a look at the elements: NaN and infinities too."""
 
     operator = "ELEMENT_WISE_SUBTRACT"
-    clause = "binding.same-resource"
     data_type = DataType.FLOAT32
-
-    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
-        """Where both are bound alike."""
-        return bindings["ATensor"] == bindings["BTensor"]
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Nothing is left."""
