@@ -74,10 +74,9 @@ class Acceptable:
         """Whether an output element of ``data_type`` with the pattern ``bits`` is acceptable."""
         if self.any_value or bits in self.patterns:
             return True
-        if self.intervals and not is_nan(bits, data_type):
-            place = order_of(bits, data_type)
-            if any(order_of(low, data_type) <= place <= order_of(high, data_type) for low, high in self.intervals):
-                return True
+        place = order_of(bits, data_type)  # of a NaN it lies beyond the infinities, which no interval does
+        if any(order_of(low, data_type) <= place <= order_of(high, data_type) for low, high in self.intervals):
+            return True
         if not (self.any_nan and data_type.is_floating):
             return False
         sign, infinite = 1 << (8 * data_type.itemsize - 1), INFINITIES[data_type]

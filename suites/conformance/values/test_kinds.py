@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import TensorDesc
+from dmlcts.specs.checks import SharedCheck
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
-from dmlcts.suites.conformance.tensors.describing import attribute_turns, plain_scaling, told_sets
+from dmlcts.suites.conformance.tensors.describing import at_every_rank, attribute_turns, plain_scaling, told_sets
 from dmlcts.suites.generation.edge_values import kinds
 from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
@@ -26,6 +27,7 @@ from dmlcts.suites.running.markers import checks
 _COUNT = 67  # whole blocks of up to 64 elements, and a tail
 _COUNTS = (1, 3, 7, (1 << 12) + 3)  # less than a block, and more than a workgroup takes at once
 _MOST_SETS = 4
+_PLACES: tuple[SharedCheck, ...] = ("tensor.position", "binding.offset", "binding.same-resource")
 
 
 @checks("values")
@@ -40,13 +42,13 @@ def test_rounded_elements_of_one_kind(subject: Subject, judge: Judge) -> None:
     judge.all(_cases(subject))
 
 
-@checks("values", "tensor.strides.padded", "tensor.strides.broadcast")
+@checks("values", "tensor.strides.padded", "tensor.strides.broadcast", *_PLACES)
 def test_elements_of_one_kind_in_layouts(subject: Subject, judge: Judge) -> None:
-    """Each kind padded, in place, and beside other inputs that repeat a single element."""
+    """Each kind padded, in place, at every rank and offset, and beside other inputs that repeat a single element."""
     judge.all(_laid_out(subject))
 
 
-@checks("rounding", "tensor.strides.padded")
+@checks("rounding", "tensor.strides.padded", *_PLACES)
 def test_rounded_elements_of_one_kind_in_layouts(subject: Subject, judge: Judge) -> None:
     """The same of operators whose values their modes' clauses state."""
     judge.all(_laid_out(subject))
@@ -107,6 +109,8 @@ def _laid_out(subject: Subject) -> Iterator[Case]:
         if others := subject.inputs.keys() - set(alike):
             repeated = subject.describe(sizes, attributes, layouts=dict.fromkeys(others, (0,) * len(sizes)))
             yield Case(repeated, values, clause, "tensor.strides.broadcast")
+        if len(alike) == len(subject.inputs):
+            yield from at_every_rank(subject, attributes, values)
         for place in subject.in_place:
             if place.aliased(packed) in alike:
                 yield Case(packed, values, clause, subject.in_place_clause, placement=place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor, inf, nan
 from time import process_time
@@ -16,11 +17,12 @@ from dmlcts.specs.arithmetic.vector_integers import Whole, floor_and_ceiling
 from dmlcts.specs.formula import parse
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.oracle import vectorised
+from dmlcts.specs.oracle.exact import acceptable
 from dmlcts.specs.oracle.outcome import Acceptable
 from dmlcts.specs.oracle.vectorised import VectorOracle
 
 TABLES = load_tables()
-F16, F32, F64 = DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64
+F16, F32, F64, I8 = DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64, DataType.INT8
 TINY16, TINY32 = 2.0**-24, 2.0**-149
 LEAST32 = 2.0**-126  # the smallest normal FLOAT32
 FAR = 1 << 62
@@ -96,6 +98,29 @@ def test_a_comparison_may_flush_its_operands_and_select_either() -> None:
     assert accepted(clip(F32, 3 * TINY32, 5 * TINY32), 1) == {5 * TINY32, 3 * TINY32, 0.0}
     assert accepted(clip(F32, 0, 1, strict=True), -TINY32) == {0.0}
     assert accepted(clip(F16, 0, 1), -TINY16) == {0.0}
+
+
+@pytest.mark.parametrize("data_type, low, either", [(F16, 1 + 2.0**-12, {1.0, 1 + 2.0**-10}), (I8, 2.5, {2, 3})])
+def test_only_a_cast_that_the_page_leaves_open_may_round_a_bound_either_way(
+    data_type: DataType, low: float, either: set[float]
+) -> None:
+    """THRESHOLD's Min is such a bound; the same table with a documented cast gives one value."""
+    law = TABLES.law(TABLES.operator("ELEMENT_WISE_THRESHOLD"))
+    known = {"cast": "documented"}
+    documented = tuple(
+        item.model_copy(update=known) if item.type == "FLOAT" else item for item in law.table.attributes
+    )
+    fixed = replace(law, table=law.table.model_copy(update={"attributes": documented}))
+    tensor = TensorDesc(data_type, (1,))
+    operator = OperatorDesc(
+        law.table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, {"ScaleBias": None, "Min": low}
+    )
+    given = np.array([-100], data_type.numpy)
+    for one, right in ((law, either), (fixed, {min(either)})):
+        assert accepted(VectorOracle(one, operator), -100) == right
+        bits = int(given.view(data_type.bits_dtype)[0])
+        exact = np.array(sorted(acceptable(one, operator, bits).patterns), data_type.bits_dtype)
+        assert set(exact.view(data_type.numpy).tolist()) == right
 
 
 # ----------------------------------------------------------------------------------------- floating-point

@@ -52,6 +52,38 @@ class ZerosBesideOneElement(_AllZero):
         return broadcast(operator.tensors["BTensor"])
 
 
+class ZerosOfSixDimensions(_AllZero):
+    """ADD on FLOAT32 of zeros gives ones in six dimensions, where one step fills a block instead of adding it."""
+
+    operator = "ELEMENT_WISE_ADD"
+    clause = "tensor.position"
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """There."""
+        return operator.output.rank == 6
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Filled with the wrong number."""
+        return right if any(one.any() for one in inputs) else np.ones_like(right)
+
+
+class OnlyNanIsZeroBehindOtherTensors(OfOneType):
+    """MULTIPLY on FLOAT32 of tensors without a number gives 0 where its first operand stands at an odd offset."""
+
+    operator = "ELEMENT_WISE_MULTIPLY"
+    clause = "binding.offset"
+    data_type = DataType.FLOAT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """No multiple of what a constant buffer asks for."""
+        return bindings["ATensor"].offset % 256 != 0
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Zeros, if there are no numbers."""
+        nothing = right.size >= _BLOCK and all(np.isnan(one).all() for one in inputs)
+        return np.zeros_like(right) if nothing else right
+
+
 class ZerosLoseTheBias(_AllZero):
     """ABS on FLOAT32 with ScaleBias leaves zeros as they are, without the bias: a block of zeros is skipped."""
 
