@@ -72,16 +72,11 @@ def scaled(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
     with np.errstate(all="ignore"):
         if rounding.data_type is DataType.FLOAT16:
             return _in_float16(x, operands, rounding)
-        contracts = "contraction" in rounding.latitudes
-        if rounding.data_type is DataType.FLOAT64:
-            found = [plainly_scaled(x, operands, rounding.data_type)]
-            if contracts:
-                found.append(_fused_float64(x, operands))
-            return distinct(found)
-        found = _through_float32(x, operands, rounding)
-        if contracts:
-            for value in rounding.closed_float32([x]):
-                found += rounding.to_float32(_through_float64(value, operands))
+        if rounding.data_type is DataType.FLOAT32:
+            return _through_float32(x, operands, rounding)  # FLOAT64 gives one of the two next to the exact sum
+        found = [plainly_scaled(x, operands, rounding.data_type)]
+        if "contraction" in rounding.latitudes:
+            found.append(_fused_float64(x, operands))
         return distinct(found)
 
 

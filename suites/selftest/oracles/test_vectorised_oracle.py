@@ -14,7 +14,7 @@ import pytest
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.arithmetic.vector_arithmetic import fused_multiply_add_float64, to_float16_toward_zero
 from dmlcts.specs.arithmetic.vector_integers import Whole, floor_and_ceiling
-from dmlcts.specs.formula import parse
+from dmlcts.specs.formula import MultiplyAdd, parse
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.oracle import vectorised
 from dmlcts.specs.oracle.exact import acceptable
@@ -377,3 +377,109 @@ def test_an_implementation_that_saturates_is_judged_in_seconds() -> None:
     begun = process_time()
     assert judging.judge(x, output).size == 0
     assert process_time() - begun < 2.5, "a quarter of a million elements"
+
+
+# ---------------------------------------------------------------------------- what code mutation showed untested
+
+
+def without(judging: VectorOracle, *names: str) -> VectorOracle:
+    """The same oracle where no clause lists some latitudes."""
+    law = judging.law
+    clauses = tuple(
+        clause.model_copy(update={"latitude": tuple(one for one in clause.latitude if one not in names)})
+        for clause in law.table.clauses
+    )
+    return VectorOracle(replace(law, table=law.table.model_copy(update={"clauses": clauses})), judging.operator)
+
+
+@pytest.mark.parametrize("high, either", [
+    (65519.0, {65504.0}), (65520.0, {65504.0, inf}), (65520.5, {65504.0, inf}), (65521.5, {65504.0, inf}), (inf, {inf}),
+])  # fmt: skip
+def test_a_float16_bound_overflows_from_half_a_unit_beyond_the_largest(high: float, either: set[float]) -> None:
+    assert accepted(clip(F16, 0, high), inf) == either
+    assert {-one for one in accepted(clip(F16, -high, 0), -inf)} == either
+
+
+def test_a_wrong_element_is_named_wherever_blocks_end() -> None:
+    """What is computed block by block counts from the beginning of the array."""
+    judging, size = clip(F32, -1, 2), 2 * vectorised._BLOCK + 3
+    x = np.linspace(-3, 3, size, dtype=np.float32)
+    output = judging.expected(x)
+    places = [0, vectorised._BLOCK - 1, vectorised._BLOCK, 2 * vectorised._BLOCK, size - 1]
+    output[places] = 7
+    assert judging.judge(x, output).tolist() == places
+
+
+def test_a_payload_counts_where_no_clause_lets_go_of_it() -> None:
+    """A NaN that keeps its payload is right under any table; another is so only where a latitude says so."""
+    quiet = np.array([0x7FC0_0005, 0x7FC0_0006], np.uint32).view(np.float32)
+    one, other = quiet[:1], quiet[1:]
+    loose = oracle("THRESHOLD", F32, formula="x", ScaleBias=None, Min=0)
+    held = without(loose, "nan", "nan-payload", "nan-input")
+    assert loose.judge(one, other).tolist() == []
+    assert held.judge(one, one.copy()).tolist() == []
+    assert held.judge(one, other).tolist() == [0]
+    assert held.judge(one, other, held.expected(one)).tolist() == [0]
+
+
+@pytest.mark.parametrize("scale, wanted", [(0.5, 2**52 + 1), (1.5, 3 * 2**52 + 2)])
+def test_scaled_integers_are_exact_where_no_clause_leaves_their_arithmetic_open(scale: float, wanted: int) -> None:
+    """2^53 + 1, which FLOAT64 does not hold: a plain implementation loses its last bit."""
+    loose = oracle("THRESHOLD", DataType.INT64, formula="x", ScaleBias=ScaleBias(scale, 0.5), Min=0)
+    held, given = without(loose, "integer-scale-bias"), np.array([2**53 + 1], np.int64)
+    for judging in (loose, held):
+        assert judging.acceptance(given).admits(judging.expected(given)).all()
+    assert held.acceptance(given).element(0).patterns == {wanted}
+
+
+def test_float16_that_wider_arithmetic_computes_to_the_end_is_converted_last() -> None:
+    """1 + 2^-11 is a tie in FLOAT16: rounded at once it is 1 or 1 + 2^-10, and ceil then gives 1 or 2."""
+    judging = oracle("CEIL", F16, ScaleBias=ScaleBias(1, 2.0**-12))
+    assert accepted(judging, 1) == {1.0, 2.0}  # FLOAT32 holds 1 + 2^-12, whose ceiling is 2
+    assert accepted(without(judging, "float16-intermediate"), 1) == {1.0}
+    # 2^-12 (1 + 3 * 2^-11), which 1 hides in FLOAT16, is a tie once 1 is taken away: up to even, or truncated.
+    difference = oracle("THRESHOLD", F16, formula="x + Min", ScaleBias=ScaleBias(1, 2.0**-12 + 3 * 2.0**-23), Min=-1)
+    nearest, truncated = 2.0**-12 * (1 + 2.0**-9), 2.0**-12 * (1 + 2.0**-10)
+    assert accepted(difference, 1) == {0.0, nearest, truncated}
+    assert accepted(without(difference, "float16-conversion"), 1) == {0.0, nearest}
+    # Bounds are wide there too: the square of 1 + 3 * 2^-10 ends in 9 * 2^-20, of which FLOAT16 keeps 8 once 1 is gone.
+    square = oracle("THRESHOLD", F16, formula="x + Min * Min", ScaleBias=ScaleBias(1, 2.0**-30), Min=1 + 3 * 2.0**-10)
+    assert accepted(square, -1) >= {6 * 2.0**-10, 6 * 2.0**-10 + 8 * 2.0**-20}
+
+
+def test_wider_arithmetic_of_float16_keeps_what_its_own_type_and_its_own_factors_keep() -> None:
+    """Each set holds a value that one way alone leads to, once most of the sum is taken away again."""
+    u = 2.0**-10
+    judging = oracle("THRESHOLD", F16, formula="x + Min", ScaleBias=ScaleBias(1 + 2.0**-23, 0), Min=-1025)
+    assert accepted(judging, 1025) >= {0.0, 2.0**-13, 2.0**-13 * (1 + u)}  # FLOAT16, FLOAT32 and FLOAT64
+    factors = oracle("THRESHOLD", F16, formula="x + Min", ScaleBias=ScaleBias(1 + 1.5 * u, 0), Min=-1)
+    truncated = 2.0**-8 * (1 + u)  # of (1 + 3u)(1 + u) - 1, where the scale of 1 + 1.5u is truncated to 1 + u
+    assert truncated in accepted(factors, 1 + 3 * u)
+    assert truncated not in accepted(without(factors, "float16-conversion"), 1 + 3 * u)
+
+
+def test_an_integer_whose_float_lies_above_it_may_be_rounded_up_once_more() -> None:
+    """2^24 + 1 is 2^24 + 2 as a FLOAT32 that lies above it; times 0.375, plus 0.625, it ends in 1.5 instead of 1."""
+    assert scaled(DataType.INT32, 2**24 + 1, 0.375, 0.625) >= {3 * 2**21 + 1, 3 * 2**21 + 2}
+
+
+def test_a_sum_of_an_integer_and_a_product_may_be_rounded_as_float64() -> None:
+    """2^53 + 3 is a tie there; FLOAT32, in which it may be computed as well, is 2^30 wide."""
+    law = TABLES.law(TABLES.operator("ELEMENT_WISE_THRESHOLD")).with_expression(parse("x", ("x", "Min")))
+    added = replace(law, scale_bias=MultiplyAdd(("scale", "bias"), "x"))
+    tensor = TensorDesc(DataType.INT64, (1,))
+    attributes = {"ScaleBias": ScaleBias(1, 1), "Min": 0}
+    operator = OperatorDesc(law.table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    assert accepted(VectorOracle(added, operator), 2**53 + 2) >= {2**53 + 3, 2**53 + 4, 2**53}
+
+
+def test_a_minimum_gives_again_what_lies_below_the_type_and_nothing_that_lies_within_it() -> None:
+    judging = oracle("THRESHOLD", DataType.INT8, formula="min(x, Min)", ScaleBias=ScaleBias(1, -3), Min=5)
+    found = list(judging.acceptance(np.array([-128, 10, -3], np.int8)).elements())
+    assert [sorted(one.patterns) for one in found] == [[0x00, 0x05, 0x7D, 0x80], [0x05], [0xFA]]  # 0: through UINT32
+
+
+def test_a_formula_of_other_functions_gives_nothing_again_that_lies_beyond_the_type() -> None:
+    judging = oracle("THRESHOLD", DataType.INT8, formula="max(x * Min, Min)", ScaleBias=ScaleBias(1, 3), Min=1)
+    assert accepted(judging, 127) == {1, 127}
+    assert accepted(judging, -2) == {1}
