@@ -483,3 +483,9 @@ def test_a_formula_of_other_functions_gives_nothing_again_that_lies_beyond_the_t
     judging = oracle("THRESHOLD", DataType.INT8, formula="max(x * Min, Min)", ScaleBias=ScaleBias(1, 3), Min=1)
     assert accepted(judging, 127) == {1, 127}
     assert accepted(judging, -2) == {1}
+
+
+@pytest.mark.parametrize("x, wanted", [(-3, -1), (-2, -1), (-1, 0), (0, 0), (1, 0), (2, 1), (3, 1)])
+def test_scaled_integers_are_truncated_toward_zero_where_no_clause_leaves_it_open(x: int, wanted: int) -> None:
+    judging = oracle("THRESHOLD", DataType.INT8, formula="x", ScaleBias=ScaleBias(0.5, 0), Min=0)
+    assert accepted(without(judging, "integer-scale-bias"), x) == {wanted}
