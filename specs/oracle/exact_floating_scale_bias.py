@@ -76,13 +76,16 @@ class FloatingScaleBias:
                 yield path.arithmetic, path.result(x, self.tensor.form)
 
     def _formats(self) -> Iterable[Format]:
-        """FLOAT32 for FLOAT16 and FLOAT32, FLOAT64 for itself; the others where a latitude permits them."""
+        """FLOAT32 for FLOAT16 and FLOAT32, FLOAT64 for itself; the others where a latitude permits them.
+
+        FLOAT64 gives FLOAT32 one of the two numbers next to the exact sum, which contraction admits already.
+        """
         narrow = self.tensor.form
         if self.through_others:
             yield BINARY16
         if narrow is not BINARY64:
             yield BINARY32
-        if narrow is BINARY64 or self.through_others or (narrow is BINARY32 and self.contracts):
+        if narrow is BINARY64 or self.through_others:
             yield BINARY64
 
     def _paths(self) -> Iterable[_Path]:

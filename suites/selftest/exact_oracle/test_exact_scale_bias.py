@@ -191,6 +191,13 @@ def test_float64_in_between_on_float32() -> None:
     assert unclamped(F32, 2.0**64, 2.0**64, -(2.0**127)) == values(F32, INF, 2.0**127, 2.0**127 - 2.0**104)
 
 
+def test_a_fused_sum_may_be_the_number_on_its_other_side() -> None:
+    # (2^23 + 1)(2^23 + 5) - 2^46 = 6 * 2^23 + 5, between + 4 and + 8. The product alone is 6 or 7 times 2^23 more.
+    given = 2.0**23 + 1, 2.0**23 + 5, -(2.0**46)
+    assert unclamped(F32, *given) == values(F32, *(6 * 2.0**23 + more for more in (0, 2.0**23, 4, 8)))
+    assert unclamped(F32, *given, strict=True) == values(F32, 6 * 2.0**23)
+
+
 # ------------------------------------------------------------------------- factors and results toward zero
 
 

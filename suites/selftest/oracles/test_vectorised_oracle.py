@@ -420,6 +420,10 @@ def test_a_payload_counts_where_no_clause_lets_go_of_it() -> None:
     assert held.judge(one, one.copy()).tolist() == []
     assert held.judge(one, other).tolist() == [0]
     assert held.judge(one, other, held.expected(one)).tolist() == [0]
+    before, after = quiet.view(np.uint32).tolist()
+    for judging in (loose, held):
+        exact = acceptable(judging.law, judging.operator, before)
+        assert (exact.admits(before, F32), exact.admits(after, F32)) == (True, judging is loose)
 
 
 @pytest.mark.parametrize("scale, wanted", [(0.5, 2**52 + 1), (1.5, 3 * 2**52 + 2)])
@@ -483,6 +487,15 @@ def test_a_formula_of_other_functions_gives_nothing_again_that_lies_beyond_the_t
     judging = oracle("THRESHOLD", DataType.INT8, formula="max(x * Min, Min)", ScaleBias=ScaleBias(1, 3), Min=1)
     assert accepted(judging, 127) == {1, 127}
     assert accepted(judging, -2) == {1}
+
+
+def test_one_rounding_is_right_where_nothing_may_be_contracted() -> None:
+    """2^-60 decides over a tie of FLOAT16; FLOAT64 drops it. That the sum is rounded once is no contraction."""
+    judging = oracle("THRESHOLD", F16, formula="x", ScaleBias=ScaleBias(1 + 2.0**-11, 2.0**-60), Min=0)
+    separate = without(judging, "contraction")
+    assert accepted(separate, 1) == {1.0, 1 + 2.0**-10}
+    exact = acceptable(separate.law, separate.operator, 0x3C00)
+    assert exact.patterns == {0x3C00, 0x3C01}
 
 
 @pytest.mark.parametrize("x, wanted", [(-3, -1), (-2, -1), (-1, 0), (0, 0), (1, 0), (2, 1), (3, 1)])
