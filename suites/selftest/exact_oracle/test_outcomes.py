@@ -46,6 +46,18 @@ def test_a_nan_that_must_keep_its_payload_may_change_its_sign_and_its_quiet_bit_
 
 
 @pytest.mark.parametrize("data_type", FLOATING)
+def test_a_payload_is_kept_of_nans_alone_from_the_first_to_the_last(data_type: DataType) -> None:
+    """What comes of an infinity (times zero, say) may be any NaN; the first pattern beyond infinity has a payload."""
+    infinite = INFINITIES[data_type]
+    last = (1 << 8 * data_type.itemsize - 1) - 1
+    given = [infinite, infinite + 1, infinite + 2, last]
+    inputs = np.array(given, data_type.bits_dtype).view(data_type.numpy)
+    nans = np.full(len(given), np.nan, data_type.numpy)
+    together = Acceptance(data_type, (nans,), None, strict=True, payloads=inputs)
+    assert [one.payload for one in together.elements()] == [None, *given[1:]]
+
+
+@pytest.mark.parametrize("data_type", FLOATING)
 def test_a_number_where_a_payload_is_to_be_kept_is_refused(data_type: DataType) -> None:
     nan, one = np.full(1, np.nan, data_type.numpy), np.ones(1, data_type.numpy)
     together = Acceptance(data_type, (nan,), None, strict=True, payloads=nan)

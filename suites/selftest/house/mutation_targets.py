@@ -66,7 +66,7 @@ TARGETS = (  # the first that fits counts
     Target("specs/oracle/blocks*", _within("oracles", "block_judging", but=f"comparison_agrees or FLOAT64 or {_WIDE}")),
     Target("specs/oracle/compiled*", _within("oracles", "block_judging", but="CLIP or THRESHOLD or as_the_oracle")),
     Target("specs/oracle/exact*", _EXACT),
-    Target("specs/oracle/outcome*", (*_APPROXIMATE, *_within("exact_oracle", "exact_oracle", but=_THOROUGH))),
+    Target("specs/oracle/outcome*", (*_APPROXIMATE, *_within("exact_oracle", "exact_oracle", "outcomes", but=_THOROUGH))),
     Target("specs/arithmetic/vector*", _VECTORISED),
     Target("specs/arithmetic/last_place*", _REFERENCES),
     Target("specs/arithmetic/*", _EXACT),

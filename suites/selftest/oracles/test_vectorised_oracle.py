@@ -462,9 +462,16 @@ def test_wider_arithmetic_of_float16_keeps_what_its_own_type_and_its_own_factors
     assert truncated not in accepted(without(factors, "float16-conversion"), 1 + 3 * u)
 
 
-def test_an_integer_whose_float_lies_above_it_may_be_rounded_up_once_more() -> None:
-    """2^24 + 1 is 2^24 + 2 as a FLOAT32 that lies above it; times 0.375, plus 0.625, it ends in 1.5 instead of 1."""
-    assert scaled(DataType.INT32, 2**24 + 1, 0.375, 0.625) >= {3 * 2**21 + 1, 3 * 2**21 + 2}
+def test_an_integer_whose_float_lies_beside_it_may_end_in_an_integer_farther_on() -> None:
+    """2^24 + 9 may be 2^24 + 10 as a FLOAT32: times 0.4375 that ends in 4.375, as a FLOAT32 in 4.5; exact is 3.9375."""
+    x, whole = 2**24 + 9, 7 * 2**20
+    assert scaled(DataType.INT32, x, 0.4375, 0) == {whole + 3, whole + 4, whole + 5}
+    assert scaled(DataType.INT32, -x, 0.4375, 0) == {-whole - 3, -whole - 4, -whole - 5}
+
+
+def test_fractions_of_the_product_and_the_bias_are_rounded_alike_where_each_is_an_integer() -> None:
+    assert scaled(DataType.INT8, 1, 0.5, 0.5) == {0, 1, 2}
+    assert scaled(DataType.INT8, -1, 0.5, -0.5) == {0, -1, -2}
 
 
 def test_a_sum_of_an_integer_and_a_product_may_be_rounded_as_float64() -> None:
@@ -472,9 +479,17 @@ def test_a_sum_of_an_integer_and_a_product_may_be_rounded_as_float64() -> None:
     law = TABLES.law(TABLES.operator("ELEMENT_WISE_THRESHOLD")).with_expression(parse("x", ("x", "Min")))
     added = replace(law, scale_bias=MultiplyAdd(("scale", "bias"), "x"))
     tensor = TensorDesc(DataType.INT64, (1,))
-    attributes = {"ScaleBias": ScaleBias(1, 1), "Min": 0}
-    operator = OperatorDesc(law.table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-    assert accepted(VectorOracle(added, operator), 2**53 + 2) >= {2**53 + 3, 2**53 + 4, 2**53}
+
+    def becomes(x: int, factor: float) -> set[int]:
+        attributes = {"ScaleBias": ScaleBias(factor, factor), "Min": 0}
+        operator = OperatorDesc(law.table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+        return accepted(VectorOracle(added, operator), x)
+
+    assert becomes(2**53 + 2, 1) >= {2**53 + 3, 2**53 + 4, 2**53}
+    # 4097^2 is 2^24 + 2^13 + 1, which FLOAT64 holds and FLOAT32, beside 2^30, does not
+    exactly = 2**30 + 1 + 4097**2
+    assert exactly in becomes(2**30 + 1, 4097)
+    assert exactly - 1 not in becomes(2**30 + 1, 4097)
 
 
 def test_a_minimum_gives_again_what_lies_below_the_type_and_nothing_that_lies_within_it() -> None:
@@ -496,6 +511,9 @@ def test_one_rounding_is_right_where_nothing_may_be_contracted() -> None:
     assert accepted(separate, 1) == {1.0, 1 + 2.0**-10}
     exact = acceptable(separate.law, separate.operator, 0x3C00)
     assert exact.patterns == {0x3C00, 0x3C01}
+    # FLOAT64 alone keeps 1 + 2^-10 - 2^-30, and toward zero that is 1
+    judging = oracle("THRESHOLD", F16, formula="x", ScaleBias=ScaleBias(1 + 2.0**-10, -(2.0**-30)), Min=0)
+    assert accepted(without(judging, "contraction"), 1) == {1.0, 1 + 2.0**-10}
 
 
 @pytest.mark.parametrize("x, wanted", [(-3, -1), (-2, -1), (-1, 0), (0, 0), (1, 0), (2, 1), (3, 1)])

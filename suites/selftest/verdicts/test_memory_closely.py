@@ -61,8 +61,9 @@ def test_a_byte_that_changed_is_named_on_its_side(count: int, output_first: bool
 
 def test_a_single_element_is_repeated_for_every_element_of_the_output() -> None:
     """A scale beside many elements; where the output has one element, all inputs have one."""
-    wide, single = TensorDesc(DataType.FLOAT32, (5,)), TensorDesc(DataType.FLOAT32, (1,))
-    for source, count in ((wide, 5), (single, 1)):
+    single = TensorDesc(DataType.FLOAT32, (1,))
+    for count in (5, 2, 1):
+        source = TensorDesc(DataType.FLOAT32, (count,))
         output = TensorDesc(DataType.INT8, source.sizes)
         tensors = {"InputTensor": source, "ScaleTensor": single, "OutputTensor": output}
         operator = OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {})
