@@ -50,6 +50,7 @@ _EXACT = _within(
 )  # fmt: skip
 _FUNCTIONS = (*_within("formula", "functions", "function_table"), *_within("exact_oracle", "edges", "enclosures"))
 _APPROXIMATE = _within("approximation", "approximation_quickly", "bounds")
+_OUTCOMES = (*_APPROXIMATE, *_within("exact_oracle", "exact_oracle", "outcomes", but=_THOROUGH))
 _REFERENCES = _within("measuring", "references", "measurement", but="a_run_states or a_right_run")
 _ROOMS = ("activations", "approximation", "attribution", "cpu", "departures", "exact_oracle", "family", "formula",
           "generation", "isolation", "judging", "measuring", "mutants", "oracles", "proof", "reports", "running",
@@ -66,7 +67,7 @@ TARGETS = (  # the first that fits counts
     Target("specs/oracle/blocks*", _within("oracles", "block_judging", but=f"comparison_agrees or FLOAT64 or {_WIDE}")),
     Target("specs/oracle/compiled*", _within("oracles", "block_judging", but="CLIP or THRESHOLD or as_the_oracle")),
     Target("specs/oracle/exact*", _EXACT),
-    Target("specs/oracle/outcome*", (*_APPROXIMATE, *_within("exact_oracle", "exact_oracle", "outcomes", but=_THOROUGH))),
+    Target("specs/oracle/outcome*", _OUTCOMES),
     Target("specs/arithmetic/vector*", _VECTORISED),
     Target("specs/arithmetic/last_place*", _REFERENCES),
     Target("specs/arithmetic/*", _EXACT),

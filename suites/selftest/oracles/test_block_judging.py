@@ -188,7 +188,7 @@ def test_consecutive_patterns_are_told_from_others(data_type: DataType) -> None:
 @pytest.mark.parametrize("alone", [True, False])
 def test_after_it_is_prepared_nothing_is_left_to_compile(alone: bool) -> None:
     judge = BlockJudge(oracle_of("CLIP", DataType.INT16, {"Min": -3, "Max": 3 + alone}), compiled=True)
-    judge.prepare(alone=alone)
+    judge.prepare(**({"alone": True} if alone else {}))  # those with inputs unless it is said
     certifier = judge._certifier
     assert certifier is not None
     functions = (certifier._compare_alone, certifier._compare_patterns, certifier._consecutive)
@@ -325,3 +325,83 @@ def test_seeded_bulk_is_judged_in_several_pieces() -> None:
     y = oracle.expected(x).copy()
     y[[5, PIECE, 3 * PIECE + 16]] = 1e30
     assert BlockJudge(oracle).judge(x, y).wrong.tolist() == [5, PIECE, 3 * PIECE + 16]
+
+
+def fast(text: str, data_type: DataType, low: float = 2.0, **kinds: bool) -> FastFormula:
+    """The fast way of a formula of x and Min."""
+    expression = parse(text, ("x", "Min"))
+    operator = oracle_of("THRESHOLD", data_type, {"ScaleBias": None, "Min": low}).operator
+    law_of_it = TABLES.law(TABLES.operator("THRESHOLD")).with_expression(expression)
+    return FastFormula(VectorOracle(law_of_it, operator), PIECE, **kinds)
+
+
+@pytest.mark.parametrize("text, data_type, right", [
+    ("x + 3", DataType.INT8, [2, 3, 5]), ("max(x, 1)", DataType.INT8, [1, 1, 2]),
+    ("floor(x)", DataType.INT8, [-1, 0, 2]), ("x * 3", DataType.FLOAT32, [-3, 0, 6]),
+    ("x + 0.5", DataType.FLOAT32, [-0.5, 0.5, 2.5]),
+    ("max(x, 1)", DataType.FLOAT16, [1, 1, 2]), ("abs(x)", DataType.FLOAT16, [1, 0, 2]),
+])  # fmt: skip
+def test_a_formula_that_rounds_nowhere_else_has_a_fast_way(text: str, data_type: DataType, right: list[float]) -> None:
+    assert fast(text, data_type)(np.array([-1, 0, 2], data_type.numpy)).tolist() == right
+
+
+@pytest.mark.parametrize("text, data_type", [
+    ("x + 0.5", DataType.INT8), ("x + 3", DataType.FLOAT16), ("x * x", DataType.FLOAT16),
+])  # fmt: skip
+def test_a_fraction_on_integers_and_sums_of_float16_have_no_fast_way(text: str, data_type: DataType) -> None:
+    with pytest.raises(Unsupported):
+        fast(text, data_type)
+
+
+def test_a_formula_selects_where_it_takes_a_minimum_or_a_maximum() -> None:
+    assert fast("max(x, 1)", DataType.FLOAT32).selects
+    assert not fast("x + 1", DataType.FLOAT32).selects
+
+
+@pytest.mark.parametrize("text, right", [("max(x, 2)", [2.0, 2.0]), ("min(x, 2)", [2.0, -np.inf])])
+def test_a_number_is_preferred_to_nan_where_it_is_asked_for(text: str, right: list[float]) -> None:
+    x = np.array([np.nan, -np.inf], np.float32)
+    assert fast(text, DataType.FLOAT32, number=True)(x).tolist() == right
+    assert np.isnan(fast(text, DataType.FLOAT32)(x)[0])
+
+
+def test_a_subnormal_bound_is_flushed_before_it_is_multiplied() -> None:
+    x = np.array([1e10], np.float32)
+    assert fast("x * Min", DataType.FLOAT32, 1e-40)(x).tolist() != [0]
+    assert fast("x * Min", DataType.FLOAT32, 1e-40, flushed=True)(x).tolist() == [0]
+    assert fast("x * Min", DataType.FLOAT32, 2.0**-126, flushed=True)(x).tolist() != [0]
+
+
+@pytest.mark.parametrize("text, right", [("max(x, Min)", "0x0.0p+0"), ("min(x, Min)", "-0x0.0p+0")])
+def test_zeros_are_ordered_where_their_sign_counts(text: str, right: str) -> None:
+    """IEEE 754-2019, 9.6: maximum takes +0 for the greater of the two zeros, minimum -0 for the smaller."""
+    table = TABLES.operator("THRESHOLD")
+    for low, given in ((0.0, -0.0), (-0.0, 0.0)):
+        operator = oracle_of("THRESHOLD", DataType.FLOAT32, {"ScaleBias": None, "Min": low}).operator
+        judging = TABLES.law(table).with_expression(parse(text, ("x", "Min")))
+        strict = FastFormula(VectorOracle(judging, operator, strict=True), PIECE)
+        assert float(strict(np.full(3, given, np.float32))[1]).hex() == right
+
+
+def test_what_equals_the_poison_is_named_in_whichever_piece_it_stands() -> None:
+    oracle = oracle_of("ROUND", DataType.FLOAT32, {"RoundingMode": "TOWARD_ZERO"})
+    x = np.full(3 * PIECE + 17, 7, np.float32)
+    places = [5, PIECE, 3 * PIECE + 16]
+    x[places] = 3
+    poison = int(np.float32(3).view(np.uint32))
+    judged = BlockJudge(oracle, compiled=False).judge(x, x.copy(), poison)
+    assert (judged.poison.tolist(), judged.wrong.size) == (places, 0)
+
+
+@needs_numba
+def test_a_judge_certifies_what_is_right_beside_its_inputs_and_nothing_else() -> None:
+    oracle = oracle_of("CLIP", DataType.INT16, {"Min": -3, "Max": 3})
+    x = np.arange(5, dtype=np.int16)
+    right = oracle.expected(x)
+    wrong = right + np.int16([0, 0, 0, 0, 1])
+    judge = BlockJudge(oracle)
+    assert judge.certifies(0, x, right, 100)
+    assert not judge.certifies(0, x, wrong, 100)
+    assert not judge.certifies(1, x, right, 100)
+    assert not judge.certifies(0, x, right, 2)
+    assert not BlockJudge(oracle, compiled=False).certifies(0, x, right, 100)
