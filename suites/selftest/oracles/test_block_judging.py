@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +24,7 @@ TABLES = load_tables()
 MODES = ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY")
 BOUNDS = [(-1.0, 1.0), (0.0, 6.0), (6.0, 0.0), (-0.0, 0.0), (0.0, -0.0), (2.5, 2.5), (-np.inf, np.inf), (1e-45, 1.0),
           (np.nan, 1.0), (-1.0, np.nan), (np.nan, np.nan)]  # fmt: skip
-needs_numba = pytest.mark.skipif(not available(), reason="needs numba (the extra `fast`)")
+needs_numba = pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="needs numba (the extra `fast`)")
 
 
 def oracle_of(name: str, data_type: DataType, attributes: dict[str, Any], *, strict: bool = False) -> VectorOracle:
@@ -405,3 +406,38 @@ def test_a_judge_certifies_what_is_right_beside_its_inputs_and_nothing_else() ->
     assert not judge.certifies(1, x, right, 100)
     assert not judge.certifies(0, x, right, 2)
     assert not BlockJudge(oracle, compiled=False).certifies(0, x, right, 100)
+
+
+def test_a_formula_without_an_input_is_judged_too() -> None:
+    expression = parse("Min", ("x", "Min"))
+    operator = oracle_of("THRESHOLD", DataType.FLOAT32, {"ScaleBias": None, "Min": 2}).operator
+    oracle = VectorOracle(TABLES.law(TABLES.operator("THRESHOLD")).with_expression(expression), operator)
+    judged = BlockJudge(oracle).judge(np.zeros(5, np.float32), np.array([2, 2, 3, 2, 2], np.float32))
+    assert (judged.exact, judged.wrong.tolist()) == (4, [2])
+
+
+def test_another_nan_is_exact_unless_payloads_count() -> None:
+    x = np.array([0x7FC0_0005, 0x3F80_0000], np.uint32).view(np.float32)
+    output = np.array([0x7FC0_0006, 0x3F80_0000], np.uint32).view(np.float32)
+    tensor = TensorDesc(DataType.FLOAT32, (1,))
+    for latitude, wrong in (('"nan", nan-payload', []), ("subnormals", [0])):
+        same = law("SQRT", formula="abs(x)", more="", latitude=latitude)
+        operator = OperatorDesc(same.table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, {})
+        judged = BlockJudge(VectorOracle(same, operator)).judge(x, output)
+        assert (judged.exact, judged.other, judged.wrong.tolist()) == (2 - len(wrong), 0, wrong)
+        kept = BlockJudge(VectorOracle(same, operator)).judge(x, x.copy())
+        assert (kept.exact, kept.wrong.size) == (2, 0)
+
+
+@needs_numba
+def test_the_compiled_comparison_is_there_where_numba_is() -> None:
+    assert available() is True
+    assert BlockJudge(oracle_of("CLIP", DataType.INT16, {"Min": -3, "Max": 3})).compiled
+
+
+def test_without_numba_none_is_there() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(importlib.util, "find_spec", lambda name: None)
+        assert not available()
+        with pytest.raises(NotCompiled):
+            Certifier(oracle_of("CLIP", DataType.INT16, {"Min": -3, "Max": 3}))
