@@ -416,16 +416,17 @@ def test_a_formula_without_an_input_is_judged_too() -> None:
     assert (judged.exact, judged.wrong.tolist()) == (4, [2])
 
 
-def test_another_nan_is_exact_unless_payloads_count() -> None:
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
+def test_another_nan_is_exact_unless_payloads_count(compiled: bool) -> None:
     x = np.array([0x7FC0_0005, 0x3F80_0000], np.uint32).view(np.float32)
     output = np.array([0x7FC0_0006, 0x3F80_0000], np.uint32).view(np.float32)
     tensor = TensorDesc(DataType.FLOAT32, (1,))
     for latitude, wrong in (('"nan", nan-payload', []), ("subnormals", [0])):
         same = law("SQRT", formula="abs(x)", more="", latitude=latitude)
         operator = OperatorDesc(same.table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, {})
-        judged = BlockJudge(VectorOracle(same, operator)).judge(x, output)
+        judged = BlockJudge(VectorOracle(same, operator), compiled=compiled).judge(x, output)
         assert (judged.exact, judged.other, judged.wrong.tolist()) == (2 - len(wrong), 0, wrong)
-        kept = BlockJudge(VectorOracle(same, operator)).judge(x, x.copy())
+        kept = BlockJudge(VectorOracle(same, operator), compiled=compiled).judge(x, x.copy())
         assert (kept.exact, kept.wrong.size) == (2, 0)
 
 
