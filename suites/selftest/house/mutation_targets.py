@@ -35,7 +35,8 @@ _JUDGING = (
     *_within("attribution", "stopped_dispatches"),
     *_within("isolation", "losses_told"),
     *_within("oracles", "open_bounds"),
-    *_within("verdicts", "memory_closely", "outputs_closely", "relations_and_refusals", "state_told", "words"),
+    *_within("verdicts", "judge_closely", "memory_closely", "outputs_closely"),
+    *_within("verdicts", "relations_and_refusals", "state_told", "words"),
     *_within(
         "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely",
         "neighbours", "not_supported", but="strangers or test_a_run or replaying",

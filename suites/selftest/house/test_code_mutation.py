@@ -53,6 +53,13 @@ def recorded(folder: Path, tests: str) -> Covering:
     return merged(folder)
 
 
+def test_a_test_that_takes_longer_than_is_left_is_passed_over(tmp_path: Path) -> None:
+    took = [["slow", 9.0, [0]], ["a[1]", 0.5, [0]], ["a[2]", 1.0, [0]], ["a[3]", 2.0, [0]]]
+    (tmp_path / "alone.json").write_text(json.dumps({"places": ["specs/one.py:7"], "tests": took}), encoding="utf-8")
+    assert merged(tmp_path).chosen("specs/one.py", "One", 7, 2.0) == (("a[1]", "a[2]"), 1.5)
+    assert merged(tmp_path).chosen("specs/one.py", "One", 7, 9.5) == (("a[1]", "slow"), 9.5)
+
+
 def test_tests_of_every_kind_come_in_turn_the_quickest_first_until_their_time_is_spent(tmp_path: Path) -> None:
     took = [["a[1]", 3.0, [0]], ["a[2]", 1.0, [0]], ["b", 2.0, [0, 1]], ["c", 0.5, [0]], ["elsewhere", 0.1, []]]
     places = ["specs/one.py:One.two", "specs/one.py:7"]
