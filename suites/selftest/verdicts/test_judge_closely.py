@@ -267,7 +267,7 @@ def test_one_input_that_is_broadcast_or_permuted_names_the_strides() -> None:
     (DataType.FLOAT64, "1.0", False),
 ])  # fmt: skip
 def test_a_type_of_a_later_level_may_be_refused_for_that_alone(output: DataType, level: str, refused: bool) -> None:
-    """One of an output is enough, although the inputs' is listed: nothing is learnt of the sizes. No level has FLOAT64."""
+    """One of an output is enough, although the inputs' is listed: nothing is learnt of the sizes."""
     tensors = {"ATensor": TensorDesc(F32, (1, 1, 1, 2)), "BTensor": TensorDesc(F32, (1, 1, 1, 3)),
                "OutputTensor": TensorDesc(output, (1, 1, 1, 2))}  # fmt: skip
     operator = OperatorDesc("ELEMENT_WISE_LOGICAL_EQUALS", tensors, {})

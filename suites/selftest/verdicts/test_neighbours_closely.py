@@ -1,0 +1,223 @@
+"""Which descriptions stand beside a case, what is said of those wrong by themselves, and the words of arithmetics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.backends import NotSupported
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.tables.signatures import Signature
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Mishap, Unsupported
+from dmlcts.suites.cases.values import Streams, Values
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging import neighbours
+from dmlcts.suites.judging.integer_arithmetic import ROUNDINGS, STEPWISE, Arithmetic, _storings, _told
+from dmlcts.suites.judging.neighbours import (
+    _nearest,
+    _nearly_alike,
+    by_itself,
+    is_out,
+    judged_before,
+    on_nearly_the_same_tensors,
+    own_case,
+    stops_by_itself,
+)
+from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
+
+f32 = np.float32
+TABLES = load_tables()
+F32 = DataType.FLOAT32
+LEVEL = FeatureLevel("6.4")
+
+
+def bench(backend: Any) -> Bench:
+    return Bench("planted", backend, {}, TABLES, LEVEL)
+
+
+def clip(tensor: TensorDesc, target: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:
+    bounds = {"ScaleBias": None, "Min": f32(-2), "Max": f32(3)} | attributes
+    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": target or tensor}, bounds)
+
+
+def case(operator: OperatorDesc | None = None, values: Any = (-100, -2, 0, 3, 100)) -> Case:
+    operator = operator or clip(TensorDesc(F32, (5,)))
+    return Case(operator, Values.of(values, operator.input.data_type), "clip.formula")
+
+
+# ---------------------------------------------------------------------------------------------- beside a case
+
+
+def test_nearly_the_same_tensors_differ_in_one_respect_each() -> None:
+    """The strides of each tensor, the total sizes, and the order of sizes."""
+    packed = TensorDesc(F32, (2, 3))
+    spread, larger = TensorDesc(F32, (2, 3), (6, 2)), replace(packed, total_size_in_bytes=40)
+    subject = Subject.of(TABLES.operator("CLIP"), clip(packed), LEVEL)
+    assert on_nearly_the_same_tensors(subject, clip(packed)) == [
+        clip(spread, packed), clip(packed, spread), clip(larger), clip(TensorDesc(F32, (3, 2))),
+    ]  # fmt: skip
+
+
+def test_of_strided_tensors_each_is_packed_once_and_sizes_keep_their_order() -> None:
+    packed, strided = TensorDesc(F32, (2, 3)), TensorDesc(F32, (2, 3), (6, 2))
+    subject = Subject.of(TABLES.operator("CLIP"), clip(strided), LEVEL)
+    for source, target in ((strided, strided), (strided, packed), (packed, strided)):
+        found = on_nearly_the_same_tensors(subject, clip(source, target))
+        assert clip(TensorDesc(F32, (3, 2))) not in found
+        assert len(found) == 3
+        assert found[0] == clip(packed if source == strided else strided, target)
+
+
+def test_nearly_the_same_tensors_take_another_type_of_the_output_and_other_optional_tensors() -> None:
+    source = TensorDesc(F32, (2, 3), (6, 2))
+    target = TensorDesc(DataType.UINT8, (2, 3))
+    tensors = {"ATensor": source, "BTensor": source, "OutputTensor": target}
+    operator = OperatorDesc("ELEMENT_WISE_LOGICAL_EQUALS", tensors, {})
+    subject = Subject.of(TABLES.operator("LOGICAL_EQUALS"), operator, LEVEL)
+    wider = replace(operator, tensors={**tensors, "OutputTensor": TensorDesc(DataType.UINT32, (2, 3))})
+    assert on_nearly_the_same_tensors(subject, operator)[-1] == wider
+
+
+def test_the_nearest_signatures_change_one_type_but_the_first_or_the_optional_tensors() -> None:
+    table = TABLES.operator("QUANTIZE_LINEAR")
+    single, source = TensorDesc(F32, (1,)), TensorDesc(F32, (2,))
+    tensors = {"InputTensor": source, "ScaleTensor": single, "OutputTensor": TensorDesc(DataType.INT8, (2,))}
+    own = Signature.of(OperatorDesc(table.operator, tensors, {}), table)
+    found = _nearest(table, own)
+    assert [(dict(one.types)["U"], sorted(one.present)) for one in found] == [
+        (DataType.INT8, ["ZeroPointTensor"]), (DataType.UINT8, []),
+    ]  # fmt: skip
+    assert {dict(one.types)["T"] for one in found} == {F32}
+    logical = TABLES.operator("LOGICAL_EQUALS")
+    tensors = {"ATensor": source, "BTensor": source, "OutputTensor": TensorDesc(DataType.UINT8, (2,))}
+    own = Signature.of(OperatorDesc(logical.operator, tensors, {}), logical)
+    assert [dict(one.types) for one in _nearest(logical, own)] == [{"T": F32, "U": DataType.UINT32}]
+
+
+def test_of_many_types_of_a_second_variable_one_is_nearest() -> None:
+    table, tensor = TABLES.operator("POW"), TensorDesc(F32, (2,))
+    tensors = {"InputTensor": tensor, "ExponentTensor": tensor, "OutputTensor": tensor}
+    own = Signature.of(OperatorDesc(table.operator, tensors, {"ScaleBias": None}), table)
+    (found,) = _nearest(table, own)
+    assert [one == other for one, other in zip(found.types, own.types, strict=True)] == [True, False]
+
+
+def test_nearly_alike_are_each_bound_a_scale_and_a_bias_changed_alone() -> None:
+    one, table = bench(Reference()), TABLES.operator("CLIP")
+    found = [operator.attributes for operator in _nearly_alike(one, table, case())]
+    changes = [(float(given["Min"]), float(given["Max"]), given["ScaleBias"]) for given in found]  # type: ignore[arg-type]
+    assert changes == [(1, 6, None), (2, 40, None), (2, 6, ScaleBias(2, 0)), (2, 6, ScaleBias(1, 1))]
+    again = case(clip(TensorDesc(F32, (5,)), Min=f32(1), Max=f32(6)))
+    assert len(_nearly_alike(one, table, again)) == 3, "the case itself is none"
+
+
+def test_of_a_single_bound_and_of_strided_tensors_none_are_nearly_alike() -> None:
+    one, tensor = bench(Reference()), TensorDesc(F32, (5,))
+    threshold = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor},
+                             {"ScaleBias": None, "Min": f32(-2)})  # fmt: skip
+    found = _nearly_alike(one, TABLES.operator("THRESHOLD"), case(threshold))
+    assert [operator.attributes["ScaleBias"] for operator in found] == [ScaleBias(2, 0), ScaleBias(1, 1)]
+    strided = TensorDesc(F32, (5,), (2,))
+    for operator in (clip(strided), clip(strided, tensor), clip(tensor, strided)):
+        assert _nearly_alike(one, TABLES.operator("CLIP"), case(operator)) == []
+
+
+# ---------------------------------------------------------------------------------------------- by themselves
+
+
+class Wrong(Reference):
+    """Gives one for everything, and writes before its output."""
+
+    def write(self, memory: Array, region: Region, tensor: TensorDesc, values: Array) -> None:
+        super().write(memory, region, tensor, np.ones_like(values))
+        memory[region.offset - 1] ^= 1
+
+
+class Unable(Reference):
+    """Makes no kernel."""
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        raise NotSupported("none")
+
+
+def test_of_a_neighbour_that_is_wrong_by_itself_one_fault_is_told() -> None:
+    one = bench(Wrong())
+    assert len(by_itself(one, case(), case()) or ()) == 1
+    assert by_itself(bench(Reference()), case(), case()) is None
+
+
+@pytest.mark.parametrize("backend, stops", [(Unable, True), (Reference, False)])
+def test_a_kernel_that_is_not_made_by_itself_either_is_out(backend: type[Reference], stops: bool) -> None:
+    one = bench(backend())
+    closed: list[Bench] = []
+    fresh = one.fresh
+
+    def noted() -> Bench:
+        made = fresh()
+        made._stack.callback(lambda: closed.append(made))
+        return made
+
+    one.fresh = noted  # type: ignore[method-assign]
+    assert stops_by_itself(one, case()) is stops
+    assert len(closed) == 1
+    for kernel in (Mishap("fail", "not made", "why"), Unsupported("none", False)):
+        assert is_out(one, case(), case(), kernel, []) is stops
+
+
+def test_a_neighbour_is_judged_by_its_strides_where_any_tensor_has_some() -> None:
+    packed, strided = TensorDesc(F32, (5,)), TensorDesc(F32, (5,), (2,))
+    one = bench(Reference())
+    for operator, clause in ((clip(packed), None), (clip(strided), "tensor.strides.padded"),
+                             (clip(packed, strided), "tensor.strides.output")):  # fmt: skip
+        values = Streams.of({"InputTensor": [1]}, operator)
+        assert own_case(one, case(), operator, values).layout_clause == clause
+
+
+@pytest.mark.parametrize("company, told", [(0, 0), (1, 0), (2, 1), (3, 1)])
+def test_a_kernel_that_is_right_by_itself_is_wrong_beside_at_least_one_other(
+    company: int, told: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = bench(Wrong())
+    monkeypatch.setattr(neighbours, "by_itself", lambda *given: None)
+    kernel = one.create(case().operator)
+    found = judged_before(one, case(), kernel, [case().operator] * company)
+    assert [finding.clause for finding in found] == ["execution.independent"] * told
+
+
+# ---------------------------------------------------------------------------------------------- arithmetics
+
+
+@pytest.mark.parametrize("value, nearest", [
+    (Fraction(1, 2), 1), (Fraction(-1, 2), -1), (Fraction(1, 4), 0), (Fraction(-1, 4), 0), (Fraction(3, 4), 1),
+    (Fraction(3, 2), 2), (Fraction(-3, 2), -2), (Fraction(0), 0), (Fraction(2, 5), 0), (Fraction(3, 5), 1),
+])  # fmt: skip
+def test_halves_are_rounded_away_from_zero(value: Fraction, nearest: int) -> None:
+    assert ROUNDINGS["rounds half away"](value) == nearest
+
+
+@pytest.mark.parametrize("data_type, count", [(DataType.INT8, 4), (DataType.UINT16, 4), (DataType.INT32, 2)])
+def test_narrow_types_may_be_stored_through_wide_ones(data_type: DataType, count: int) -> None:
+    found = _storings(data_type)
+    assert len(found) == count
+    most = int(np.iinfo(data_type.numpy).max)
+    assert found["saturates"](most + 2) == most
+    assert found["wraps"](most + 2) == int(np.iinfo(data_type.numpy).min) + 1
+    if count == 4:
+        assert found["saturates as UINT32, then wraps"](-200) == 0
+
+
+def test_what_makes_no_difference_is_not_told() -> None:
+    """Each step in integers is stored in two ways alone, those of narrow types as well."""
+    every = {Arithmetic(STEPWISE, rounding, storing) for rounding in ROUNDINGS for storing in ("saturates", "wraps")}
+    assert _told(every, DataType.INT8) == STEPWISE
+    some = {one for one in every if one.storing == "wraps"}
+    assert _told(some, DataType.INT8) == f"{STEPWISE}, wraps"
+    exact = {replace(one, how="exact") for one in every}
+    assert _told(exact, DataType.INT8) == "exact, saturates"
