@@ -8,7 +8,7 @@ import pytest
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.oracle.exact_typed import TypedOracle
-from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
+from dmlcts.specs.oracle.vector_typed import TypedVectorOracle, _Value
 from dmlcts.specs.tables.law import Law
 from dmlcts.suites.selftest.family.stated_tables import A_B, SILENT, TO_T, stated_tables, text
 from dmlcts.suites.selftest.oracles.test_typed_oracles import (
@@ -73,6 +73,33 @@ def test_a_power_that_is_a_whole_number_has_the_sign_of_that(a: float, b: float,
 ])  # fmt: skip
 def test_what_a_silent_point_accepts_stands_where_the_formula_leaves_all_open(b: int, output: int, right: bool) -> None:
     assert accepts(settled("b == 0", '"5"'), output, types={"T": INT8}, a=12, b=b) is right
+
+
+SAID = {"one": ([7, 1, 9], [True, False, True]), "two": ([2, 3, 9], [False, False, True])}
+"""The result of each behaviour for three elements, and of which it says nothing."""
+
+
+class TwoBehaviours:
+    """A silent point at every element with two behaviours; each says nothing of some elements."""
+
+    def accepted(self, *, strict: bool) -> tuple[str, ...]:
+        return tuple(SAID)
+
+    def results(self, name: str, inputs: object) -> tuple[np.ndarray, np.ndarray]:
+        numbers, undefined = SAID[name]
+        return np.array(numbers, np.int8), np.array(undefined)
+
+    def where(self, inputs: object) -> np.ndarray:
+        return np.ones(3, bool)
+
+
+def test_a_behaviour_that_says_nothing_of_an_element_accepts_nothing_there() -> None:
+    """Another's result stands for it; where none says anything the formula's stays."""
+    one = settled("b == 0", '"0"')
+    judging = TypedVectorOracle(one, described(one, T=INT8))
+    found = judging._settled(TwoBehaviours(), {}, _Value(INT8, [np.array([5, 5, 5], np.int8)]))  # type: ignore[arg-type]
+    columns = np.array([np.broadcast_to(array, 3) for array in found.alternatives])
+    assert [set(columns[:, place].tolist()) for place in range(3)] == [{2}, {1, 3}, {5}]
 
 
 def test_what_no_silent_point_settles_stays_open() -> None:
