@@ -35,8 +35,8 @@ _JUDGING = (
     *_within("attribution", "stopped_dispatches"),
     *_within("isolation", "losses_told"),
     *_within("oracles", "open_bounds"),
-    *_within("verdicts", "judge_closely", "memory_closely", "outputs_closely"),
-    *_within("verdicts", "neighbours_closely", "relations_and_refusals", "state_told", "words"),
+    *_within("verdicts", "memory_closely", "neighbours_closely", "outputs_closely", "relations_and_refusals"),
+    *_within("verdicts", "single_decisions", "state_told", "words"),
     *_within(
         "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely",
         "neighbours", "not_supported", but="strangers or test_a_run or replaying",
@@ -88,8 +88,7 @@ TARGETS = (  # the first that fits counts
     ),
     Target("suites/generation/distinct*", (*_within("generation", "distinct_values"), *_JUDGING)),
     Target("suites/cases/memory*", _JUDGING),
-    Target("suites/judging/integer_arithmetic*",
-           (*_within("judging", "integer_arithmetic"), *_within("verdicts", "neighbours_closely"))),
+    Target("suites/judging/integer_arithmetic*", _within("judging", "integer_arithmetic")),
     Target("suites/judging/element_tables*", ()),  # what `replay` shows: only whole runs of it are tested
     Target("suites/judging/neighbours*",
            (*_within("judging", "neighbours", "state_closely"), *_within("verdicts", "neighbours_closely"))),

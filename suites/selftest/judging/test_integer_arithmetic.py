@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,13 @@ from dmlcts.suites.judging.integer_arithmetic import (
     FRACTIONAL,
     GROUPS,
     NEGATIVE,
+    ROUNDINGS,
+    STEPWISE,
     WHOLE,
+    Arithmetic,
     Observation,
+    _storings,
+    _told,
     named,
     telling_inputs,
 )
@@ -142,3 +149,32 @@ def test_the_inputs_hold_limits_and_what_floats_cannot_hold(data_type: DataType)
     assert {int(limits.min), int(limits.max)} <= set(x.tolist())
     assert (x.astype(np.float32).astype(object) != x.astype(object)).any() == (data_type.itemsize >= 4)
     assert (x.astype(np.float64).astype(object) != x.astype(object)).any() == (data_type.itemsize == 8)
+
+
+@pytest.mark.parametrize("value, nearest", [
+    (Fraction(1, 2), 1), (Fraction(-1, 2), -1), (Fraction(1, 4), 0), (Fraction(-1, 4), 0), (Fraction(3, 4), 1),
+    (Fraction(3, 2), 2), (Fraction(-3, 2), -2), (Fraction(0), 0), (Fraction(2, 5), 0), (Fraction(3, 5), 1),
+])  # fmt: skip
+def test_halves_are_rounded_away_from_zero(value: Fraction, nearest: int) -> None:
+    assert ROUNDINGS["rounds half away"](value) == nearest
+
+
+@pytest.mark.parametrize("data_type, count", [(DataType.INT8, 4), (DataType.UINT16, 4), (DataType.INT32, 2)])
+def test_narrow_types_may_be_stored_through_wide_ones(data_type: DataType, count: int) -> None:
+    found = _storings(data_type)
+    assert len(found) == count
+    most = int(np.iinfo(data_type.numpy).max)
+    assert found["saturates"](most + 2) == most
+    assert found["wraps"](most + 2) == int(np.iinfo(data_type.numpy).min) + 1
+    if count == 4:
+        assert found["saturates as UINT32, then wraps"](-200) == 0
+
+
+def test_what_makes_no_difference_is_not_told() -> None:
+    """Each step in integers is stored in two ways alone, those of narrow types as well."""
+    every = {Arithmetic(STEPWISE, rounding, storing) for rounding in ROUNDINGS for storing in ("saturates", "wraps")}
+    assert _told(every, DataType.INT8) == STEPWISE
+    some = {one for one in every if one.storing == "wraps"}
+    assert _told(some, DataType.INT8) == f"{STEPWISE}, wraps"
+    exact = {replace(one, how="exact") for one in every}
+    assert _told(exact, DataType.INT8) == "exact, saturates"

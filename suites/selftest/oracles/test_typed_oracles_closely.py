@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc, UsageErr
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.oracle.exact_typed import TypedOracle
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle, _Value
+from dmlcts.specs.statements.silent_points import SilentPoint
 from dmlcts.specs.tables.law import Law
 from dmlcts.suites.selftest.family.stated_tables import A_B, SILENT, TO_T, stated_tables, text
 from dmlcts.suites.selftest.oracles.test_typed_oracles import (
@@ -97,7 +100,8 @@ def test_a_behaviour_that_says_nothing_of_an_element_accepts_nothing_there() -> 
     """Another's result stands for it; where none says anything the formula's stays."""
     one = settled("b == 0", '"0"')
     judging = TypedVectorOracle(one, described(one, T=INT8))
-    found = judging._settled(TwoBehaviours(), {}, _Value(INT8, [np.array([5, 5, 5], np.int8)]))  # type: ignore[arg-type]
+    point = cast(SilentPoint, TwoBehaviours())  # of which nothing else is asked
+    found = judging._settled(point, {}, _Value(INT8, [np.array([5, 5, 5], np.int8)]))
     columns = np.array([np.broadcast_to(array, 3) for array in found.alternatives])
     assert [set(columns[:, place].tolist()) for place in range(3)] == [{2}, {1, 3}, {5}]
 

@@ -1,9 +1,8 @@
-"""Which descriptions stand beside a case, what is said of those wrong by themselves, and the words of arithmetics."""
+"""Which descriptions stand beside a case, and what is said of those that are wrong by themselves."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from dmlcts.suites.cases.outcomes import Mishap, Unsupported
 from dmlcts.suites.cases.values import Streams, Values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging import neighbours
-from dmlcts.suites.judging.integer_arithmetic import ROUNDINGS, STEPWISE, Arithmetic, _storings, _told
 from dmlcts.suites.judging.neighbours import (
     _nearest,
     _nearly_alike,
@@ -112,7 +110,7 @@ def test_of_many_types_of_a_second_variable_one_is_nearest() -> None:
 def test_nearly_alike_are_each_bound_a_scale_and_a_bias_changed_alone() -> None:
     one, table = bench(Reference()), TABLES.operator("CLIP")
     found = [operator.attributes for operator in _nearly_alike(one, table, case())]
-    changes = [(float(given["Min"]), float(given["Max"]), given["ScaleBias"]) for given in found]  # type: ignore[arg-type]
+    changes = [(given["Min"], given["Max"], given["ScaleBias"]) for given in found]
     assert changes == [(1, 6, None), (2, 40, None), (2, 6, ScaleBias(2, 0)), (2, 6, ScaleBias(1, 1))]
     again = case(clip(TensorDesc(F32, (5,)), Min=f32(1), Max=f32(6)))
     assert len(_nearly_alike(one, table, again)) == 3, "the case itself is none"
@@ -154,7 +152,9 @@ def test_of_a_neighbour_that_is_wrong_by_itself_one_fault_is_told() -> None:
 
 
 @pytest.mark.parametrize("backend, stops", [(Unable, True), (Reference, False)])
-def test_a_kernel_that_is_not_made_by_itself_either_is_out(backend: type[Reference], stops: bool) -> None:
+def test_a_kernel_that_is_not_made_by_itself_either_is_out(
+    backend: type[Reference], stops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = bench(backend())
     closed: list[Bench] = []
     fresh = one.fresh
@@ -164,7 +164,7 @@ def test_a_kernel_that_is_not_made_by_itself_either_is_out(backend: type[Referen
         made._stack.callback(lambda: closed.append(made))
         return made
 
-    one.fresh = noted  # type: ignore[method-assign]
+    monkeypatch.setattr(one, "fresh", noted)
     assert stops_by_itself(one, case()) is stops
     assert len(closed) == 1
     for kernel in (Mishap("fail", "not made", "why"), Unsupported("none", False)):
@@ -189,35 +189,3 @@ def test_a_kernel_that_is_right_by_itself_is_wrong_beside_at_least_one_other(
     kernel = one.create(case().operator)
     found = judged_before(one, case(), kernel, [case().operator] * company)
     assert [finding.clause for finding in found] == ["execution.independent"] * told
-
-
-# ---------------------------------------------------------------------------------------------- arithmetics
-
-
-@pytest.mark.parametrize("value, nearest", [
-    (Fraction(1, 2), 1), (Fraction(-1, 2), -1), (Fraction(1, 4), 0), (Fraction(-1, 4), 0), (Fraction(3, 4), 1),
-    (Fraction(3, 2), 2), (Fraction(-3, 2), -2), (Fraction(0), 0), (Fraction(2, 5), 0), (Fraction(3, 5), 1),
-])  # fmt: skip
-def test_halves_are_rounded_away_from_zero(value: Fraction, nearest: int) -> None:
-    assert ROUNDINGS["rounds half away"](value) == nearest
-
-
-@pytest.mark.parametrize("data_type, count", [(DataType.INT8, 4), (DataType.UINT16, 4), (DataType.INT32, 2)])
-def test_narrow_types_may_be_stored_through_wide_ones(data_type: DataType, count: int) -> None:
-    found = _storings(data_type)
-    assert len(found) == count
-    most = int(np.iinfo(data_type.numpy).max)
-    assert found["saturates"](most + 2) == most
-    assert found["wraps"](most + 2) == int(np.iinfo(data_type.numpy).min) + 1
-    if count == 4:
-        assert found["saturates as UINT32, then wraps"](-200) == 0
-
-
-def test_what_makes_no_difference_is_not_told() -> None:
-    """Each step in integers is stored in two ways alone, those of narrow types as well."""
-    every = {Arithmetic(STEPWISE, rounding, storing) for rounding in ROUNDINGS for storing in ("saturates", "wraps")}
-    assert _told(every, DataType.INT8) == STEPWISE
-    some = {one for one in every if one.storing == "wraps"}
-    assert _told(some, DataType.INT8) == f"{STEPWISE}, wraps"
-    exact = {replace(one, how="exact") for one in every}
-    assert _told(exact, DataType.INT8) == "exact, saturates"
