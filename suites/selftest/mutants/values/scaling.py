@@ -211,8 +211,8 @@ class Float32ResultThroughFloat16(Reference):
         return y.astype(np.float16).astype(y.dtype) if data_type is DataType.FLOAT32 else y
 
 
-class Float32ProductTruncated(Reference):
-    """On FLOAT32 the product is rounded toward zero."""
+class Float32ProductIn23Bits(Reference):
+    """On FLOAT32 the product is truncated to 23 bits; to 24 would be permitted."""
 
     clause = "clip.scale-bias"
 
@@ -221,7 +221,8 @@ class Float32ProductTruncated(Reference):
             return super().scale_bias(x, scale_bias, data_type)
         product = x * scale_bias.scale
         grown = np.abs(product.astype(np.float64)) > np.abs(x.astype(np.float64) * np.float64(scale_bias.scale))
-        return np.where(grown, np.nextafter(product, np.float32(0)), product) + scale_bias.bias
+        truncated = np.where(grown, np.nextafter(product, np.float32(0)), product)
+        return (truncated.view(np.uint32) & np.uint32(0xFFFFFFFE)).view(np.float32) + scale_bias.bias
 
 
 class Float16ResultAwayFromZero(Reference):
