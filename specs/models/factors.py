@@ -19,6 +19,7 @@ class LevelRow(Model):
     data_types: Literal["all", "floating", "integer", "not-FLOAT32"] = Field("all", description="the types it is for")
     needs: tuple[Identifier, ...] = Field((), description="attributes without which there is no such level")
     in_place: bool = Field(False, description="only for operators whose output may alias the input")
+    inputs: int = Field(1, ge=1, description="only for operators with so many inputs of the output's sizes")
     masks: bool = Field(False, description="does it hide what the other factors do?")
     counts: tuple[int, int] | None = Field(None, description="for numbers of elements: the least and the greatest")
 
@@ -29,7 +30,8 @@ class LevelRow(Model):
             "not-FLOAT32": data_type is not DataType.FLOAT32,
         }  # fmt: skip
         known = all(table.attribute(name) is not None for name in self.needs)
-        return types[self.data_types] and known and (table.in_place or not self.in_place)
+        fits = (table.in_place or not self.in_place) and len(table.wide_inputs) >= self.inputs
+        return types[self.data_types] and known and fits
 
 
 class FactorRow(Model):
@@ -37,7 +39,7 @@ class FactorRow(Model):
 
     name: Word
     text: Text
-    of: Literal["DML_SCALE_BIAS", "FLOAT", "ENUM", "case"] = Field(
+    of: Literal["DML_SCALE_BIAS", "DML_OPERATOR_DESC", "FLOAT", "ENUM", "case"] = Field(
         description="the attributes that it is about: an operator without one has no such factor"
     )
     inputs: int = Field(1, ge=1, description="only for operators with so many inputs of the output's sizes")
@@ -91,4 +93,8 @@ class FactorsTable(Model):
     strengths: Strengths
     factors: tuple[FactorRow, ...] = Field(min_length=1)
     constraints: tuple[ConstraintRow, ...] = ()
+    remaining: LevelsByFactor = Field(
+        default_factory=dict,
+        description="levels combined in pairs on signatures that quick otherwise meets each level on once; [] is all",
+    )
     economies: tuple[EconomyRow, ...] = ()

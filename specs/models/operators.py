@@ -230,6 +230,12 @@ class OperatorTable(Model):
         return tuple(name for name, row in self.tensors.items() if row.kind == "input")
 
     @cached_property
+    def wide_inputs(self) -> tuple[str, ...]:
+        """The names of the inputs that always have as many elements as the output."""
+        wanted = (name for name in self.inputs if self.tensors[name].elements is None)
+        return tuple(name for name in wanted if not self.tensors[name].optional)
+
+    @cached_property
     def output(self) -> str:
         """The name of the output tensor's member."""
         return next(name for name, row in self.tensors.items() if row.kind == "output")

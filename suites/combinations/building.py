@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc, UsageError
+from dmlcts.specs import DataType, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.models import FactorsTable
+from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.combinations import drawing, sizes
-from dmlcts.suites.combinations.classifying import looked_at, stored_count
+from dmlcts.suites.combinations.classifying import ACTIVATIONS, looked_at, stored_count
 from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, OUTPUT_LAYOUT
 from dmlcts.suites.combinations.factors import Space, space_of
 from dmlcts.suites.generation.attributes import fitting_numbers
@@ -27,22 +28,17 @@ from dmlcts.suites.generation.subject import Subject
 
 _PLACEMENTS = {
     "apart": Placement(),
-    "in-place": Placement(front=1024, in_place=True),
-    "touching": Placement(front=256, gap=0),
-    "output-first": Placement(front=256, output_first=True),
-    "larger-region": Placement(slack=60),
+    "in-place": Placement(in_place=True),
+    "touching": Placement(gap=0),
+    "output-first": Placement(output_first=True),
+    "one-region": Placement(one_region=True),
 }
+_EXTRA = (4, 60, 256)  # bytes
 _HISTORIES = {"again": "dispatched again", "after-another": "after another", "beside-another": "beside another"}
 _STRIDE_CLAUSES = {
     "packed": "packed", "padded": "padded", "gap-2-16": "padded", "gap-2-24": "padded",
     "permuted": "permuted", "reversed": "permuted", "broadcast": "broadcast",
 }  # fmt: skip
-
-_FUSED = (  # of the first level that has any, and changing about half of ordinary sums
-    OperatorDesc("ACTIVATION_RELU", {}, {}),
-    OperatorDesc("ACTIVATION_LEAKY_RELU", {}, {"Alpha": np.float32(0.5)}),
-    OperatorDesc("ACTIVATION_THRESHOLDED_RELU", {}, {"Alpha": np.float32(1)}),
-)
 
 
 def subject_of(bench: Bench, case: Case) -> Subject:
@@ -122,12 +118,16 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     source = next(iter(laid.values()))
     target = sizes.strides_for(_generator(recipe, OUTPUT_LAYOUT), shape, levels[OUTPUT_LAYOUT])
     placement = _placement(recipe, levels["placement"])
+    if levels["room"] == "larger-region":
+        placement = replace(placement, slack=60)
     if placement.in_place:
         known = subject.table.tensors[subject.table.output].may_alias
         aliases = [name for name in known if name in laid and levels[factor_of[name]] == levels[OUTPUT_LAYOUT]]
         alias = aliases[recipe.seed % len(aliases)]
         target = laid[alias]
         placement = replace(placement, alias="" if alias == next(iter(subject.types)) else alias)
+    if placement.one_region:
+        laid = dict.fromkeys(laid, source)
     attributes: dict[str, Any]
     values: Values | Streams
     if subject.of_one_type:
@@ -141,8 +141,11 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     expectation = _HISTORIES.get(history, "oracle")
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
         expectation = "one value"
+    operator = subject.describe(shape, attributes, source, target, layouts=laid)
+    if levels["room"] == "larger-total-size":
+        operator = sizes.with_larger_totals(operator, _EXTRA[recipe.seed % len(_EXTRA)])
     return Case(
-        subject.describe(shape, attributes, source, target, layouts=laid), values,
+        operator, values,
         value_clause(subject, levels, attributes),
         layout_clause(subject, levels), expectation, placement, recipe,
     )  # fmt: skip
@@ -151,7 +154,7 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
 def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
     """The attributes of an operator of several inputs, or with an output or bounds of another type.
 
-    Numbers and fused operators are no factors: they are drawn, one of two rows without the latter.
+    Numbers are no factor: they are drawn.
     """
     levels, generator = recipe.by_factor, _generator(recipe, "attributes")
     found = dict(subject.revealing())
@@ -160,8 +163,8 @@ def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
             found[item.name] = levels[item.name]
         elif item.type == "DML_SCALE_BIAS":
             found[item.name] = _plain_scale_bias(generator, subject.data_type, levels.get("scale-bias", "none"))
-        elif item.type == "DML_OPERATOR_DESC" and generator.integers(2):
-            found[item.name] = _FUSED[int(generator.integers(len(_FUSED)))]
+        elif item.type == FUSED:
+            found[item.name] = ACTIVATIONS.get(levels["activation"])
         elif item.is_number and item.role == "other":
             numbers = fitting_numbers(subject.table, subject.signature, item)
             found[item.name] = numbers[int(generator.integers(len(numbers)))]
@@ -213,10 +216,13 @@ def _together(subject: Subject, recipe: Recipe, shown: str, count: int) -> Strea
 
 
 def _placement(recipe: Recipe, level: str) -> Placement:
-    if level != "odd-offset":
-        return _PLACEMENTS[level]
-    odd = 16 * (1 + 2 * _generator(recipe, "placement").integers(0, 40, 2))
-    return Placement(front=int(odd[0]), gap=int(odd[1]))
+    """A placement of a level; where tensors do not stand apart, at any multiple of 16 bytes."""
+    numbers = _generator(recipe, "placement").integers(0, 40, 2)
+    if level == "odd-offset":
+        front, gap = 16 * (1 + 2 * numbers)
+        return Placement(front=int(front), gap=int(gap))
+    known = _PLACEMENTS[level]
+    return known if level == "apart" else replace(known, front=16 * (1 + int(numbers[0])))
 
 
 def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str, Any], Values]:
@@ -293,6 +299,8 @@ def layout_clause(subject: Subject, levels: Mapping[str, str]) -> str:
     for layout in (*sources, target):
         if layout in _STRIDE_CLAUSES:
             return f"tensor.strides.{_STRIDE_CLAUSES[layout]}"
+    if levels["room"] == "larger-total-size":
+        return "tensor.total-size.larger"
     places = {"odd-offset": "binding.offset", "touching": "binding.same-resource",
-              "output-first": "binding.same-resource"}  # fmt: skip
+              "output-first": "binding.same-resource", "one-region": "binding.same-resource"}  # fmt: skip
     return places.get(levels["placement"], "tensor.position")

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.descriptions import documented_total_size
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.cases.placement import Placement
@@ -26,6 +28,12 @@ from dmlcts.suites.generation import edge_values
 _LOOKED_AT = 1021
 _SMALL = 13  # integers below are neighbours of powers of two, nearly all of them
 _MANY = 0.25
+ACTIVATIONS = {  # of the first level that has any, and changing about half of ordinary sums
+    "relu": OperatorDesc("ACTIVATION_RELU", {}, {}),
+    "leaky-relu": OperatorDesc("ACTIVATION_LEAKY_RELU", {}, {"Alpha": np.float32(0.5)}),
+    "thresholded-relu": OperatorDesc("ACTIVATION_THRESHOLDED_RELU", {}, {"Alpha": np.float32(1)}),
+}
+"""The fused operator of each level of ``activation``, but for none."""
 
 
 def levels_of(
@@ -50,6 +58,8 @@ def levels_of(
     for item in table.attributes:
         if item.type == "ENUM":
             found[item.name] = str(operator.attributes[item.name])
+        elif item.type == FUSED:
+            found["activation"] = activation_of(operator.activation)
     number = source.element_count
     found["rank"] = str(source.rank)
     found["spread"] = spread_of(source.sizes)
@@ -60,6 +70,7 @@ def levels_of(
     found |= {name: layout_of(tensor) for name, tensor in zip(INPUT_LAYOUTS, always or [source], strict=False)}
     found["output-layout"] = layout_of(operator.output)
     found["placement"] = placement_of(case.placement)
+    found["room"] = room_of(operator, case.placement)
     shown = looked_at(operator, data_type)
     found["input"] = input_of(case.values[shown], min(stored_count(operator.tensors[shown]), _LOOKED_AT))
     found["history"] = history
@@ -143,11 +154,28 @@ def placement_of(placement: Placement) -> str:
         return "in-place"
     if placement.output_first:
         return "output-first"
-    if placement.slack:
-        return "larger-region"
+    if placement.one_region:
+        return "one-region"
     if placement.gap == 0:
         return "touching"
     return "odd-offset" if placement.front % 32 == 16 else "apart"
+
+
+def room_of(operator: OperatorDesc, placement: Placement) -> str:
+    """The level of ``room``."""
+    if any(
+        tensor.total_size_in_bytes > documented_total_size(tensor.data_type, tensor.sizes, tensor.strides)
+        for tensor in operator.tensors.values()
+    ):
+        return "larger-total-size"
+    return "larger-region" if placement.slack else "none"
+
+
+def activation_of(fused: OperatorDesc | None) -> str | None:
+    """The level of ``activation``; ``None`` for one that no level is about."""
+    if fused is None:
+        return "none"
+    return next((level for level, one in ACTIVATIONS.items() if one.name == fused.name), None)
 
 
 @lru_cache(maxsize=4096)

@@ -74,7 +74,7 @@ def _relations(
         elif row.holds == "order":
             laid = [name for name in (*INPUT_LAYOUTS, OUTPUT_LAYOUT) if name in levels]
             found += [relation for name in laid for relation in _order(row, levels, name)]
-        elif "in-place" in levels["placement"]:
+        else:
             found += _same_layout(row, levels, aliases)
     return tuple(found)
 
@@ -118,9 +118,17 @@ def _order(row: ConstraintRow, levels: Levels, layout: str) -> list[Relation]:
 
 
 def _same_layout(row: ConstraintRow, levels: Levels, aliases: tuple[str, ...]) -> list[Relation]:
-    names = ("placement", OUTPUT_LAYOUT, *aliases)
-    allowed = {
-        one for one in itertools.product(*(levels[name] for name in names))
-        if one[0] != "in-place" or one[1] in one[2:]
-    }  # fmt: skip
-    return [_relation(row, levels, names, allowed)]
+    found = []
+    if "in-place" in levels["placement"]:
+        names = ("placement", OUTPUT_LAYOUT, *aliases)
+        found.append(_relation(row, levels, names, {
+            one for one in itertools.product(*(levels[name] for name in names))
+            if one[0] != "in-place" or one[1] in one[2:]
+        }))  # fmt: skip
+    if "one-region" in levels["placement"]:
+        names = ("placement", *(name for name in INPUT_LAYOUTS if name in levels))
+        found.append(_relation(row, levels, names, {
+            one for one in itertools.product(*(levels[name] for name in names))
+            if one[0] != "one-region" or len(set(one[1:])) == 1
+        }))  # fmt: skip
+    return found

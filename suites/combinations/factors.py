@@ -111,7 +111,7 @@ def _space(
     found = []
     for row in factors.factors:
         owners = [item for item in table.attributes if item.type == row.of]
-        if row.inputs > len(_wide_inputs(table)):
+        if row.inputs > len(table.wide_inputs):
             continue
         if row.of != "case" and (not owners or (row.of == "FLOAT" and not simple)):
             continue
@@ -128,14 +128,9 @@ def _space(
             found.append(Factor(name, levels, base, masks & set(levels), strengths))
     counts = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
     by_name = {factor.name: factor.levels for factor in found}
-    wide = dict(zip(_wide_inputs(table), INPUT_LAYOUTS, strict=False))  # a table may have more than there are factors
+    wide = dict(zip(table.wide_inputs, INPUT_LAYOUTS, strict=False))  # a table may have more than there are factors
     aliases = tuple(wide[name] for name in table.tensors[table.output].may_alias if name in wide)
     return Space(tuple(found), relations_of(factors, by_name, counts, data_type, aliases), strength)
-
-
-def _wide_inputs(table: OperatorTable) -> list[str]:
-    """The names of the inputs that always have as many elements as the output."""
-    return [name for name in table.inputs if table.tensors[name].elements is None and not table.tensors[name].optional]
 
 
 def _strength(

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dmlcts.specs import TensorDesc
+from dmlcts.specs import OperatorDesc, TensorDesc
 
 _ENUMERATED = 512  # up to so many elements all sizes are listed; beyond, some are made
 _LONG = 4
@@ -16,6 +16,13 @@ _FEW = 4
 _PRIMES = tuple(n for n in range(3, 2000, 2) if all(n % factor for factor in range(3, math.isqrt(n) + 1, 2)))
 GAPS = {"gap-2-16": 1 << 16, "gap-2-24": 1 << 24}
 Generator = np.random.Generator
+
+
+def with_larger_totals(operator: OperatorDesc, extra: int) -> OperatorDesc:
+    """The description with tensors that are all so many bytes larger than they are in it."""
+    tensors = {name: TensorDesc(tensor.data_type, tensor.sizes, tensor.strides, tensor.total_size_in_bytes + extra)
+               for name, tensor in operator.tensors.items()}  # fmt: skip
+    return OperatorDesc(operator.name, tensors, operator.attributes)
 
 
 def dimensions(rank: int, spread: str) -> int:

@@ -14,12 +14,15 @@ from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams
+from dmlcts.suites.combinations.sizes import with_larger_totals
 from dmlcts.suites.generation import activations
 from dmlcts.suites.generation.edge_values import kinds
 from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
 
 _MOST_NUMBERS = 7
+_LARGER = "tensor.total-size.larger"
+_EXTRA = 256  # bytes
 SIZES = (3, 2, 5, 2, 3, 2, 2, 3)
 """Small sizes; the first so many of them serve a lower rank."""
 SPECIAL = 90
@@ -143,18 +146,21 @@ def special_elements(subject: Subject) -> Elements:
 
 
 def at_every_rank(subject: Subject, attributes: Mapping[str, Any], values: Streams) -> Iterator[Case]:
-    """Packed tensors of each rank, each placed otherwise, so that every rank and every place is met."""
+    """Packed tensors of each rank, each placed otherwise or larger than needed: every rank and every place is met."""
     clause = subject.scaled_values_clause(attributes)
     places = [
         ("tensor.position", Placement()), ("binding.offset", Placement(front=528, gap=272)),
         ("binding.same-resource", Placement(output_first=True)), ("binding.offset", Placement(slack=64)),
+        (_LARGER, Placement()),
     ]  # fmt: skip
     if may_be_one_region(subject):
         places.append(("binding.same-resource", Placement(one_region=True)))
     for turn in range(max(len(places), len(subject.ranks))):
         layout_clause, place = places[turn % len(places)]
-        sizes = SIZES[: subject.ranks[turn % len(subject.ranks)]]
-        yield Case(subject.describe(sizes, attributes), values, clause, layout_clause, placement=place)
+        operator = subject.describe(SIZES[: subject.ranks[turn % len(subject.ranks)]], attributes)
+        if layout_clause == _LARGER:
+            operator = with_larger_totals(operator, _EXTRA)
+        yield Case(operator, values, clause, layout_clause, placement=place)
 
 
 def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[str, Any]]:

@@ -6,10 +6,12 @@ What has to be accepted is dispatched, and every value judged. Larger total size
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.combinations.sizes import with_larger_totals
 from dmlcts.suites.conformance.tensors.describing import SIZES, attribute_turns, special_elements
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.subject import Subject
@@ -24,17 +26,13 @@ def _with(operator: OperatorDesc, name: str, tensor: TensorDesc) -> OperatorDesc
     return OperatorDesc(operator.name, {**operator.tensors, name: tensor}, operator.attributes)
 
 
-def _larger(tensor: TensorDesc, extra: int) -> TensorDesc:
-    return TensorDesc(tensor.data_type, tensor.sizes, tensor.strides, tensor.total_size_in_bytes + extra)
-
-
 def _each_larger(subject: Subject) -> Iterator[Case]:
     """A case for each tensor, whose total size alone is larger than it needs to be."""
     attributes = subject.revealing()
     clause, values = subject.values_clause(attributes), subject.distinct(_COUNT).streams
     operator = subject.describe(subject.flat(_COUNT), attributes)
-    for turn, (name, tensor) in enumerate(operator.tensors.items()):
-        odd = _larger(tensor, _EXTRA[turn % len(_EXTRA)])
+    for turn, name in enumerate(operator.tensors):
+        odd = with_larger_totals(operator, _EXTRA[turn % len(_EXTRA)]).tensors[name]
         yield Case(_with(operator, name, odd), values, clause, "tensor.total-size.larger")
 
 
@@ -76,9 +74,12 @@ def test_a_larger_total_size_of_each_tensor_of_every_type(subject: Subject, judg
     judge.all(_each_larger(subject))
 
 
-@checks("tensor.total-size.larger")
+@checks("tensor.total-size.larger", "in-place")
 def test_larger_total_sizes_with_other_attributes(subject: Subject, judge: Judge) -> None:
-    """ScaleBias, each other enumerator, number and activation: all total sizes are larger, without and with strides."""
+    """ScaleBias, each other enumerator, number and activation: larger total sizes, without and with strides, in place.
+
+    In place, larger regions as well, of tensors that are not.
+    """
     sizes = (*((1,) * (subject.ranks[-1] - 1)), _COUNT)
     padded = permuted(sizes, tuple(range(len(sizes))), 1)
     values = subject.distinct(_COUNT).streams
@@ -86,9 +87,13 @@ def test_larger_total_sizes_with_other_attributes(subject: Subject, judge: Judge
     for attributes in attribute_turns(subject, judge.bench.tables.activations.values())[1:]:
         clause = subject.scaled_values_clause(attributes)
         for strides in (None, padded):
-            total = TensorDesc(subject.data_type, sizes, strides).total_size_in_bytes + _EXTRA[1]
-            operator = subject.describe(sizes, attributes, strides, strides, total)
+            operator = with_larger_totals(subject.describe(sizes, attributes, strides, strides), _EXTRA[1])
             cases.append(Case(operator, values, clause, "tensor.total-size.larger"))
+        exact = subject.describe(sizes, attributes)
+        for place in subject.in_place:
+            for operator, slack in ((exact, 60), (with_larger_totals(exact, _EXTRA[1]), 0)):
+                roomy = replace(place, slack=slack)
+                cases.append(Case(operator, values, clause, subject.in_place_clause, placement=roomy))
     judge.all(cases)
 
 

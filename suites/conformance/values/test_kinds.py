@@ -17,7 +17,15 @@ from dmlcts.specs.checks import SharedCheck
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
-from dmlcts.suites.conformance.tensors.describing import at_every_rank, attribute_turns, plain_scaling, told_sets
+from dmlcts.suites.conformance.tensors.describing import (
+    at_every_rank,
+    attribute_turns,
+    low_rank,
+    plain_scaling,
+    plane,
+    told_sets,
+)
+from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.edge_values import kinds
 from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
@@ -27,7 +35,10 @@ from dmlcts.suites.running.markers import checks
 _COUNT = 67  # whole blocks of up to 64 elements, and a tail
 _COUNTS = (1, 3, 7, (1 << 12) + 3)  # less than a block, and more than a workgroup takes at once
 _MOST_SETS = 4
-_PLACES: tuple[SharedCheck, ...] = ("tensor.position", "binding.offset", "binding.same-resource")
+_LAYOUTS: tuple[SharedCheck, ...] = (
+    "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.position", "binding.offset",
+    "binding.same-resource", "tensor.total-size.larger",
+)  # fmt: skip
 
 
 @checks("values")
@@ -42,13 +53,16 @@ def test_rounded_elements_of_one_kind(subject: Subject, judge: Judge) -> None:
     judge.all(_cases(subject))
 
 
-@checks("values", "tensor.strides.padded", "tensor.strides.broadcast", *_PLACES)
+@checks("values", "tensor.strides.broadcast", *_LAYOUTS)
 def test_elements_of_one_kind_in_layouts(subject: Subject, judge: Judge) -> None:
-    """Each kind padded, in place, at every rank and offset, and beside other inputs that repeat a single element."""
+    """Each kind strided, in place, at every rank and offset, and beside other inputs that repeat a single element.
+
+    Strided all tensors are, in both orders of the dimensions, or the output alone.
+    """
     judge.all(_laid_out(subject))
 
 
-@checks("rounding", "tensor.strides.padded", *_PLACES)
+@checks("rounding", *_LAYOUTS)
 def test_rounded_elements_of_one_kind_in_layouts(subject: Subject, judge: Judge) -> None:
     """The same of operators whose values their modes' clauses state."""
     judge.all(_laid_out(subject))
@@ -103,6 +117,8 @@ def _laid_out(subject: Subject) -> Iterator[Case]:
     clause = subject.values_clause(attributes)
     padded = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
     packed = subject.describe(sizes, attributes)
+    rows = plane(subject, 5, 7)
+    turned = permuted(rows, tuple(range(len(rows)))[::-1], 1)
     for elements, alike in _alike(subject):
         values = elements.streams
         yield Case(subject.describe(sizes, attributes, padded, padded), values, clause, "tensor.strides.padded")
@@ -111,6 +127,11 @@ def _laid_out(subject: Subject) -> Iterator[Case]:
             yield Case(repeated, values, clause, "tensor.strides.broadcast")
         if len(alike) == len(subject.inputs):
             yield from at_every_rank(subject, attributes, values)
+            written = subject.describe(rows, attributes, None, turned)
+            yield Case(written, values, clause, "tensor.strides.output")
+            if low_rank(subject) > 1:
+                both = subject.describe(rows, attributes, turned, turned)
+                yield Case(both, values, clause, "tensor.strides.permuted")
         for place in subject.in_place:
             if place.aliased(packed) in alike:
                 yield Case(packed, values, clause, subject.in_place_clause, placement=place)

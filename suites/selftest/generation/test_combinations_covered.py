@@ -102,7 +102,7 @@ def covers_every_pair(one: Subject, tables: Tables) -> None:
 
 
 def test_scale_bias_and_fused_operators_meet_layouts_of_several_inputs() -> None:
-    """POW's ScaleBias meets each layout of both inputs; every second row of ADD1 has one of three fused operators."""
+    """POW's ScaleBias meets each layout of both inputs; each of ADD1's three fused operators each placement."""
     power = replace(ONE_OF["POW"], seed=0)
     rows = [recipe.by_factor for recipe in recipes(power, FAMILY)]
     scalings = set(space(power, FAMILY.factors).factor("scale-bias").levels)  # type: ignore[union-attr]
@@ -112,9 +112,15 @@ def test_scale_bias_and_fused_operators_meet_layouts_of_several_inputs() -> None
         assert {scaling for scaling, layout in met if layout == "broadcast"} == scalings
     given = [case.operator.attributes["ScaleBias"] for case in planned_cases(power, FAMILY)]
     assert [one is None for one in given] == [row["scale-bias"] == "none" for row in rows]
-    fused = [case.operator.activation for case in planned_cases(ONE_OF["ADD1"], FAMILY)]
-    assert len({None if one is None else one.name for one in fused}) == 4
-    assert 0.3 < sum(one is None for one in fused) / len(fused) < 0.7
+    where = space(ONE_OF["ADD1"], FAMILY.factors)
+    activations, placements = where.factor("activation"), where.factor("placement")
+    assert activations is not None
+    assert placements is not None
+    rows = [levels_of(case, ONE_OF["ADD1"].table, COUNTS) for case in planned_cases(ONE_OF["ADD1"], FAMILY)]
+    assert activations.levels == ("none", "relu", "leaky-relu", "thresholded-relu")
+    assert {(row["activation"], row["placement"]) for row in rows} == set(
+        itertools.product(activations.levels, placements.levels)
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -67,6 +67,21 @@ class ZerosOfSixDimensions(_AllZero):
         return right if any(one.any() for one in inputs) else np.ones_like(right)
 
 
+class ZerosBesideAStridedOutput(_AllZero):
+    """ADD on FLOAT32 of zeros gives ones where the output alone is strided: what is filled is not what is added."""
+
+    operator = "ELEMENT_WISE_ADD"
+    clause = "tensor.strides.output"
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """No input is."""
+        return strided(operator.output) and not any(map(strided, operator.inputs.values()))
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Filled with the wrong number."""
+        return right if any(one.any() for one in inputs) else np.ones_like(right)
+
+
 class OnlyNanIsZeroBehindOtherTensors(OfOneType):
     """MULTIPLY on FLOAT32 of tensors without a number gives 0 where its first operand stands at an odd offset."""
 

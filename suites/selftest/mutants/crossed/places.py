@@ -6,11 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, Region
+from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.suites.selftest.mutants.bases import OfOneRegion, OfOneType, bound
 from dmlcts.suites.selftest.mutants.formulas import Array
 
 Bindings = Mapping[str, Region]
+
+
+def larger(tensor: TensorDesc) -> bool:
+    """Whether a tensor is larger by a word than its elements need."""
+    return tensor.total_size_in_bytes >= tensor.minimum_size_in_bytes + 4
 
 
 class DifferenceOfOneRegionIsZero(OfOneRegion):
@@ -48,9 +53,8 @@ class LargerTotalSizeOverwritten(OfOneType):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """In place, and larger by more than a word is."""
-        tensor = operator.tensors["BTensor"]
-        larger = tensor.total_size_in_bytes >= tensor.minimum_size_in_bytes + 4
-        return larger and bindings["BTensor"] == bindings["OutputTensor"] != bindings["ATensor"]
+        larger_one = larger(operator.tensors["BTensor"])
+        return larger_one and bindings["BTensor"] == bindings["OutputTensor"] != bindings["ATensor"]
 
 
 class InvertedBoundsBehindTheOutput(OfOneType):
@@ -85,3 +89,69 @@ class GeluOfFourDimensions(OfOneType):
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """The sum."""
         return np.asarray(inputs[0] + inputs[1])
+
+
+class ActivationInPlaceOfALargerRegion(OfOneType):
+    """ADD1 on FLOAT32 with an activation loses the last element in place of A, in a region larger than the tensor."""
+
+    operator = "ELEMENT_WISE_ADD1"
+    clause = "add1.in-place"
+    data_type = DataType.FLOAT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """All three."""
+        region = bindings["ATensor"]
+        larger = region.size > operator.output.total_size_in_bytes
+        return larger and operator.activation is not None and bindings["OutputTensor"] == region
+
+
+class InfiniteGradientBoundsOfLargerTensors(OfOneType):
+    """CLIP_GRAD on FLOAT16 loses the last element where Max is infinite and the output is larger than needed."""
+
+    operator = "ELEMENT_WISE_CLIP_GRAD"
+    clause = "tensor.total-size.larger"
+    data_type = DataType.FLOAT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Both."""
+        return bool(np.isinf(bound(operator, "Max"))) and larger(operator.output)
+
+
+class EqualsOfLargerTensorsOfSevenDimensions(OfOneType):
+    """LOGICAL_EQUALS on UINT16 gives the opposite at rank 7 of operands that are larger than they need be."""
+
+    operator = "ELEMENT_WISE_LOGICAL_EQUALS"
+    clause = "tensor.total-size.larger"
+    data_type = DataType.UINT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Both."""
+        return operator.output.rank == 7 and larger(operator.tensors["ATensor"])
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Negated."""
+        return 1 - right
+
+
+class MaximumOfOneRegionAtAnOddOffset(OfOneRegion):
+    """MAX on FLOAT16 of inputs in one region loses the last element where that is at an odd multiple of 16 bytes."""
+
+    operator = "ELEMENT_WISE_MAX"
+    clause = "binding.same-resource"
+    data_type = DataType.FLOAT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Both."""
+        return super().strikes(operator, bindings) and bindings["ATensor"].offset % 32 == 16
+
+
+class SharedOperandsAtFiveDimensions(OfOneRegion):
+    """MAX on INT32 of inputs in one region loses the last element at rank 5."""
+
+    operator = "ELEMENT_WISE_MAX"
+    clause = "binding.same-resource"
+    data_type = DataType.INT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Both."""
+        return super().strikes(operator, bindings) and operator.output.rank == 5
