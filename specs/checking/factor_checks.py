@@ -1,4 +1,4 @@
-"""The checks of the table of factors: every name that its other parts use must exist."""
+"""The checks of the table of factors: every name that its constraints and economies use must exist."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def factor_faults(loaded: Loaded[FactorsTable]) -> Iterator[Fault]:
             yield document.fault(path, cause, "name levels that do not go together, or the rule")
         for key, named in (("when", constraint.when), ("never", constraint.never)):
             yield from _unknown(document, (*path, key), named, known)
-    yield from _unknown(document, ("remaining",), table.remaining, known)
     for index, economy in enumerate(table.economies):
         yield from _unknown(document, ("economies", index, "levels"), economy.levels, known)
 

@@ -93,8 +93,4 @@ class FactorsTable(Model):
     strengths: Strengths
     factors: tuple[FactorRow, ...] = Field(min_length=1)
     constraints: tuple[ConstraintRow, ...] = ()
-    remaining: LevelsByFactor = Field(
-        default_factory=dict,
-        description="levels combined in pairs on signatures that quick otherwise meets each level on once; [] is all",
-    )
     economies: tuple[EconomyRow, ...] = ()

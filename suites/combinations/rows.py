@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from dmlcts.specs.models.factors import LevelsByFactor
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.combinations.building import build, space
 from dmlcts.suites.combinations.covering import covering_array
-from dmlcts.suites.combinations.factors import Factor, Space
+from dmlcts.suites.combinations.factors import Space
 from dmlcts.suites.generation.subject import Subject
 
 _DEAR = frozenset({"past-2-17", "past-2-20", "past-2-24", "gap-2-24"})
@@ -39,33 +38,19 @@ def planned_cases(
             yield build(subject, recipe, tables.factors)
 
 
-def fewer(space: Space, paired: LevelsByFactor) -> Space:
-    """The space in which some levels are asked for in pairs, the others once, but for those that take time.
-
-    Args:
-        space: the space of the profile.
-        paired: the levels that stay combined in pairs, by factor; all of a factor's where none is named.
-    """
-
-    def strength(factor: Factor, level: str, asked: int) -> int:
-        together = 2 if factor.name in paired and level in (paired[factor.name] or factor.levels) else 1
-        return 0 if level in _DEAR else min(together, asked)
-
+def without_dear_levels(space: Space) -> Space:
+    """The space in which nothing is asked of levels that take time."""
     factors = tuple(
-        replace(factor, strengths=tuple(strength(factor, level, asked)
-                                        for level, asked in zip(factor.levels, factor.strengths, strict=True)))
+        replace(factor, strengths=tuple(0 if level in _DEAR else strength
+                                        for level, strength in zip(factor.levels, factor.strengths, strict=True)))
         for factor in space.factors
     )  # fmt: skip
-    return replace(space, factors=factors, strength=min(2, space.strength))
+    return replace(space, factors=factors)
 
 
-def fewer_cases(subject: Subject, tables: Tables) -> Iterator[Case]:
-    """Each level once, and pairs of those that the table of factors names as ``remaining``.
-
-    For signatures whose combinations another one's stand for.
-    """
+def cheap_cases(subject: Subject, tables: Tables) -> Iterator[Case]:
+    """The rows without levels that take time: for signatures on which another one's stand for those."""
     if tables.factors is not None:
-        where = fewer(space(subject, tables.factors, profile_of(subject)), tables.factors.remaining)
-        array = covering_array(where, subject.seed)
+        array = covering_array(without_dear_levels(space(subject, tables.factors, profile_of(subject))), subject.seed)
         for index, row in enumerate(array.rows):
             yield build(subject, Recipe(array.levels(row), (subject.seed << 16) + index), tables.factors)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dmlcts.specs.checks import SharedCheck
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.recipe import Recipe
-from dmlcts.suites.combinations.rows import fewer_cases, planned_cases
+from dmlcts.suites.combinations.rows import cheap_cases, planned_cases
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -55,9 +55,9 @@ def test_every_combination_with_scale_bias_on_integers(subject: Subject, judge: 
 
 
 @checks("values", *LAYOUTS, remaining=True)
-def test_fewer_combinations_on_the_remaining_signatures(subject: Subject, judge: Judge) -> None:
-    """Pairs of ranks, layouts, placements and ScaleBias, and the rest once: in quick others have all combinations.
+def test_combinations_on_the_remaining_signatures(subject: Subject, judge: Judge) -> None:
+    """The same on signatures that other tests of layouts leave out in quick, but for levels that take time.
 
     A kernel of one type may be wrong in place at one rank alone, or with strides of two tensors alone.
     """
-    judge.all(fewer_cases(subject, judge.bench.tables))
+    judge.all(cheap_cases(subject, judge.bench.tables))

@@ -2,8 +2,8 @@
 
 Forty operators on up to a dozen types each cannot all be tried in every layout within minutes. The operators whose
 kernels differ most (those with bounds or modes on one input) are, and every operator is on a few signatures, chosen so
-that together all types are taken by operators of every form. The signatures left out meet each level of the factors
-once. Tests of values take every signature.
+that together all types are taken by operators of every form. The signatures left out meet pairs
+of levels of the factors, but for the largest tensors. Tests of values take every signature.
 """
 
 from __future__ import annotations

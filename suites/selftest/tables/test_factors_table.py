@@ -25,7 +25,6 @@ BROKEN = {
     "constraint of nothing": ("    holds: order\n", "", "needs either `when` and `never` or `holds`"),
     "unknown factor": ("when: {count: [one]}", "when: {counts: [one]}", "there is no factor 'counts'"),
     "unknown level": ("when: {count: [one]}", "when: {count: [once]}", "the factor count has no level 'once'"),
-    "unknown remaining": ("  output-layout: [none, padded, permuted]", "  output-layout: [pad]", "no level 'pad'"),
     "unknown economy": ("levels: {count: [past-2-24]}", "levels: {count: [past]}", "no level 'past'"),
     "unknown rule": ("holds: order", "holds: orders", "did you mean order?"),
     "strength": ("quick: 2,", "quick: 4,", "4"),
