@@ -298,8 +298,22 @@ def _scaled(case: Case) -> dict[str, Attribute]:
 
 
 def _without_scale_bias(bench: Bench, finding: Finding) -> Iterator[Case]:
-    if _scaled(finding.case):
-        yield _with_attributes(finding.case, _scaled(finding.case))
+    """The same inputs without it; then what it makes of the only input, for what comes after it may be at fault.
+
+    Where a scale is negative, the infinity that meets an infinite Min is one of the other sign.
+    """
+    case = finding.case
+    if not _scaled(case):
+        return
+    plain = _with_attributes(case, _scaled(case))
+    yield plain
+    if case.data_type.is_floating and subject_of(bench, case).of_one_type:
+        stream = case.values.first
+        (given,) = (value for value in case.operator.attributes.values() if isinstance(value, ScaleBias))
+        with np.errstate(all="ignore"):
+            wide = stream.array(len(stream)).astype(np.float64) * float(given.scale) + float(given.bias)
+            scaled = Values.of(wide.astype(case.data_type.numpy), case.data_type)
+        yield replace(plain, values=Streams(((case.operator.input_name, scaled),)))
 
 
 def _without_activation(bench: Bench, finding: Finding) -> Iterator[Case]:

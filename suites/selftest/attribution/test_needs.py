@@ -94,9 +94,12 @@ class InfiniteBoundsAreFinite(Reference):
 @pytest.mark.parametrize(
     "device, clause", [(InfiniteBoundsAreFinite, "clip.bounds.infinite"), (Lost, "clip.scale-bias")]
 )
-def test_scale_bias_is_blamed_for_what_needs_it_alone(device: type[Reference], clause: str) -> None:
+@pytest.mark.parametrize(("scale_bias", "most"), [(SCALED, np.inf), (ScaleBias(-3, 1), 1.5)], ids=["same", "turned"])
+def test_scale_bias_is_blamed_for_what_needs_it_alone(
+    device: type[Reference], clause: str, scale_bias: ScaleBias, most: float
+) -> None:
     tensor = TensorDesc(DataType.FLOAT32, (3,))
-    attributes = {"ScaleBias": SCALED, "Min": f32(-np.inf), "Max": f32(np.inf)}
+    attributes = {"ScaleBias": scale_bias, "Min": f32(-np.inf), "Max": f32(most)}
     operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
     one = Case(operator, Values.of([1.0, np.inf, 2.5], DataType.FLOAT32), "clip.scale-bias")
     (finding,) = judge_case(bench(device()), one).findings
