@@ -27,7 +27,6 @@ Compiler = Callable[[Function], Function]
 """What ``numba.njit`` is; numba itself has no types."""
 
 _STRETCH = 1 << 13
-_ROUNDINGS = ("trunc", "round_half_even", "round_half_away")
 
 
 class NotCompiled(Exception):  # noqa: N818  # a way to take, not a fault
@@ -100,9 +99,8 @@ class Certifier:
         return bool(self._consecutive(x.view(self._lane), self._as_lane(first)))
 
     def _as_lane(self, pattern: int) -> Any:
-        """A bit pattern, wrapped, as what is computed on."""
+        """A bit pattern of the type as what is computed on."""
         width = 8 * self._lane.itemsize
-        pattern &= (1 << width) - 1
         return self._lane.type(pattern - (pattern >> (width - 1) << width) if self._lane.kind == "i" else pattern)
 
 
@@ -205,15 +203,10 @@ def _integer(njit: Compiler) -> dict[str, Maker]:
     def larger(left: Function, right: Function) -> Function:
         return njit(lambda value, bounds: max(left(value, bounds), right(value, bounds)))
 
-    def same(operand: Function) -> Function:
-        return operand
-
     def unlike() -> Function:
         return njit(lambda one, other: one ^ other)
 
-    found: dict[str, Maker] = _common(njit) | {"min": smaller, "max": larger, "unlike": unlike}
-    found.update(dict.fromkeys((*_ROUNDINGS, "floor", "ceil"), same))
-    return found
+    return _common(njit) | {"min": smaller, "max": larger, "unlike": unlike}
 
 
 def _floating(njit: Compiler, data_type: DataType) -> dict[str, Maker]:

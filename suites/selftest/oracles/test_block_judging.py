@@ -127,6 +127,18 @@ def test_the_compiled_comparison_sees_a_changed_input_and_the_poison() -> None:
 
 
 @needs_numba
+def test_the_compiled_comparison_of_given_inputs_sees_the_poison_wherever_it_is() -> None:
+    oracle = oracle_of("ROUND", DataType.FLOAT32, {"RoundingMode": "TOWARD_ZERO"})
+    certifier, one, two = Certifier(oracle), 0x3F80_0000, 0x4000_0000
+    x = np.full(5, 1.5, np.float32)
+    assert certifier.outputs(x, np.ones(5, np.float32), two)
+    assert certifier.outputs(x, np.ones(5, np.float32), None)
+    assert not certifier.outputs(x, np.ones(5, np.float32), one)  # all of them are right, and none may be written
+    x[3] = 2.5
+    assert not certifier.outputs(x, np.trunc(x), two)
+
+
+@needs_numba
 @pytest.mark.parametrize("place", [0, 1, 8191, 8192, 20_000, 29_999])  # both sides of a stretch, and of an exponent
 def test_the_compiled_comparison_sees_one_wrong_output(place: int) -> None:
     oracle = oracle_of("ROUND", DataType.FLOAT32, {"RoundingMode": "TOWARD_ZERO"})

@@ -251,14 +251,14 @@ class Float16SubnormalResultsFlushed(Reference):
         return np.where(np.abs(y) < np.finfo(np.float16).smallest_normal, np.zeros_like(y), y)
 
 
-class OverflowSaturates(Reference):
-    """Where x * scale + bias overflows it becomes the largest finite value, which an infinite Max shows."""
+class InfinitySaturates(Reference):
+    """Where x is infinite, x * scale + bias becomes the largest finite value, as a truncated overflow may."""
 
     clause = "clip.scale-bias"
 
     def scale_bias(self, x: Array, scale_bias: ScaleBias, data_type: DataType) -> Array:
         y = super().scale_bias(x, scale_bias, data_type)
-        return np.where(np.isinf(y) & np.isfinite(x), np.nan_to_num(y), y) if data_type.is_floating else y
+        return np.where(np.isinf(y) & np.isinf(x), np.nan_to_num(y), y) if data_type.is_floating else y
 
 
 class UndefinedProductGivesZero(Reference):
