@@ -59,7 +59,7 @@ class ConstraintRow(Model):
     id: Word
     text: Text = Field(description="why")
     data_types: Literal["all", "floating", "integer"] = "all"
-    holds: Literal["sizes", "order", "same-layout"] | None = Field(
+    holds: Literal["sizes", "order", "same-layout", "equal-inputs"] | None = Field(
         None, description="a rule that names cannot state; see dmlcts.suites.combinations.constraints"
     )
     when: LevelsByFactor = Field(default_factory=dict)

@@ -1,8 +1,9 @@
 """What does not go together: the table's constraints as relations, the sets of levels that are allowed.
 
-Most constraints are names in the table. Three need a rule, and have it here: ``sizes`` (there must be sizes of
-that rank, spread and kind with so many elements), ``order`` (an order of dimensions needs enough of them), and
-``same-layout`` (in place, the output has the layout of an input whose memory it may be).
+Most constraints are names in the table. Four need a rule, and have it here: ``sizes`` (there must be sizes of
+that rank, spread and kind with so many elements), ``order`` (an order of dimensions needs enough of them),
+``same-layout`` (in place, the output has the layout of an input whose memory it may be) and ``equal-inputs`` (inputs
+that share a region have one layout).
 """
 
 from __future__ import annotations
@@ -74,8 +75,10 @@ def _relations(
         elif row.holds == "order":
             laid = [name for name in (*INPUT_LAYOUTS, OUTPUT_LAYOUT) if name in levels]
             found += [relation for name in laid for relation in _order(row, levels, name)]
-        else:
+        elif row.holds == "same-layout":
             found += _same_layout(row, levels, aliases)
+        else:
+            found += _equal_inputs(row, levels)
     return tuple(found)
 
 
@@ -118,17 +121,22 @@ def _order(row: ConstraintRow, levels: Levels, layout: str) -> list[Relation]:
 
 
 def _same_layout(row: ConstraintRow, levels: Levels, aliases: tuple[str, ...]) -> list[Relation]:
-    found = []
-    if "in-place" in levels["placement"]:
-        names = ("placement", OUTPUT_LAYOUT, *aliases)
-        found.append(_relation(row, levels, names, {
-            one for one in itertools.product(*(levels[name] for name in names))
-            if one[0] != "in-place" or one[1] in one[2:]
-        }))  # fmt: skip
-    if "one-region" in levels["placement"]:
-        names = ("placement", *(name for name in INPUT_LAYOUTS if name in levels))
-        found.append(_relation(row, levels, names, {
-            one for one in itertools.product(*(levels[name] for name in names))
-            if one[0] != "one-region" or len(set(one[1:])) == 1
-        }))  # fmt: skip
-    return found
+    if "in-place" not in levels["placement"]:
+        return []
+    names = ("placement", OUTPUT_LAYOUT, *aliases)
+    allowed = {
+        one for one in itertools.product(*(levels[name] for name in names))
+        if one[0] != "in-place" or one[1] in one[2:]
+    }  # fmt: skip
+    return [_relation(row, levels, names, allowed)]
+
+
+def _equal_inputs(row: ConstraintRow, levels: Levels) -> list[Relation]:
+    if "one-region" not in levels["placement"]:
+        return []
+    names = ("placement", *(name for name in INPUT_LAYOUTS if name in levels))
+    allowed = {
+        one for one in itertools.product(*(levels[name] for name in names))
+        if one[0] != "one-region" or len(set(one[1:])) == 1
+    }  # fmt: skip
+    return [_relation(row, levels, names, allowed)]
