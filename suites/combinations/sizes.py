@@ -226,6 +226,11 @@ def strides_for(generator: Generator, sizes: Sequence[int], layout: str) -> tupl
             order = [int(axis) for axis in generator.permutation(axes)]
     elif layout == "broadcast":
         zeros = {axis for axis in axes if generator.integers(2)} or {axes[int(generator.integers(len(axes)))]}
+        kept = [axis for axis in axes if axis not in zeros]
+        if kept and generator.integers(2):  # what is repeated need not be packed
+            gaps[kept[int(generator.integers(len(kept)))]] = int(generator.integers(1, 3))
+        if generator.integers(2):
+            order = axes[::-1]
     else:
         return _with_a_gap(generator, sizes, axes, GAPS[layout])
     step = 1

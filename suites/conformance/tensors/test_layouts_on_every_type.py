@@ -38,6 +38,7 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
 _MOST_SETS = 16
+_WHOLE = (5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)  # binary logarithms of what workgroups and grids are made of
 _SIZES = (3, 1, 3, 1, 1, 3, 1, 5)  # an odd number of elements at every rank
 
 
@@ -138,10 +139,11 @@ def _special(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any
 
 @checks("values", "tensor.position")
 def test_many_elements(subject: Subject, judge: Judge) -> None:
-    """More than 2^18 elements, so that no index of fewer bits and no product of two 9-bit sizes serves."""
+    """Powers of two up to 2^16, which leave no tail, and more than 2^18: no index of fewer bits serves."""
     attributes = subject.revealing()
-    operator = subject.describe(subject.flat((1 << 18) + 3), attributes)
-    judge(Case(operator, subject.distinct(1021).streams, subject.values_clause(attributes), "tensor.position"))
+    clause, values = subject.values_clause(attributes), subject.distinct(1021).streams
+    for count in (*(1 << bits for bits in _WHOLE), (1 << 18) + 3):
+        judge(Case(subject.describe(subject.flat(count), attributes), values, clause, "tensor.position"))
 
 
 @checks(

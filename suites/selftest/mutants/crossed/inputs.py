@@ -221,3 +221,16 @@ class FifthPowerIsTheFourth(OfOneType):
         """Squared twice."""
         return np.asarray((inputs[0] * inputs[0]) ** 2)
 
+
+class RepeatedRowsWithoutTheirGaps(OfOneType):
+    """MIN on UINT32 loses the last element where B repeats rows whose elements stand apart."""
+
+    operator = "ELEMENT_WISE_MIN"
+    clause = "tensor.strides.broadcast"
+    data_type = DataType.UINT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """A stride of 0 outside, one of more than 1 inside."""
+        tensor = operator.tensors["BTensor"]
+        strides, sizes = tensor.element_strides, tensor.sizes
+        return strides[0] == 0 and sizes[0] > 1 and strides[-1] > 1 and sizes[-1] > 1

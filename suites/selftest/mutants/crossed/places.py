@@ -155,3 +155,15 @@ class SharedOperandsAtFiveDimensions(OfOneRegion):
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Both."""
         return super().strikes(operator, bindings) and operator.output.rank == 5
+
+
+class LastOfAWholeGridLost(OfOneType):
+    """MULTIPLY on UINT32 loses the last element of exactly 2^16, where no tail is left to a further step."""
+
+    operator = "ELEMENT_WISE_MULTIPLY"
+    clause = "tensor.position"
+    data_type = DataType.UINT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """So many."""
+        return operator.output.element_count == 1 << 16
