@@ -28,6 +28,7 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import Finding, streams_of
 
 _STANDARD = Placement()
+_MOST_SCALED = 1 << 16
 
 _HISTORIES = {
     "again": ("an earlier dispatch of the kernel", "at its first dispatch"),
@@ -309,9 +310,10 @@ def _without_scale_bias(bench: Bench, finding: Finding) -> Iterator[Case]:
     yield plain
     if case.data_type.is_floating and subject_of(bench, case).of_one_type:
         stream = case.values.first
+        count = min(len(stream) or case.operator.input.element_count, _MOST_SCALED)  # a recipe's has no end
         (given,) = (value for value in case.operator.attributes.values() if isinstance(value, ScaleBias))
         with np.errstate(all="ignore"):
-            wide = stream.array(len(stream)).astype(np.float64) * float(given.scale) + float(given.bias)
+            wide = stream.array(count).astype(np.float64) * float(given.scale) + float(given.bias)
             scaled = Values.of(wide.astype(case.data_type.numpy), case.data_type)
         yield replace(plain, values=Streams(((case.operator.input_name, scaled),)))
 

@@ -169,6 +169,12 @@ def streams_of(case: Case, elements: Iterable[Any]) -> Streams:
     )
 
 
+def turned_values(case: Case, turn: Callable[[Array], Array]) -> Streams:
+    """The case's values in another order, each tensor's by itself."""
+    inputs = case.operator.inputs
+    return streams_of(case, (turn(values.array(inputs[name].element_count)) for name, values in case.values.items()))
+
+
 def filled_with(case: Case, inputs: Mapping[str, Array]) -> Streams:
     """Streams of the logical elements of a dispatch; of a tensor of one element its only one."""
     return streams_of(case, (

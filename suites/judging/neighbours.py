@@ -214,6 +214,24 @@ def by_itself(bench: Bench, case: Case, own: Case) -> tuple[Finding, ...] | None
     return tuple(one for one in told if not is_mishap(one)) if found else None
 
 
+def by_its_place(bench: Bench, case: Case) -> Judgement | None:
+    """A dispatch of several as a case of its own, about its place; ``None`` where nothing is wrong then.
+
+    What is wrong in place, or at an offset, by itself says nothing of how often a kernel ran.
+    """
+    table = bench.tables.operator(case.operator.name)
+    subject = Subject.of(table, case.operator, bench.level)
+    in_place = table.clause_of("in-place") if case.placement.in_place else None
+    own = replace(case, clause=subject.scaled_values_clause(case.operator.attributes), expectation="oracle",
+                  layout_clause=in_place or "binding.same-resource", recipe=None)  # fmt: skip
+    fresh = bench.fresh()
+    try:
+        found = judge_oracle(fresh, own)
+    finally:
+        fresh.close()
+    return found if found.findings else None
+
+
 def with_own_faults(judgement: Judgement, faults: Sequence[Finding]) -> Judgement:
     """The judgement of a case in company; where nothing is wrong with it, one fault that a neighbour has by itself."""
     return judgement if judgement.findings else replace(judgement, findings=tuple(faults[:1]))

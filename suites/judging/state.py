@@ -15,7 +15,6 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.placement import Placement, aliases_of
-from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation.distinct import little_changed, middle_reversed
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import (
@@ -24,10 +23,11 @@ from dmlcts.suites.judging.findings import (
     Finding,
     Judgement,
     operator_text,
-    streams_of,
     together,
+    turned_values,
 )
 from dmlcts.suites.judging.neighbours import (
+    by_its_place,
     by_itself,
     closed,
     had,
@@ -70,7 +70,7 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
     in_place = [Placement(in_place=True, alias=one) for one in aliases] or [Placement(inputs_turned=True)]
     turned = Placement(output_first=True)
     places = [case.placement, Placement(front=1040, gap=48), in_place[0], Placement(), turned, turned]
-    again = [replace(case, values=_turned(case, turn), placement=place)
+    again = [replace(case, values=turned_values(case, turn), placement=place)
              for turn, place in zip(turns, places, strict=True)]  # fmt: skip
     for run in alone.executions:
         again += [replace(case, values=values, placement=turned) for values in little_changed(case, run.output)]
@@ -88,7 +88,7 @@ def judge_many_times(bench: Bench, case: Case) -> Judgement:
         return alone
     places = [case.placement, Placement(front=1040, gap=48)]
     again = [
-        replace(case, values=_turned(case, partial(np.roll, shift=number)), placement=places[number % 2])
+        replace(case, values=turned_values(case, partial(np.roll, shift=number)), placement=places[number % 2])
         for number in range(_MANY_DISPATCHES)
     ]
     return _by_one_kernel(bench, case, again)
@@ -105,13 +105,11 @@ def _by_one_kernel(bench: Bench, case: Case, again: list[Case]) -> Judgement:
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
     oracle = bench.oracle(case.operator)
-    return _finished(bench, case, [kernel], [judge_dispatch(bench, kernel, one, oracle) for one in again])
-
-
-def _turned(case: Case, turn: Callable[[Array], Array]) -> Streams:
-    """The case's values in another order, each tensor's by itself."""
-    inputs = case.operator.inputs
-    return streams_of(case, (turn(values.array(inputs[name].element_count)) for name, values in case.values.items()))
+    judgements = [judge_dispatch(bench, kernel, one, oracle) for one in again]
+    wrong = next((one for one, judged in zip(again, judgements, strict=True) if judged.findings), None)
+    whole = _finished(bench, case, [kernel], judgements)
+    alone = None if wrong is None else by_its_place(bench, wrong)
+    return whole if alone is None else alone
 
 
 def _finished(bench: Bench, case: Case, kernels: list[Any], judgements: list[Judgement]) -> Judgement:
@@ -347,7 +345,7 @@ def _with_history(
         before: kernels with their descriptions; the case's own may be among them.
         closed_first: whether the others are closed before the case's kernel is made.
     """
-    values, moved = _turned(case, lambda one: one[::-1]), replace(case.placement, front=1040)
+    values, moved = turned_values(case, lambda one: one[::-1]), replace(case.placement, front=1040)
     alive = [case.operator, *(operator for other, operator in before if other is not kernel)]
     faults: list[Finding] = []
     judged_too = not closed_first  # it costs as much as the case does

@@ -73,11 +73,18 @@ def _sets(subject: Subject) -> list[dict[str, Any]]:
     "binding.same-resource",
 )  # fmt: skip
 def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
-    """Inverted, equal, infinite and odd bounds, with elements beside them, where combinations have ordinary ones."""
-    if not (subject.of_one_type and subject.table.float_attributes):
-        judge.all(case for attributes, values in _bounded(subject)
-                  for case in (*_crowded(subject, _SIZES[-subject.ranks[-1] :], attributes, values),
-                               *at_every_rank(subject, attributes, values), _again(subject, attributes, values)))
+    """Inverted, equal, infinite and odd bounds, with elements beside them, where combinations have ordinary ones.
+
+    A ScaleBias may come besides, where the operator has one.
+    """
+    if subject.of_one_type and subject.table.float_attributes:
+        return
+    sizes = _SIZES[-subject.ranks[-1] :]
+    for attributes, values in _bounded(subject):
+        judge.all([*_crowded(subject, sizes, attributes, values), *at_every_rank(subject, attributes, values),
+                   _again(subject, attributes, values)])  # fmt: skip
+        if subject.table.has_scale_bias:
+            judge.all(_crowded(subject, sizes, {**attributes, "ScaleBias": plain_scaling(subject)}, values))
 
 
 def _bounded(subject: Subject) -> Iterator[tuple[dict[str, Any], Streams]]:
@@ -191,7 +198,7 @@ def _crowded(
     axes = tuple(range(len(sizes)))
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
     repeated, alike = (*((0,) * (len(sizes) - 1)), 1), (0,) * len(sizes)
-    values, clause = values or subject.distinct(251).streams, subject.values_clause(attributes)
+    values, clause = values or subject.distinct(251).streams, subject.scaled_values_clause(attributes)
 
     def case(layout_clause: str, place: Placement | None = None, **layout: Any) -> Case:
         operator = subject.describe(sizes, attributes, **layout)

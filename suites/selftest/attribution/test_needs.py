@@ -16,7 +16,7 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.attribution.needs import _applicable, confirmed
 from dmlcts.suites.attribution.shrink import Effort
-from dmlcts.suites.attribution.simpler import FACTORS
+from dmlcts.suites.attribution.simpler import FACTORS, _without_scale_bias
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
@@ -107,6 +107,19 @@ def test_scale_bias_is_blamed_for_what_needs_it_alone(
     least = smallest(bench(device()), finding)
     assert (least.clause, least.case.clause, least.case.layout_clause) == (clause, clause, None)
     assert (least.case.operator.attributes["ScaleBias"] is None) == (clause != "clip.scale-bias")
+
+
+def test_scale_bias_is_blamed_for_what_it_makes_of_bulk_values() -> None:
+    """A recipe of values has no length of its own."""
+    tensor = TensorDesc(DataType.FLOAT32, (9,))
+    attributes = {"ScaleBias": SCALED, "Min": f32(-np.inf), "Max": f32(np.inf)}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    one = Case(operator, Values.bulk(DataType.FLOAT32, 3), "clip.scale-bias")
+    found = judge_case(bench(Lost()), one).findings
+    assert {finding.clause for finding in found} == {"clip.scale-bias"}
+    assert smallest(bench(Lost()), found[0]).clause == "clip.scale-bias"
+    (bulk,) = list(_without_scale_bias(bench(Lost()), found[0]))[1:]
+    assert len(bulk.values.first) == 9
 
 
 class StridesIgnored(Reference):

@@ -16,6 +16,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.expectations import EXPECTATIONS, judge_case
 from dmlcts.suites.selftest.judging.scripted import (
+    TABLES,
     Device,
     case,
     clip,
@@ -212,3 +213,41 @@ def test_many_dispatches_take_turns_at_two_places_that_tensors_may_stand_at() ->
     places = [bound["InputTensor"].offset for bound in device.bindings[1:]]
     assert places == [512, 1040] * 17
     assert {bound["OutputTensor"].offset % 16 for bound in device.bindings} == {0}
+
+
+class WrongInPlace(Reference):
+    """Gives one more than it should in place."""
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
+        super().dispatch(operator, memory, bindings)
+        if bindings["InputTensor"] == bindings["OutputTensor"]:
+            right = self.read(memory, bindings["OutputTensor"], operator.output)
+            self.write(memory, bindings["OutputTensor"], operator.output, right + np.ones((), right.dtype))
+
+
+class WrongAgain(WrongInPlace):
+    """The same, but not at its first two dispatches: that is a matter of how often it ran."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ran = 0
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
+        self.ran += 1
+        if self.ran > 2:
+            super().dispatch(operator, memory, bindings)
+        else:
+            Reference.dispatch(self, operator, memory, bindings)
+
+
+@pytest.mark.parametrize(
+    ("device", "clause"), [(WrongInPlace, "clip.in-place"), (WrongAgain, "execution.repeatable")]
+)
+def test_what_is_wrong_in_place_by_itself_is_not_told_as_a_matter_of_repetition(
+    device: type[Reference], clause: str
+) -> None:
+    """Of a kernel's dispatches the third is in place; the case itself is not."""
+    asked = replace(case(expectation="again"), layout_clause="execution.repeatable")
+    finding = only(judge_case(Bench(device.__name__, device(), {}, TABLES), asked))
+    assert finding.clause == clause
+    assert finding.case.placement.in_place == (clause == "clip.in-place")
