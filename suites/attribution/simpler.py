@@ -11,6 +11,7 @@ import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.oracle.vector_scale_bias import Operands, plainly_scaled
 from dmlcts.suites.attribution.shrink import (
     TELLING,
     again,
@@ -304,18 +305,17 @@ def _without_scale_bias(bench: Bench, finding: Finding) -> Iterator[Case]:
     Where a scale is negative, the infinity that meets an infinite Min is one of the other sign.
     """
     case = finding.case
-    if not _scaled(case):
+    given = next((value for value in case.operator.attributes.values() if isinstance(value, ScaleBias)), None)
+    if given is None:
         return
     plain = _with_attributes(case, _scaled(case))
     yield plain
-    if case.data_type.is_floating and subject_of(bench, case).of_one_type:
+    operation = bench.tables.law(bench.tables.operator(case.operator.name)).scale_bias
+    if operation is not None and case.data_type.is_floating and subject_of(bench, case).of_one_type:
         stream = case.values.first
         count = min(len(stream) or case.operator.input.element_count, _MOST_SCALED)  # a recipe's has no end
-        (given,) = (value for value in case.operator.attributes.values() if isinstance(value, ScaleBias))
-        with np.errstate(all="ignore"):
-            wide = stream.array(count).astype(np.float64) * float(given.scale) + float(given.bias)
-            scaled = Values.of(wide.astype(case.data_type.numpy), case.data_type)
-        yield replace(plain, values=Streams(((case.operator.input_name, scaled),)))
+        scaled = plainly_scaled(stream.array(count), Operands.of(operation, given), case.data_type)
+        yield replace(plain, values=Streams(((case.operator.input_name, Values.of(scaled, case.data_type)),)))
 
 
 def _without_activation(bench: Bench, finding: Finding) -> Iterator[Case]:

@@ -65,8 +65,7 @@ def levels_of(
     found["spread"] = spread_of(source.sizes)
     found["sides"] = sides_of(source.sizes)
     found["count"] = next((name for name, (low, high) in counts.items() if low <= number <= high), None)
-    always = [tensor for name, tensor in operator.inputs.items()
-              if table.tensors[name].elements is None and not table.tensors[name].optional]  # fmt: skip
+    always = [operator.inputs[name] for name in table.wide_inputs]
     found |= {name: layout_of(tensor) for name, tensor in zip(INPUT_LAYOUTS, always or [source], strict=False)}
     found["output-layout"] = layout_of(operator.output)
     found["placement"] = placement_of(case.placement)

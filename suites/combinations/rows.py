@@ -22,9 +22,10 @@ def profile_of(subject: Subject) -> str:
     return "full" if subject.thorough else "quick"
 
 
-def recipes(subject: Subject, tables: Tables) -> Iterator[Recipe]:
-    """The rows of the subject's covering array, each with a seed of its own."""
-    array = covering_array(space(subject, tables.factors, profile_of(subject)), subject.seed)
+def recipes(subject: Subject, tables: Tables, *, dear: bool = True) -> Iterator[Recipe]:
+    """The rows of the subject's covering array, each with a seed of its own; with the levels that take time or not."""
+    whole = space(subject, tables.factors, profile_of(subject))
+    array = covering_array(whole if dear else without_dear_levels(whole), subject.seed)
     for index, row in enumerate(array.rows):
         yield Recipe(array.levels(row), (subject.seed << 16) + index)
 
@@ -51,6 +52,5 @@ def without_dear_levels(space: Space) -> Space:
 def cheap_cases(subject: Subject, tables: Tables) -> Iterator[Case]:
     """The rows without levels that take time: for signatures on which another one's stand for those."""
     if tables.factors is not None:
-        array = covering_array(without_dear_levels(space(subject, tables.factors, profile_of(subject))), subject.seed)
-        for index, row in enumerate(array.rows):
-            yield build(subject, Recipe(array.levels(row), (subject.seed << 16) + index), tables.factors)
+        for recipe in recipes(subject, tables, dear=False):
+            yield build(subject, recipe, tables.factors)

@@ -199,17 +199,22 @@ def own_case(bench: Bench, case: Case, operator: OperatorDesc, values: Streams) 
     return Case(operator, values, clause, layout_clause, placement=case.placement)
 
 
+def judge_on_a_fresh_device(bench: Bench, case: Case) -> Judgement:
+    """The case judged where nothing ran before it."""
+    fresh = bench.fresh()
+    try:
+        return judge_oracle(fresh, case)
+    finally:
+        fresh.close()
+
+
 def by_itself(bench: Bench, case: Case, own: Case) -> tuple[Finding, ...] | None:
     """What is wrong with a case's neighbour where nothing ran before it as well; ``None`` where nothing is.
 
     It is told of kernels of the case's operator. What is wrong with another operator its own tests tell, once and not
     again beside each that takes its tensors; and what stops a dispatch may do so at silent points alone.
     """
-    fresh = bench.fresh()
-    try:
-        found = judge_oracle(fresh, own).findings
-    finally:
-        fresh.close()
+    found = judge_on_a_fresh_device(bench, own).findings
     told = found[:1] if own.operator.name == case.operator.name else ()
     return tuple(one for one in told if not is_mishap(one)) if found else None
 
@@ -219,16 +224,11 @@ def by_its_place(bench: Bench, case: Case) -> Judgement | None:
 
     What is wrong in place, or at an offset, by itself says nothing of how often a kernel ran.
     """
-    table = bench.tables.operator(case.operator.name)
-    subject = Subject.of(table, case.operator, bench.level)
-    in_place = table.clause_of("in-place") if case.placement.in_place else None
+    subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
+    place_clause = subject.in_place_clause if case.placement.in_place else "binding.same-resource"
     own = replace(case, clause=subject.scaled_values_clause(case.operator.attributes), expectation="oracle",
-                  layout_clause=in_place or "binding.same-resource", recipe=None)  # fmt: skip
-    fresh = bench.fresh()
-    try:
-        found = judge_oracle(fresh, own)
-    finally:
-        fresh.close()
+                  layout_clause=place_clause, recipe=None)  # fmt: skip
+    found = judge_on_a_fresh_device(bench, own)
     return found if found.findings else None
 
 

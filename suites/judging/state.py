@@ -32,6 +32,7 @@ from dmlcts.suites.judging.neighbours import (
     closed,
     had,
     is_out,
+    judge_on_a_fresh_device,
     judged_before,
     neighbours,
     on_nearly_the_same_tensors,
@@ -384,11 +385,7 @@ def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, com
     """The judgement of a case with a history: what is wrong breaks ``clause``, but where it is without one too."""
     if not judgement.findings:
         return judgement
-    fresh = bench.fresh()
-    try:
-        alone = judge_oracle(fresh, replace(case, expectation="oracle"))
-    finally:
-        fresh.close()
+    alone = judge_on_a_fresh_device(bench, replace(case, expectation="oracle"))
     if _is_told_alone(alone):
         return alone  # wrong whatever ran before
     ran = tuple((f"kernel {number}", said) for number, said in enumerate(company, start=1))

@@ -38,7 +38,7 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
 _MOST_SETS = 16
-_WHOLE = (5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)  # binary logarithms of what workgroups and grids are made of
+_WHOLE = range(5, 17)  # binary logarithms of what workgroups and grids are made of
 _SIZES = (3, 1, 3, 1, 1, 3, 1, 5)  # an odd number of elements at every rank
 
 

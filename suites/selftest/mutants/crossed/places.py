@@ -137,7 +137,6 @@ class MaximumOfOneRegionAtAnOddOffset(OfOneRegion):
     """MAX on FLOAT16 of inputs in one region loses the last element where that is at an odd multiple of 16 bytes."""
 
     operator = "ELEMENT_WISE_MAX"
-    clause = "binding.same-resource"
     data_type = DataType.FLOAT16
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
@@ -149,7 +148,6 @@ class SharedOperandsAtFiveDimensions(OfOneRegion):
     """MAX on INT32 of inputs in one region loses the last element at rank 5."""
 
     operator = "ELEMENT_WISE_MAX"
-    clause = "binding.same-resource"
     data_type = DataType.INT32
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
