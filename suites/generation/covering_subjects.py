@@ -47,12 +47,7 @@ def covering_subjects(tables: Tables, seed: int) -> Mapping[str, frozenset[Signa
 
 def leading(tables: Tables, table: OperatorTable, signature: Signature, seed: int) -> bool:
     """Whether a subject stands for all operators of its form where a single test takes seconds."""
-    if whole(table):
-        return True
-    alike = [one for one in tables.operators.values() if form_of(one) == form_of(table) and not whole(one)]
-    chosen = covering_subjects(tables, seed)[table.operator]
-    first = next(one for one in signatures(table) if one in chosen)
-    return alike[seed % len(alike)] is table and signature == first
+    return whole(table) or _leaders(ByIdentity(tables), seed).get(table.operator) == signature
 
 
 def _count(tables: Tables) -> int:
@@ -86,3 +81,17 @@ def _chosen(keyed: ByIdentity[Tables], seed: int) -> Mapping[str, frozenset[Sign
                 covered.add(key)
                 found[table.operator].add(one)
     return {name: frozenset(chosen) for name, chosen in found.items()}
+
+
+@lru_cache(maxsize=8)
+def _leaders(keyed: ByIdentity[Tables], seed: int) -> Mapping[str, Signature]:
+    """Of each form the operator that the seed picks, with its first signature that quick takes."""
+    alike: dict[tuple[object, ...], list[OperatorTable]] = {}
+    for table in keyed.value.operators.values():
+        if not whole(table):
+            alike.setdefault(form_of(table), []).append(table)
+    picked = [tables[seed % len(tables)] for tables in alike.values()]
+    chosen = _chosen(keyed, seed)
+    return {
+        table.operator: next(one for one in signatures(table) if one in chosen[table.operator]) for table in picked
+    }

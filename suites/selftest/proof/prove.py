@@ -14,13 +14,16 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import hypothesis
 
-from dmlcts.reports.documents.killmatrix import document
+from dmlcts.reports.documents.killmatrix import EXPECTED_KILLS, document
 from dmlcts.specs import DmlctsError
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.loading import load_tables
+from dmlcts.specs.tables import Tables
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench, DeviceGone
 from dmlcts.suites.generation.covering_subjects import whole
@@ -139,6 +142,12 @@ def _ordered(everything: Sequence[Probe], clause: str) -> list[Probe]:
     return sorted(everything, key=rank)
 
 
+@lru_cache(maxsize=4)
+def _quick_probes(tables: ByIdentity[Tables], seed: int) -> tuple[Probe, ...]:
+    """What a quick run tries: a worker proves hundreds of implementations on it."""
+    return probes(tables.value, seed)
+
+
 def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     """Run the suite on a mutant, and a sweep where it needs one, until the clause it breaks is reported."""
     load_hypothesis_profile()
@@ -152,9 +161,9 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     where = f"{mutant.__module__}:{mutant.__qualname__}"
     backend = IsolatedBackend(where, _ISOLATED_SECONDS, _ISOLATED_GROWTH) if alone else mutant()
     bench = Bench(mutant.__name__, backend, {}, tables)
-    chosen = _ordered(probes(tables, seed), mutant.clause)
     operators = {mutant.operator} if mutant.operator else FIRST_THREE  # every other operator is right
-    chosen = [probe for probe in chosen if probe.table.operator in operators]
+    every = [probe for probe in _quick_probes(ByIdentity(tables), seed) if probe.table.operator in operators]
+    chosen = _ordered(every, mutant.clause)
     if mutant.needs:  # the tests of its clause alone: they need more than the quick profile, or cost a process each
         chosen = [probe for probe in chosen if mutant.clause in probe.clauses]
     for probe in chosen:
@@ -203,7 +212,7 @@ def clear(name: str, seed: int, *, strict: bool, scope: str) -> Clearance:
     cases = 0
     started = time.perf_counter()
     operators = [f"ELEMENT_WISE_{among}" for among in made.among] or FIRST_THREE
-    for probe in probes(tables, seed):
+    for probe in _quick_probes(ByIdentity(tables), seed):
         if probe.table.operator not in operators or not _chosen(probe, scope):
             continue
         judge = probe.run(bench, seed)
@@ -322,12 +331,23 @@ def _chosen(probe: Probe, scope: str) -> bool:
     return not any(name in probe.test for name in _NOT_FOR_PAIRS)
 
 
+def _verdict(done: Kill | Clearance) -> str:
+    """A verdict in a line, so that a proof that is cut off has said what it found until then."""
+    if isinstance(done, Clearance):
+        return f"{done.name}: " + ("FALSE ALARM: " + "; ".join(done.alarms) if done.alarms else "no alarm")
+    if not done.killed:
+        state = "SURVIVED" if done.needs in EXPECTED_KILLS else f"survives the quick profile, it needs {done.needs}"
+        return f"{done.mutant} (seed {done.seed}): {state}"
+    state = f"killed under {done.clause}" if done.rightly else f"MISATTRIBUTED to {', '.join(done.clauses)}"
+    return f"{done.mutant} (seed {done.seed}): {state}"
+
+
 def in_parallel(
     jobs: Iterable[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]],
     workers: int,
     told: Callable[[str], None],
 ) -> list[Any]:
-    """Run the jobs in worker processes, saying each as it finishes; the results come in the order of the jobs."""
+    """Run the jobs in worker processes, telling each verdict at once; the results come in the order of the jobs."""
     jobs = list(jobs)
     progress = _Progress(0, len(jobs), told)
     context = multiprocessing.get_context("spawn")
@@ -340,7 +360,7 @@ def in_parallel(
                 except Exception as fault:
                     fault.add_note(f"while judging {futures[future]}")
                     raise
-                progress.tell(getattr(done, "mutant", None) or getattr(done, "name", ""))
+                progress.tell(_verdict(done))
         except BaseException:  # a job that broke, or Ctrl-C: end now, not when the rest is done
             pool.shutdown(wait=False, cancel_futures=True)
             for child in multiprocessing.active_children():

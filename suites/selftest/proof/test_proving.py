@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,24 @@ def test_what_must_not_be_is_told() -> None:
     ]  # fmt: skip
 
 
+def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
+    """A proof of hours that is cut off has said whom it missed."""
+    kill = judge_mutant(AwayIsHalvesUp, 0)
+    cleared = prove.Clearance("P", "l", False, (), 1, 0.0)
+    told = [
+        kill, replace(kill, rightly=False, clauses=("round.odd",)), replace(kill, killed=False),
+        replace(kill, killed=False, needs="a device"), cleared, replace(cleared, alarms=("t: c: x",)),
+    ]  # fmt: skip
+    assert [prove._verdict(one) for one in told] == [
+        f"AwayIsHalvesUp (seed 0): killed under {kill.clause}",
+        "AwayIsHalvesUp (seed 0): MISATTRIBUTED to round.odd",
+        "AwayIsHalvesUp (seed 0): SURVIVED",
+        "AwayIsHalvesUp (seed 0): survives the quick profile, it needs a device",
+        "P: no alarm",
+        "P: FALSE ALARM: t: c: x",
+    ]
+
+
 def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     names = ("AwayIsHalvesUp", "OneBytePastTheEnd", "FlushInputs_ScaleBiasFused")
     asked = [part for name in names for part in ("--name", name)]
@@ -134,6 +153,7 @@ def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: C
     assert proof["score"] | {"not_run": 0} == {
         "mutants": 2, "killed": 2, "rightly": 2, "permitted": 1, "alarms": 0, "not_run": 0,
     }  # fmt: skip
+    assert "OneBytePastTheEnd (seed 0): killed under tensor.output.bounds" in ran.err
     assert "2 of 2 mutants killed under their clause" in ran.out.replace("\n", " ")
     told = dmlcts("spec", "coverage", "--proof", "proof.json")
     assert told.code == 0, told.err
