@@ -9,12 +9,15 @@ from __future__ import annotations
 import concurrent.futures
 import dataclasses
 import multiprocessing
+import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 import hypothesis
@@ -351,7 +354,7 @@ def in_parallel(
     jobs = list(jobs)
     progress = _Progress(0, len(jobs), told)
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_leave_interrupts_to_the_parent) as pool:
+    with concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_follow_the_parent) as pool:
         futures = {pool.submit(function, *arguments, **named): arguments for function, arguments, named in jobs}
         try:
             for future in concurrent.futures.as_completed(futures):
@@ -369,6 +372,9 @@ def in_parallel(
         return [future.result() for future in futures]
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    """A terminal sends Ctrl-C to every process: a worker would take it for what the implementation did."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _follow_the_parent() -> None:
+    """Leave Ctrl-C to the parent, and end with it: who waits for the next job hears nothing of a parent's death."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all: it would be taken for the mutant's doing
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()

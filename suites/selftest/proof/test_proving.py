@@ -205,25 +205,41 @@ def test_a_job_that_breaks_is_named_at_once() -> None:
     assert raised.value.__notes__ == ["while judging ('NoSuchOne', 0)"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to another process")
-@pytest.mark.parametrize("everywhere", [False, True])
-def test_ctrl_c_ends_a_proof_at_once(everywhere: bool) -> None:
-    """Whether the terminal sends it to every process, or somebody to the command alone."""
+def started_proof() -> subprocess.Popen[str]:
+    """A proof of many mutants in a process group of its own, once it has told its first verdict."""
     what = ["selftest", "--part", "mutants", "--mutants", "300", "-n", "2"]
     process = subprocess.Popen(
         [sys.executable, "-m", "dmlcts.suites.commands.main", *what], start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's job in the background ignores it
     )  # fmt: skip
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("[1/300] ")
+    return process
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to another process")
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_ctrl_c_ends_a_proof_at_once(everywhere: bool) -> None:
+    """Whether the terminal sends it to every process, or somebody to the command alone."""
+    process = started_proof()
     try:
-        assert process.stderr is not None
-        first = process.stderr.readline()  # it is at work
-        assert first.startswith("[1/300] ")
         (os.killpg if everywhere else os.kill)(process.pid, signal.SIGINT)
         _, told = process.communicate(timeout=120)
         assert process.returncode == 130, told
         assert told.endswith("dmlcts: interrupted: no verdict\n")
         assert "[100/300]" not in told
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups to end what is left")
+def test_workers_end_with_a_proof_that_is_killed() -> None:
+    process = started_proof()
+    try:
+        process.kill()
+        process.communicate(timeout=60)  # returns when the last of them has closed the pipes
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
