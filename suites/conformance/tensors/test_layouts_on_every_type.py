@@ -146,11 +146,17 @@ def _special(subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any
 
 @checks("values", "tensor.position")
 def test_many_elements(subject: Subject, judge: Judge) -> None:
-    """Powers of two up to 2^16, which leave no tail, and more than 2^18: no index of fewer bits serves."""
+    """Powers of two up to 2^16, which leave no tail, and more than 2^18: no index of fewer bits serves.
+
+    In place as well, where a kernel of its own may be.
+    """
     attributes = subject.revealing()
     clause, values = subject.values_clause(attributes), subject.distinct(1021).streams
     for count in (*(1 << bits for bits in _WHOLE), (1 << 18) + 3):
-        judge(Case(subject.describe(subject.flat(count), attributes), values, clause, "tensor.position"))
+        operator = subject.describe(subject.flat(count), attributes)
+        judge(Case(operator, values, clause, "tensor.position"))
+        for place in subject.in_place[:1]:
+            judge(Case(operator, values, clause, subject.in_place_clause, placement=place))
 
 
 @checks(

@@ -129,7 +129,7 @@ def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
     """A proof of hours that is cut off has said whom it missed."""
     kill = judge_mutant(AwayIsHalvesUp, 0)
     cleared = prove.Clearance("P", "l", False, (), 1, 0.0)
-    told = [
+    told: list[prove.Kill | prove.Clearance] = [
         kill, replace(kill, rightly=False, clauses=("round.odd",)), replace(kill, killed=False),
         replace(kill, killed=False, needs="a device"), cleared, replace(cleared, alarms=("t: c: x",)),
     ]  # fmt: skip

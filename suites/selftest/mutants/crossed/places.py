@@ -165,3 +165,13 @@ class LastOfAWholeGridLost(OfOneType):
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """So many."""
         return operator.output.element_count == 1 << 16
+
+
+class LastOfAWholeGridLostInPlace(LastOfAWholeGridLost):
+    """MULTIPLY on UINT32 loses the last element of exactly 2^16 in place, out of place it does not."""
+
+    clause = "multiply.in-place"
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """So many, over the first operand."""
+        return super().strikes(operator, bindings) and bindings["OutputTensor"] == bindings["ATensor"]
