@@ -233,6 +233,16 @@ def odd_bounds(data_type: DataType) -> list[tuple[Any, Any]]:
     return [(high, low), (high, high), (least, greatest), (low, high)]
 
 
+def tiny_bounds(data_type: DataType) -> list[tuple[Any, Any]]:
+    """Pairs of the type's own numbers, one of each next to zero: of FLOAT16 subnormal, which Direct3D keeps."""
+    if not data_type.is_floating:
+        return []
+    own: Any = data_type.numpy.type
+    information = np.finfo(np.float16 if data_type is DataType.FLOAT16 else np.float32)
+    tiny = information.smallest_subnormal if data_type is DataType.FLOAT16 else information.smallest_normal
+    return [(own(tiny), own(1)), (own(-1), own(-tiny))]
+
+
 def kinds(data_type: DataType) -> dict[str, Array]:
     """Values of one kind each, by its name: what a kernel may look for in all elements of a block at once."""
     low = range(1, 12)

@@ -75,10 +75,8 @@ def _sets(subject: Subject) -> list[dict[str, Any]]:
 def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
     """Inverted, equal, infinite and odd bounds, with elements beside them, where combinations have ordinary ones.
 
-    A ScaleBias may come besides, where the operator has one.
+    A ScaleBias may come besides, where the operator has one. Bounds next to zero are in no combination.
     """
-    if subject.of_one_type and subject.table.float_attributes:
-        return
     sizes = _SIZES[-subject.ranks[-1] :]
     for attributes, values in _bounded(subject):
         judge.all([*_crowded(subject, sizes, attributes, values), *at_every_rank(subject, attributes, values),
@@ -88,12 +86,14 @@ def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
 
 
 def _bounded(subject: Subject) -> Iterator[tuple[dict[str, Any], Streams]]:
-    """Attributes with bounds of each kind, if there are two, and elements of which some lie beside and on them."""
+    """Bounds of each kind that no combination has, and elements of which some lie beside and on them."""
     low, high = ([item for item in subject.table.attributes if item.is_number and item.role == role]
                  for role in ("low", "high"))  # fmt: skip
     own, first = subject.data_type, next(iter(subject.inputs))
     special = np.concatenate([values[:2] for values in kinds(own).values()])
-    for pair in edge_values.odd_bounds(own) if low and high else ():
+    combined = subject.of_one_type and subject.table.float_attributes
+    odd = edge_values.odd_bounds(own) if low and high and not combined else []
+    for pair in [*odd, *(edge_values.tiny_bounds(own) if low or high else [])]:
         given = {item.name: numbers.number(subject.table, subject.signature, item, value)
                  for items, value in zip((low, high), pair, strict=True) for item in items}  # fmt: skip
         beside = edge_values.neighbours(np.array(pair, own.numpy), own)

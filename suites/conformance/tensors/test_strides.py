@@ -67,7 +67,7 @@ def test_explicit_packed_strides(subject: Subject, judge: Judge) -> None:
 
 @checks("tensor.strides.padded")
 def test_padded_strides(subject: Subject, judge: Judge) -> None:
-    """Gaps after every axis, on either tensor or both, at every rank."""
+    """Gaps after every axis, on either tensor or both, at every rank; gaps that 8 or 16 bits do not show."""
     layouts = []
     for sizes in _all_ranks(subject):
         order = tuple(range(len(sizes)))
@@ -75,18 +75,26 @@ def test_padded_strides(subject: Subject, judge: Judge) -> None:
             padded = permuted(sizes, order, gap)
             spaced = tuple(2 * stride for stride in padded)
             layouts += [(sizes, padded, ()), (sizes, (), padded), (sizes, spaced, padded)]
+        for bits in (8, 16):
+            outermost, *inner = permuted(sizes, order)
+            hidden = (outermost + (1 << bits), *inner)
+            layouts += [(sizes, hidden, ()), (sizes, (), hidden)]
     judge.all(_cases(subject, "tensor.strides.padded", layouts))
 
 
 @checks("tensor.strides.permuted")
 def test_permuted_strides(subject: Subject, judge: Judge) -> None:
-    """Axes in reverse and rotated order, on either tensor or both, at every rank."""
+    """Axes in reverse and rotated order, on either tensor or both, at every rank; matrices of more than a tile."""
     layouts = []
     for sizes in _all_ranks(subject):
         axes = tuple(range(len(sizes)))
         for order in dict.fromkeys((axes[::-1], (*axes[1:], axes[0]), (axes[-1], *axes[:-1]))):
             layouts += [(sizes, permuted(sizes, order), ()), (sizes, (), permuted(sizes, order))]
             layouts.append((sizes, permuted(sizes, order), permuted(sizes, axes[::-1])))
+        if len(sizes) > 1:  # no whole number of tiles of 8, 16, 32 or 64 either way
+            outer, matrix = axes[:-2], (*(1 for _ in axes[:-3]), *(2 for _ in axes[-3:-2]), 35, 67)
+            turned = permuted(matrix, (*outer, axes[-1], axes[-2]))
+            layouts += [(matrix, turned, ()), (matrix, (), turned)]
     judge.all(_cases(subject, "tensor.strides.permuted", layouts))
 
 
