@@ -329,7 +329,8 @@ class _Steps:
             found = {point(span.low), point(span.high)} if near else {span}
         if span.low.infinite != span.high.infinite:
             found = finite_and_infinite(span, decoded(form, form.largest))
-        if oracle.flushes(kind, *real):
+        low, high = min(real.low, span.low, key=by_value), max(real.high, span.high, key=by_value)
+        if oracle.flushes(kind, low, high):  # tiny before or after what the rule permits
             found.add(point(Datum(False, Fraction(0))))
         return found
 

@@ -334,6 +334,7 @@ class _Steps:
             found = apart(found[0])
         found = [part for one in found for part in finite_and_infinite(one, kind)]
         if kind is DataType.FLOAT32 and "subnormals" in self.latitudes:
+            low, high = np.minimum(low, least), np.maximum(high, most)  # tiny before or after what the rule permits
             tiny = (low < _SMALLEST_NORMAL) & (high > -_SMALLEST_NORMAL) & ~((low == 0) & (high == 0))
             if tiny.any():
                 found += [replace(one, low=np.where(tiny, 0.0, one.low), high=np.where(tiny, 0.0, one.high))

@@ -23,11 +23,15 @@ THROUGH = (IntegerRange(32, signed=True), IntegerRange(32, signed=False))
 """INT32 and UINT32, in which a result may be saturated before it is wrapped into a narrower type."""
 
 
-def _nearest(form: Format, value: Real) -> Real:
-    """rn32 or rn64: to nearest, ties to even, overflow to infinity."""
-    datum = form.decode(form.round(Datum(value < 0, value)))
-    assert datum is not None  # noqa: S101 - what a number is rounded to is never a NaN
-    return datum.value
+def _rounded(form: Format, value: Real) -> set[Real]:
+    """Of FLOAT32 both numbers next to one (s32), as hardware may truncate; of FLOAT64 the nearest (rn64)."""
+    datum = Datum(value < 0, value)
+    found: set[Real] = set()
+    for pattern in form.either(datum) if form is BINARY32 else (form.round(datum),):
+        number = form.decode(pattern)
+        assert number is not None  # noqa: S101 - what a number is rounded to is never a NaN
+        found.add(number.value)
+    return found
 
 
 def _converted(form: Format, x: int) -> set[Fraction]:
@@ -93,9 +97,9 @@ class IntegerScaleBias:
         for form in (BINARY32, BINARY64):
             for operand in _converted(form, x):
                 a, b, addend = self._operands(operand)
-                product = _nearest(form, a * b)
-                reals.add(_nearest(form, product + addend) if isinstance(product, Fraction) else product)
-                reals.add(_nearest(form, a * b + addend))
+                for product in _rounded(form, a * b):
+                    reals |= _rounded(form, product + addend) if isinstance(product, Fraction) else {product}
+                reals |= _rounded(form, a * b + addend)
         return reals
 
     def beyond(self, x: int) -> Iterable[tuple[int | float, frozenset[int]]]:

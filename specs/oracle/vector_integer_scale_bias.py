@@ -18,14 +18,18 @@ from numpy.typing import NDArray
 from dmlcts.specs.arithmetic.vector_arithmetic import (
     Alternatives,
     Array,
+    Rounding,
     distinct,
-    fused_multiply_add,
     fused_multiply_add_float64,
 )
 from dmlcts.specs.arithmetic.vector_integers import Whole, floor_and_ceiling
+from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import ScaleBias
 from dmlcts.specs.formula import MultiplyAdd
-from dmlcts.specs.oracle.vector_scale_bias import USUAL, Operands
+from dmlcts.specs.oracle.vector_scale_bias import USUAL, Operands, through_float32
+
+_TRUNCATING = Rounding(DataType.FLOAT32, frozenset({"contraction"}))
+"""FLOAT32 that may be fused and may truncate, as hardware does."""
 
 
 def is_finite(scale_bias: ScaleBias) -> bool:
@@ -145,12 +149,11 @@ def _converted(x: Array, dtype: np.dtype[Any]) -> Alternatives:
 
 
 def _in_floating_point(x: Array, operation: MultiplyAdd, scale_bias: ScaleBias) -> Iterator[NDArray[np.float64]]:
-    """The product and the sum separate and fused, in FLOAT32 and in FLOAT64; each as FLOAT64."""
+    """The product and the sum separate and fused, in FLOAT32, also truncated, and in FLOAT64; each as FLOAT64."""
     operands = Operands.of(operation, scale_bias)
     for single in _converted(x, np.dtype(np.float32)):
-        a, b, addend = operands.placed(single)
-        yield np.asarray(a * b + addend).astype(np.float64)
-        yield fused_multiply_add(a, b, addend, np.dtype(np.float32)).astype(np.float64)
+        for real in through_float32(single, operands, _TRUNCATING):
+            yield real.astype(np.float64)
     line = _Line.of(operation, scale_bias)
     for double in _converted(x, np.dtype(np.float64)):
         if line.product is not None:  # exact in FLOAT64, so that separate and fused are the same

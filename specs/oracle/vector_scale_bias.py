@@ -73,7 +73,7 @@ def scaled(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
         if rounding.data_type is DataType.FLOAT16:
             return _in_float16(x, operands, rounding)
         if rounding.data_type is DataType.FLOAT32:
-            return _through_float32(x, operands, rounding)  # FLOAT64 gives one of the two next to the exact sum
+            return through_float32(x, operands, rounding)  # FLOAT64 gives one of the two next to the exact sum
         found = [plainly_scaled(x, operands, rounding.data_type)]
         if "contraction" in rounding.latitudes:
             found.append(_fused_float64(x, operands))
@@ -100,7 +100,7 @@ def wide_of_float16(x: Array, operands: Operands, rounding: Rounding) -> dict[Da
         pairs.append(Operands(operands.operation, *factors))
     found: dict[DataType, Alternatives] = {DataType.FLOAT32: [], DataType.FLOAT64: []}
     for pair in pairs:
-        found[DataType.FLOAT32] += _through_float32(x.astype(single), pair.as_type(single), rounding)
+        found[DataType.FLOAT32] += through_float32(x.astype(single), pair.as_type(single), rounding)
         found[DataType.FLOAT64].append(_through_float64(x, pair))
     return {data_type: distinct(arrays) for data_type, arrays in found.items()}
 
@@ -122,7 +122,7 @@ def _in_float16(x: Array, operands: Operands, rounding: Rounding) -> Alternative
             a, b, addend = pair.placed(x)
             found.append(np.asarray(a * b + addend))
     for pair in (operands, *(narrowed if through_others else ())):
-        wide = _through_float32(x.astype(single), pair.as_type(single), rounding)
+        wide = through_float32(x.astype(single), pair.as_type(single), rounding)
         if through_others:
             wide.append(_through_float64(x, pair))
         for values in wide:
@@ -134,7 +134,7 @@ def _fused(x: Array, operands: Operands, target: np.dtype[Any]) -> Array:
     return fused_multiply_add(*operands.placed(x), target)
 
 
-def _through_float32(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
+def through_float32(x: Array, operands: Operands, rounding: Rounding) -> Alternatives:
     """Separate and fused in FLOAT32, with every flushing on the way."""
     found: Alternatives = []
     closed = rounding.closed_float32

@@ -101,6 +101,14 @@ def test_a_subnormal_reciprocal_is_rounded_once_more(x: float, off: float, right
     assert admitted("RECIP", DataType.FLOAT32, {"x": x}, float(result)) == right
 
 
+@pytest.mark.parametrize("x, result, right", [
+    (8.5070587e37, 0.0, True), (-8.5070587e37, 0.0, True),  # the result is normal, what the bound permits is not
+    (8.5070587e37, 1e-38, False), (8.0e37, 0.0, False),
+])  # fmt: skip
+def test_what_the_bound_takes_below_the_normal_numbers_may_be_flushed(x: float, result: float, right: bool) -> None:
+    assert admitted("RECIP", DataType.FLOAT32, {"x": x}, result) == right
+
+
 @pytest.mark.parametrize("base, exponent, result, right", [
     (1.0, np.nan, 1.0, True), (1.0, np.nan, 2.0, False), (np.nan, 0.0, 1.0, True), (np.nan, 0.0, 0.0, False),
     (2.0, np.nan, np.nan, True), (2.0, np.nan, 1.0, False), (np.nan, 1.0, np.nan, True), (np.nan, 1.0, 1.0, False),

@@ -245,8 +245,9 @@ def test_beyond_the_precision_of_a_float_both_roundings_are_accepted() -> None:
     x = (1 << 24) + 1
     assert scaled(DataType.INT32, x, 1, 2) == {x + 2, x + 1, x + 3}  # FLOAT32 takes x for 2^24 or 2^24 + 2
     x = (1 << 53) + 1
-    # FLOAT64 has even numbers; FLOAT32 takes x for 2^53 or 2^53 + 2^30, and loses the 4
-    assert scaled(DataType.INT64, x, 1, 4) == {x + 4, x + 3, x + 5, x - 1, x - 1 + (1 << 30)}
+    # FLOAT64 has even numbers; FLOAT32 takes x for 2^53 or 2^53 + 2^30, and loses the 4 or makes it 2^30
+    assert scaled(DataType.INT64, x, 1, 4) == {x + 4, x + 3, x + 5, x - 1, x - 1 + (1 << 30), x - 1 + (2 << 30)}
+    assert scaled(DataType.INT32, 8388609, 2, 1) == {16777219, 16777218, 16777220}  # truncated, and not to even alone
     assert scaled(DataType.INT64, x, -1, 0) == {-x, 1 - x, -1 - x, 1 - x - (1 << 30)}
 
 

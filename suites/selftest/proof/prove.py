@@ -337,7 +337,8 @@ def _chosen(probe: Probe, scope: str) -> bool:
 def _verdict(done: Kill | Clearance) -> str:
     """A verdict in a line, so that a proof that is cut off has said what it found until then."""
     if isinstance(done, Clearance):
-        return f"{done.name}: " + ("FALSE ALARM: " + "; ".join(done.alarms) if done.alarms else "no alarm")
+        alarms = f"FALSE ALARMS: {len(done.alarms)}, the first: {done.alarms[0]}" if done.alarms else "no alarm"
+        return f"{done.name} (seed {done.seed}): {alarms}"
     if not done.killed:
         state = "SURVIVED" if done.needs in EXPECTED_KILLS else f"survives the quick profile, it needs {done.needs}"
         return f"{done.mutant} (seed {done.seed}): {state}"

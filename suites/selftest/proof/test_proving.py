@@ -138,8 +138,8 @@ def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
         "AwayIsHalvesUp (seed 0): MISATTRIBUTED to round.odd",
         "AwayIsHalvesUp (seed 0): SURVIVED",
         "AwayIsHalvesUp (seed 0): survives the quick profile, it needs a device",
-        "P: no alarm",
-        "P: FALSE ALARM: t: c: x",
+        "P (seed 0): no alarm",
+        "P (seed 0): FALSE ALARMS: 1, the first: t: c: x",
     ]
 
 

@@ -112,6 +112,69 @@ class QuantizeHalvesAway(_Changed):
         return kept_within(half_away(quotients) + zero_point, right.dtype)
 
 
+class ReciprocalFlushedBelowTheNormals(_Changed):
+    """A reciprocal that the allowed error takes below the smallest normal number is flushed to zero."""
+
+    choice, touches, among = ("accuracy",), (FLOATING,), ("RECIP",)
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """Of FLOAT32: less by two thirds of the error that Direct3D allows, then flushed."""
+        if right.dtype != np.float32:
+            return right
+        low = (1 / given["InputTensor"].astype(np.float64) * (1 - 0.7 * 2.0**-21)).astype(np.float32)
+        return np.where(np.abs(low) < np.finfo(np.float32).smallest_normal, np.copysign(np.float32(0), low), low)
+
+
+class QuantizeByReciprocal(_Changed):
+    """A quotient is the product with the scale's reciprocal, both truncated."""
+
+    choice, touches, among = ("quotients",), (FLOATING, INTEGER), ("QUANTIZE_LINEAR", "QUANTIZED_LINEAR_ADD")
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """In FLOAT32; halves to even."""
+        several = "ATensor" in given
+        name = "Output" if several else ""
+        scale = given[f"{name}ScaleTensor"]
+        if scale.dtype != np.float32:
+            return right
+        values = dequantised(given, "A") + dequantised(given, "B") if several else given["InputTensor"]
+        reciprocal = toward_zero(1 / scale.astype(np.float64), DataType.FLOAT32).astype(np.float64)
+        quotients = toward_zero(values.astype(np.float32).astype(np.float64) * reciprocal, DataType.FLOAT32)
+        zero_point = given.get(f"{name}ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
+        return kept_within(np.rint(quotients) + zero_point, right.dtype)
+
+
+class _Modulus(_Approximate):
+    choice, touches, among = ("steps of a modulus",), (FLOATING,), ("MODULUS_FLOOR", "MODULUS_TRUNCATE")
+
+    def quotient(self, a: Array, b: Array) -> Array:
+        """Of FLOAT32."""
+        return toward_zero(a / b, DataType.FLOAT32)
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """The page's formula in FLOAT32, the product and the difference in one step."""
+        right = super().compute_exact(operator, inputs)
+        if operator.name.removeprefix("ELEMENT_WISE_") not in self.among or right.dtype != np.float32:
+            return right
+        a, b = (x.astype(np.float64) for x in inputs)
+        whole = np.floor if operator.name.endswith("FLOOR") else np.trunc
+        return np.asarray(nearest(a - b * whole(self.quotient(a, b)).astype(np.float64), DataType.FLOAT32))
+
+
+class ModulusFused(_Modulus):
+    """A modulus is a truncated quotient, and a product and a difference in one step."""
+
+
+class ModulusByFlushedReciprocal(_Modulus):
+    """The quotient of a modulus is the product with a reciprocal, and a subnormal reciprocal is zero."""
+
+    def quotient(self, a: Array, b: Array) -> Array:
+        """By the reciprocal."""
+        reciprocal = nearest(1 / b, DataType.FLOAT32)
+        flushed = np.where(np.abs(reciprocal) < np.finfo(np.float32).smallest_normal, 0, reciprocal)
+        return nearest(a * flushed.astype(np.float64), DataType.FLOAT32)
+
+
 class QuantizeOfNanIsLowest(_Changed):
     """A NaN becomes the lowest number of the type."""
 
@@ -246,7 +309,8 @@ class ShrinkAsksForTheLowerSideFirst(_Activations):
 
 PERMITTED_APPROXIMATE: tuple[type[Permitted], ...] = (
     MinimumOfDirect3D, MinimumOfDirect3DTowardZero, HyperbolicsOfLesserExponents,
-    QuantizeHalvesAway, QuantizeOfNanIsLowest, DequantizeWraps,
+    ReciprocalFlushedBelowTheNormals, ModulusFused, ModulusByFlushedReciprocal,
+    QuantizeHalvesAway, QuantizeByReciprocal, QuantizeOfNanIsLowest, DequantizeWraps,
     DequantizeConvertsFirst, PowersSaturate, PowersOfNegativesAreZero, ActivationOfUnroundedSum,
     ActivationInTheTensorsType, ActivationOfNanIsNumber, ShrinkAsksForTheLowerSideFirst,
 )  # fmt: skip

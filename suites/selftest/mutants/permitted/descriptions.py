@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dmlcts.specs import OperatorDesc, Region, TensorDesc
 from dmlcts.specs.rules import Violation
 from dmlcts.suites.selftest.mutants.permitted.steps import Permitted
 from dmlcts.suites.selftest.mutants.reference import Array
+
+_MOST_PLACES = 1 << 20  # of so many elements at most it is looked whether they overlap
 
 
 class PaddingCleared(Permitted):
@@ -28,6 +32,23 @@ class ZeroOutputStrideRefused(Permitted):
         """Look for zeros."""
         zero = 0 in (operator.output.strides or ())
         return super().refuses(operator) or ("the output has a stride of zero" if zero else "")
+
+
+class OverlappingOutputRefused(Permitted):
+    """An output two of whose elements stand at one place is refused."""
+
+    choice = ("output stride",)
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        """Count the places."""
+        output = operator.output
+        if output.strides is None or output.element_count > _MOST_PLACES:
+            return super().refuses(operator)
+        places = np.zeros(1, np.int64)
+        for size, stride in zip(output.sizes, output.strides, strict=True):
+            places = np.add.outer(places, np.arange(size) * stride).ravel()
+        overlap = np.unique(places).size < places.size
+        return super().refuses(operator) or ("elements of the output overlap" if overlap else "")
 
 
 class LaterLevelsAccepted(Permitted):

@@ -180,6 +180,15 @@ class MeanFloors(_Mean):
         return ((a + b) // 2).astype(y.dtype)
 
 
+class MeanRoundsUp(_Mean):
+    """Half of an odd sum of integers is rounded up."""
+
+    def changed(self, name: str, y: Array, *inputs: Array) -> Any:
+        """The exact sum and 1, floored."""
+        a, b = map(whole, inputs)
+        return ((a + b + 1) // 2).astype(y.dtype)
+
+
 class MeanOfWrappedSum(_Mean):
     """The sum of integers wraps before it is halved and truncated."""
 
@@ -372,7 +381,7 @@ class GradientsFlush(Exact):
 PERMITTED_EXACT: tuple[type[Permitted], ...] = (
     OverflowSaturates, SquareSaturates, SquareSaturatesInEachStep, SquareOfWrappedSaturates, SquareOfSaturatedWraps,
     ByZeroGivesZero, ByZeroGivesDividend, ByZeroGivesLimits, LeastByMinusOneGivesGreatest,
-    MeanFloors, MeanOfWrappedSum, MeanOfWrappedSumFloors, ComparisonsWithNanHold, ComparisonsFlush,
+    MeanFloors, MeanRoundsUp, MeanOfWrappedSum, MeanOfWrappedSumFloors, ComparisonsWithNanHold, ComparisonsFlush,
     ExtremesOfNumbers, ExtremesTakeFirstZero, ExtremesTakeSecondZero, SignOfNanIsNan, ZerosOfSignsAreKept,
     CopiesFlush, CopiesFlushToPositiveZero, CopiesQuietNans, ShiftsMask, ShiftsMaskTo32, ShiftsBeyondGiveFirst,
     GradientOfNanIsZero, GradientsFlush,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import DataType, ScaleBias
+from dmlcts.suites.selftest.mutants.permitted.minimum import toward_zero
 from dmlcts.suites.selftest.mutants.permitted.steps import INTEGER, Permitted
 from dmlcts.suites.selftest.mutants.reference import Array
 
@@ -48,6 +49,13 @@ def in_floating(x: Array, given: ScaleBias, data_type: DataType, rounding: Round
     """Separate operations in FLOAT32 or FLOAT64, then one rounding to an integer."""
     real = x.astype(dtype) * dtype(given.scale) + dtype(given.bias)
     return store(rounding(real.astype(np.float64)), data_type)
+
+
+def in_truncating_float32(x: Array, given: ScaleBias, data_type: DataType) -> Array:
+    """In FLOAT32, the product and the sum truncated, then truncated to an integer; what is too large saturates."""
+    product = toward_zero(x.astype(np.float32).astype(np.float64) * np.float64(given.scale), DataType.FLOAT32)
+    total = toward_zero(product.astype(np.float64) + np.float64(given.bias), DataType.FLOAT32)
+    return saturated(np.trunc(total.astype(np.float64)), data_type)
 
 
 def from_below(x: Array, given: ScaleBias, data_type: DataType) -> Array:
@@ -134,5 +142,7 @@ def arithmetics() -> Iterator[type[Permitted]]:
     said = "Integer x * scale + bias in FLOAT32 is truncated, saturated to INT32 and then wrapped, as with DirectML."
     compute = partial(in_floating, rounding=np.trunc, store=through_int32, dtype=np.float32)
     yield _arithmetic("IntegerScaleBiasThroughInt32", said, compute, alone=False)
+    said = "Integer x * scale + bias is computed in FLOAT32 that truncates, and is truncated; overflow saturates."
+    yield _arithmetic("IntegerScaleBiasTruncatingSteps", said, in_truncating_float32, alone=True)
     said = "Integers become FLOAT32 toward zero, as WGSL permits; x * scale + bias is truncated, overflow saturates."
     yield _arithmetic("IntegerScaleBiasFromBelow", said, from_below, alone=True)
