@@ -113,7 +113,10 @@ def _short(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
 
 @checks("activation")
 def test_activations_in_every_layout(subject: Subject, judge: Judge) -> None:
-    """Each activation with strides of every kind, in place of each input, at every rank, on many elements."""
+    """Each activation with strides of every kind, in place of each input, at every rank, on many elements.
+
+    Each input is padded, broadcast and one element alone as well.
+    """
     judge.all(_laid_out(subject, _spoken_of(subject, judge, later=False)))
 
 
@@ -136,6 +139,10 @@ def _laid_out(subject: Subject, listed: list[Activation]) -> Iterator[Case]:
         ):  # fmt: skip
             operator = subject.describe(sizes, attributes, source, target)
             yield Case(operator, values.streams, clause, f"tensor.strides.{layout}")
+        for layout, strides in (("padded", spread), ("broadcast", repeated), ("broadcast", (0,) * rank)):
+            for one in subject.inputs:
+                operator = subject.describe(sizes, attributes, layouts={one: strides})
+                yield Case(operator, values.streams, clause, f"tensor.strides.{layout}")
         for alias in subject.table.tensors[subject.table.output].may_alias:
             placement = Placement(in_place=True, alias="" if alias == first else alias)
             operator = subject.describe(sizes, attributes)
