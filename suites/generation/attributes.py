@@ -71,6 +71,18 @@ def number_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str
         yield found | {item.name: one for item, one in zip(others, rest, strict=True)}
 
 
+def usual_sets(table: OperatorTable, signature: Signature) -> list[dict[str, Attribute]]:
+    """Ordinary attributes with bounds of which kernels often are their own; none where there are no bounds."""
+    usual = ordinary(table, signature)
+    bounds = [item for item in table.attributes if item.is_number and item.role in ("low", "high")]
+    found: list[dict[str, Attribute]] = []
+    for pair in edge_values.usual_bounds(signature.data_type, as_float=bool(table.float_attributes)) if bounds else ():
+        given = {item.name: number(table, signature, item, pair[item.role == "high"]) for item in bounds}
+        if usual | given not in found:  # with one bound alone several pairs are the same
+            found.append(usual | given)
+    return found
+
+
 def nan_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str, Attribute]]:
     """Ordinary attributes with NaN for each number in turn, and for all of them; none where there can be no NaN."""
     numbers = [item for item in table.attributes if item.is_number]

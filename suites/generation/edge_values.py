@@ -243,6 +243,21 @@ def tiny_bounds(data_type: DataType) -> list[tuple[Any, Any]]:
     return [(own(tiny), own(1)), (own(-1), own(-tiny))]
 
 
+def usual_bounds(data_type: DataType, *, as_float: bool) -> list[tuple[Any, Any]]:
+    """Pairs of which kernels often are their own: what saturates, is a hard tanh, a ReLU6, or a ReLU.
+
+    Args:
+        data_type: the type that holds them.
+        as_float: whether FLOAT has to hold them too: the highest integer is the highest one that it does.
+    """
+    if data_type.is_floating:
+        own: Any = data_type.numpy.type
+        highest = np.finfo(data_type.numpy).max
+        return [(own(low), own(high)) for low, high in ((0, 1), (-1, 1), (0, 6), (0, np.inf), (0, highest))]
+    top = int(limits_as_float(data_type)[1]) if as_float else limits_of(data_type)[1]
+    return [(0, 1), *([(-1, 1)] if data_type.is_signed else []), (0, 6), (0, top)]
+
+
 def kinds(data_type: DataType) -> dict[str, Array]:
     """Values of one kind each, by its name: what a kernel may look for in all elements of a block at once."""
     low = range(1, 12)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dmlcts.suites.generation import attributes as numbers
 from dmlcts.suites.generation import distinct, edge_values, strategies
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
@@ -20,11 +21,16 @@ NARROW = ("FLOAT16", "INT16", "INT8", "UINT16", "UINT8")
 
 @checks("values")
 def test_ordinary_bounds(subject: Subject, judge: Judge) -> None:
-    """The boundary lattice, and the bounds with their neighbours, for every ordinary pair of bounds."""
-    clause = subject.clause("values")
+    """The boundary lattice, and the bounds with their neighbours, for every ordinary pair of bounds.
+
+    And for those of which kernels are often their own, as 0 and 1.
+    """
+    clause, ordinary = subject.clause("values"), list(subject.attribute_sets())
+    usual = [one for one in numbers.usual_sets(subject.table, subject.signature) if one not in ordinary]
+    stated = [*((clause, one) for one in ordinary), *((subject.values_clause(one), one) for one in usual)]
     judge.all(
         subject.case(clause, elements, attributes)
-        for attributes in subject.attribute_sets()
+        for clause, attributes in stated
         for elements in subject.edge_sets(_floats(attributes))
     )
 
