@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import OperatorDesc, ScaleBias
+from dmlcts.specs import OperatorDesc, ScalarUnion, ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams
@@ -75,31 +75,46 @@ def _sets(subject: Subject) -> list[dict[str, Any]]:
 def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
     """Inverted, equal, infinite and odd bounds, with elements beside them, where combinations have ordinary ones.
 
-    A ScaleBias may come besides, where the operator has one. Bounds next to zero are in no combination.
+    A ScaleBias may come besides, where the operator has one. Bounds next to zero are in no combination, and those of
+    which kernels are often their own, as 0 and 1, are so by chance alone.
     """
     sizes = _SIZES[-subject.ranks[-1] :]
-    for attributes, values in _bounded(subject):
-        judge.all([*_crowded(subject, sizes, attributes, values), *at_every_rank(subject, attributes, values),
-                   _again(subject, attributes, values)])  # fmt: skip
+    odd = list(_odd(subject))
+    usual = numbers.usual_sets(subject.table, subject.signature)
+    for attributes in [*odd, *(one for one in usual if one not in odd)]:
+        values = _beside_bounds(subject, attributes)
+        judge.all(_crowded(subject, sizes, attributes, values))
+        if attributes in odd:
+            judge.all([*at_every_rank(subject, attributes, values), _again(subject, attributes, values)])
         if subject.table.has_scale_bias:
             judge.all(_crowded(subject, sizes, {**attributes, "ScaleBias": plain_scaling(subject)}, values))
 
 
-def _bounded(subject: Subject) -> Iterator[tuple[dict[str, Any], Streams]]:
-    """Bounds of each kind that no combination has, and elements of which some lie beside and on them."""
+def _odd(subject: Subject) -> Iterator[dict[str, Any]]:
+    """Attributes with bounds of each kind that no combination has."""
     low, high = ([item for item in subject.table.attributes if item.is_number and item.role == role]
                  for role in ("low", "high"))  # fmt: skip
-    own, first = subject.data_type, next(iter(subject.inputs))
-    special = np.concatenate([values[:2] for values in kinds(own).values()])
+    own = subject.data_type
     combined = subject.of_one_type and subject.table.float_attributes
     odd = edge_values.odd_bounds(own) if low and high and not combined else []
     for pair in [*odd, *(edge_values.tiny_bounds(own) if low or high else [])]:
         given = {item.name: numbers.number(subject.table, subject.signature, item, value)
                  for items, value in zip((low, high), pair, strict=True) for item in items}  # fmt: skip
-        beside = edge_values.neighbours(np.array(pair, own.numpy), own)
-        arrays = subject.distinct(251).arrays
-        arrays = arrays | {first: np.resize(np.concatenate([beside, special, arrays[first][:11]]), 251)}
-        yield subject.attributes(**given), subject.of_arrays(arrays).streams
+        yield subject.attributes(**given)
+
+
+def _beside_bounds(subject: Subject, attributes: dict[str, Any]) -> Streams:
+    """Elements of which some lie beside the bounds and on them."""
+    own, first = subject.data_type, next(iter(subject.inputs))
+    given = [attributes[item.name] for item in subject.table.attributes if item.role in ("low", "high")]
+    bounds = [one.value if isinstance(one, ScalarUnion) else one for one in given]
+    if not own.is_floating:  # a FLOAT next to the highest integer may be greater than it
+        least, greatest = edge_values.limits_of(own)
+        bounds = [min(max(int(one), least), greatest) for one in bounds]
+    special = np.concatenate([values[:2] for values in kinds(own).values()])
+    arrays = subject.distinct(251).arrays
+    found = [edge_values.neighbours(np.array(bounds, own.numpy), own), special, arrays[first][:11]]
+    return subject.of_arrays(arrays | {first: np.resize(np.concatenate(found), 251)}).streams
 
 
 def _again(subject: Subject, attributes: dict[str, Any], values: Streams) -> Case:
@@ -164,9 +179,13 @@ def test_many_elements(subject: Subject, judge: Judge) -> None:
     "tensor.position",
 )  # fmt: skip
 def test_crowded_scale_bias(subject: Subject, judge: Judge) -> None:
-    """A ScaleBias, a negative one, and one that changes nothing: strided, broadcast, in place of the first input."""
+    """A ScaleBias, a negative one, and one that changes nothing: strided, broadcast, in place of the first input.
+
+    And one whose scale is 0 or -1, of which a kernel may make a fill or a negation.
+    """
     if subject.table.has_scale_bias:
-        judge.all(case for rank in _ranks(subject) for case in _scaled(subject, _SIZES[-rank:]))
+        for rank in _ranks(subject):
+            judge.all([*_scaled(subject, _SIZES[-rank:]), *_filled_or_negated(subject, _SIZES[-rank:])])
 
 
 def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
@@ -196,6 +215,21 @@ def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
             for place in subject.in_place[:1]:
                 for operator in layouts:
                     yield Case(operator, values, clause, subject.in_place_clause, placement=place)
+
+
+def _filled_or_negated(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
+    axes, bias = tuple(range(len(sizes))), plain_scaling(subject).bias
+    padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
+    values, given = subject.distinct(251).streams, told_sets(subject, 1)[0]
+    for scale in (0.0, -1.0) if subject.data_type.is_floating else (0.0,):  # of integers -1 is the negative one
+        attributes = {**given, "ScaleBias": ScaleBias(scale, bias)}
+        clause = subject.scaled_values_clause(attributes)
+        for layout, source, target in (("padded", padded, padded), ("output", None, turned)):
+            operator = subject.describe(sizes, attributes, source, target)
+            yield Case(operator, values, clause, f"tensor.strides.{layout}")
+        for place in subject.in_place[:1]:
+            operator = subject.describe(sizes, attributes)
+            yield Case(operator, values, clause, subject.in_place_clause, placement=place)
 
 
 def _crowded(
