@@ -89,6 +89,17 @@ def test_bounds_are_representable_and_ordered(data_type: DataType) -> None:
     assert all(low == high for low, high in edge_values.equal_bounds(data_type))
 
 
+@named("data_type", TYPES)
+def test_usual_bounds_are_of_the_type_and_of_float_where_they_have_to_be(data_type: DataType) -> None:
+    for low, high in edge_values.usual_bounds(data_type, as_float=True):
+        assert low < high
+        for bound in (low, high):
+            assert np.array(bound, data_type.numpy) == bound
+            assert int(np.float32(bound)) == int(bound) if np.isfinite(bound) else data_type.is_floating
+    highest = np.inf if data_type.is_floating else np.iinfo(data_type.numpy).max
+    assert (0, highest) in edge_values.usual_bounds(data_type, as_float=False)
+
+
 @named("data_type", FLOATS)
 def test_nans_are_nans_of_both_kinds_and_signs(data_type: DataType) -> None:
     values = edge_values.nans(data_type)
