@@ -272,3 +272,19 @@ def kinds(data_type: DataType) -> dict[str, Array]:
               "large and negative": [-4096.0 - 8 * step for step in low]}  # fmt: skip
     found = {name: np.array(values, data_type.numpy) for name, values in floats.items()}
     return found | {"NaN": nans(data_type), "subnormal": subnormals(data_type)[:8]}
+
+
+def shortcuts(data_type: DataType) -> Array:
+    """Values for which a kernel may have a shortcut, where one element stands for all of an operand.
+
+    Neutral ones, powers of two, counts of half the bits and more, limits, infinities; of 64 bits more than others hold.
+    """
+    if data_type.is_floating:
+        most = float(np.finfo(data_type.numpy).max)
+        values = [0.0, 1.0, -1.0, 2.0, -2.0, 4.0, 0.5, 3.0, -most, most, -np.inf, np.inf]
+        return np.array(values, data_type.numpy)
+    limits, width = limits_of(data_type), 8 * data_type.itemsize
+    whole = [0, 1, -1, 2, -2, 4, 3, width - 1, width // 2, width // 2 + 3, *limits]
+    whole += [(1 << bit) + 1 for bit in (32, 53)]
+    kept = dict.fromkeys(value for value in whole if limits[0] <= value <= limits[1])
+    return np.array([*kept], data_type.numpy)

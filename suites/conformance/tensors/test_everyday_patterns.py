@@ -1,0 +1,143 @@
+"""What networks do every day, on every signature: one element for all, one a channel, an operand with itself.
+
+Kernels have shortcuts of their own there: a division by a power of two becomes a shift, a product with -1 a complement,
+and scale and zero point of a whole tensor are constants. Elsewhere what is repeated is ordinary, and few dozens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Array, Streams
+from dmlcts.suites.conformance.tensors.describing import may_be_one_region
+from dmlcts.suites.conformance.tensors.test_strides import permuted
+from dmlcts.suites.generation.edge_values import kinds, neighbours, shortcuts
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+Sizes = tuple[int, ...]
+Layouts = dict[str, Sizes]
+
+_WHOLE = 64  # a whole workgroup: nothing is left to a tail
+_SEVERAL = (2, 5, 8, 4)  # whole workgroups too, of a few hundred elements
+_MANY = (3, 16, 9, 11)  # thousands, which are not
+_SQUARE = (1, 1, 17, 17)
+_REPEATED = (3, 0, 5, 2)  # the first elements of what is repeated: in the domain of powers, counts and quotients
+
+
+@checks("values", "tensor.strides.broadcast")
+def test_one_telling_element_for_all(subject: Subject, judge: Judge) -> None:
+    """Each value for which a kernel may have a shortcut, repeated in each input, beside the others' kinds of value."""
+    if len(subject.inputs) > 1:
+        judge.all(_telling(subject))
+
+
+def _telling(subject: Subject) -> Iterator[Case]:
+    attributes, sizes = subject.revealing(), subject.flat(_WHOLE)
+    ordinary = subject.distinct(_WHOLE).arrays
+    for name, data_type in subject.inputs.items():
+        operator = subject.describe(sizes, attributes, layouts={name: (0,) * len(sizes)})
+        for value in shortcuts(data_type):
+            if subject.table.tensors[name].nonzero and not value:
+                continue
+            arrays = {}
+            for turn, (other, own) in enumerate(subject.inputs.items()):
+                beside = neighbours([value], own) if own is data_type else np.array([], own.numpy)
+                special = np.concatenate([beside, *(values[:3] for values in kinds(own).values()), ordinary[other]])
+                arrays[other] = np.roll(special[:_WHOLE], -5 * turn)
+            arrays[name] = np.full(_WHOLE, value)
+            yield Case(operator, subject.of_arrays(arrays).streams, subject.values_clause(attributes),
+                       "tensor.strides.broadcast")  # fmt: skip
+
+
+@checks("values", "tensor.strides.broadcast")
+def test_channels_rows_and_scalars(subject: Subject, judge: Judge) -> None:
+    """An element a channel, one row for all, one element for all: of each input, of all but the first, and in place.
+
+    Scale and zero point are so, a bias, a mask. Hundreds of elements, thousands, and squares.
+    """
+    judge.all(_repeated(subject))
+
+
+def _repeated(subject: Subject) -> Iterator[Case]:
+    several, many, square = (_of_rank(subject, sizes) for sizes in (_SEVERAL, _MANY, _SQUARE))
+    for layouts in _layouts(tuple(subject.inputs), several):
+        yield from _laid_out(subject, several, layouts, in_place=True)
+    further = [*subject.inputs][1:] or [*subject.inputs]
+    for strides in _kinds(many)[:2]:
+        yield from _laid_out(subject, many, dict.fromkeys(further, strides))
+    for strides in (_along(square, -1), _along(square, -2)):
+        yield from _laid_out(subject, square, {further[-1]: strides})
+
+
+def _of_rank(subject: Subject, sizes: Sizes) -> Sizes:
+    """The sizes in four dimensions, or in as many as are obliged."""
+    rank = 4 if 4 in subject.ranks else subject.ranks[-1]
+    return (*((1,) * (rank - 4)), *sizes[-rank:])
+
+
+def _along(sizes: Sizes, axis: int) -> Sizes:
+    """Strides of what changes along one dimension alone."""
+    return tuple(int(place == axis % len(sizes)) for place in range(len(sizes)))
+
+
+def _kinds(sizes: Sizes) -> list[Sizes]:
+    """Strides of an element a channel, of one for all, and of one row for all."""
+    return [_along(sizes, max(-3, -len(sizes))), (0,) * len(sizes), _along(sizes, -1)]
+
+
+def _layouts(names: tuple[str, ...], sizes: Sizes) -> Iterator[Layouts]:
+    """Each input repeated in each way; of more than two all but the first, and one for all beside the first's row."""
+    for strides in _kinds(sizes):
+        yield from ({name: strides} for name in names)
+        if len(names) > 2:
+            yield dict.fromkeys(names[1:], strides)
+    if len(names) > 2:
+        yield from ({names[0]: _along(sizes, -1), other: (0,) * len(sizes)} for other in names[1:])
+
+
+def _laid_out(subject: Subject, sizes: Sizes, layouts: Layouts, *, in_place: bool = False) -> Iterator[Case]:
+    attributes = subject.revealing()
+    clause, values = subject.values_clause(attributes), _values(subject, layouts)
+    operator = subject.describe(sizes, attributes, layouts=layouts)
+    yield Case(operator, values, clause, "tensor.strides.broadcast")
+    for place in subject.in_place if in_place else ():
+        if place.aliased(operator) not in layouts:
+            yield Case(operator, values, clause, subject.in_place_clause, placement=place)
+
+
+def _values(subject: Subject, layouts: Layouts) -> Streams:
+    arrays: dict[str, Array] = dict(subject.distinct(251).arrays)
+    for name in layouts:
+        arrays[name] = np.concatenate([np.array(_REPEATED, arrays[name].dtype), arrays[name]])[:251]
+    return subject.of_arrays(arrays).streams
+
+
+@checks("values", "tensor.strides.permuted", "tensor.strides.broadcast", "binding.same-resource")
+def test_an_operand_with_itself(subject: Subject, judge: Judge) -> None:
+    """Inputs that are one region, the output too where it may be: packed, turned, rows for all; and the last first."""
+    if len(subject.inputs) > 1:
+        judge.all(_shared(subject))
+
+
+def _shared(subject: Subject) -> Iterator[Case]:
+    attributes, sizes = subject.revealing(), _of_rank(subject, _SEVERAL)
+    clause, values = subject.values_clause(attributes), subject.distinct(251).streams
+    packed = subject.describe(sizes, attributes)
+    turned = permuted(sizes, tuple(range(len(sizes)))[::-1])
+    if may_be_one_region(subject):
+        for strides in (None, turned, _along(sizes, -1)):
+            operator = subject.describe(sizes, attributes, strides)
+            yield Case(operator, values, clause, "binding.same-resource", placement=Placement(one_region=True))
+    if subject.inputs_may_be_the_output:
+        for operator in (packed, subject.describe(sizes, attributes, turned, turned)):
+            yield Case(operator, values, clause, subject.in_place_clause,
+                       placement=Placement(in_place=True, one_region=True))  # fmt: skip
+    for place in subject.in_place:
+        yield Case(packed, values, clause, subject.in_place_clause, placement=replace(place, inputs_turned=True))
