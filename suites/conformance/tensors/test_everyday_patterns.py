@@ -65,6 +65,12 @@ def test_channels_rows_and_scalars(subject: Subject, judge: Judge) -> None:
     judge.all(_repeated(subject))
 
 
+@checks("rounding", "tensor.strides.broadcast")
+def test_channels_rows_and_scalars_to_be_rounded(subject: Subject, judge: Judge) -> None:
+    """The same of an operator whose values are stated by modes of rounding alone."""
+    judge.all(_repeated(subject))
+
+
 def _repeated(subject: Subject) -> Iterator[Case]:
     several, many, square = (_of_rank(subject, sizes) for sizes in (_SEVERAL, _MANY, _SQUARE))
     for layouts in _layouts(tuple(subject.inputs), several):

@@ -1,0 +1,123 @@
+"""Kernels that are wrong in a shortcut for what networks do every day, and right wherever they do not take it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
+from dmlcts.suites.selftest.mutants.bases import OfOneType, moving
+from dmlcts.suites.selftest.mutants.formulas import Array
+
+Bindings = Mapping[str, Region]
+
+
+def one_for_all(tensor: TensorDesc) -> bool:
+    """Whether the only element that is stored stands for several."""
+    return tensor.element_count > 1 and not moving(tensor)
+
+
+def one_a_channel(tensor: TensorDesc) -> bool:
+    """Whether elements differ along one dimension alone, and others are before and behind it."""
+    wide = [stride for size, stride in zip(tensor.sizes, tensor.element_strides, strict=True) if size > 1]
+    return len(wide) > 2 and not wide[0] and not wide[-1] and any(wide)
+
+
+class _OneSecond(OfOneType):
+    """One element is the second operand of all."""
+
+    clause = "tensor.strides.broadcast"
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """B is one for all."""
+        return one_for_all(operator.tensors["BTensor"])
+
+
+class QuotientByAShift(_OneSecond):
+    """DIVIDE on INT16 by one power of two for all shifts: negative quotients are rounded down, not toward zero."""
+
+    operator = "ELEMENT_WISE_DIVIDE"
+    data_type = DataType.INT16
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Rounded down."""
+        divisor = int(inputs[1].flat[0])
+        return np.asarray(inputs[0] >> (divisor.bit_length() - 1)) if divisor > 0 == divisor & divisor - 1 else right
+
+
+class ComplementForTheOpposite(_OneSecond):
+    """MULTIPLY on INT8 by one -1 for all gives the complement: the 1 that makes an opposite of it is left out."""
+
+    operator = "ELEMENT_WISE_MULTIPLY"
+    data_type = DataType.INT8
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """One less."""
+        return ~inputs[0] if inputs[1].flat[0] == -1 else right
+
+
+class OneCountOfFiveBits(_OneSecond):
+    """BIT_SHIFT_LEFT on UINT64 by one count for all takes five bits of it, as a constant shift of 32 bits would."""
+
+    operator = "ELEMENT_WISE_BIT_SHIFT_LEFT"
+    data_type = DataType.UINT64
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """By less, where the count is one that a shift of 64 bits may have."""
+        return np.where(inputs[1] < 64, inputs[0] << (inputs[1] & np.uint64(31)), right)
+
+
+class OneThresholdAsADouble(OfOneType):
+    """LOGICAL_LESS_THAN on UINT64 compares one first operand for all in FLOAT64, where it is a constant."""
+
+    operator = "ELEMENT_WISE_LOGICAL_LESS_THAN"
+    clause = "tensor.strides.broadcast"
+    data_type = DataType.UINT64
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """A is one for all."""
+        return one_for_all(operator.tensors["ATensor"])
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Rounded first."""
+        return np.asarray(inputs[0].astype(np.float64) < inputs[1].astype(np.float64))
+
+
+class BiasOfChannelsInPlace(OfOneType):
+    """SUBTRACT on FLOAT32 in place of A loses the last of hundreds of elements where B is one a channel."""
+
+    operator = "ELEMENT_WISE_SUBTRACT"
+    clause = "subtract.in-place"
+    data_type = DataType.FLOAT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """In place, many."""
+        shared = bindings["ATensor"] == bindings["OutputTensor"] and operator.output.element_count > 256
+        return shared and one_a_channel(operator.tensors["BTensor"])
+
+
+class ScaleOfAWholeTensor(OfOneType):
+    """DEQUANTIZE_LINEAR on INT16 loses the last of hundreds of elements that have one scale and one zero point."""
+
+    operator = "ELEMENT_WISE_DEQUANTIZE_LINEAR"
+    clause = "tensor.strides.broadcast"
+    data_type = DataType.INT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Both are one for all."""
+        single = [one_for_all(operator.tensors[name]) for name in ("ScaleTensor", "ZeroPointTensor")
+                  if name in operator.tensors]  # fmt: skip
+        return len(single) > 1 and all(single) and operator.output.element_count > 256
+
+
+class SquaresInPlace(OfOneType):
+    """MULTIPLY on UINT16 loses the last element where both operands and the output are one region."""
+
+    operator = "ELEMENT_WISE_MULTIPLY"
+    clause = "multiply.in-place"
+    data_type = DataType.UINT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """All three are bound alike."""
+        return bindings["ATensor"] == bindings["BTensor"] == bindings["OutputTensor"]
