@@ -85,15 +85,15 @@ class OneThresholdAsADouble(OfOneType):
 
 
 class BiasOfChannelsInPlace(OfOneType):
-    """SUBTRACT on FLOAT32 in place of A loses the last of hundreds of elements where B is one a channel."""
+    """SUBTRACT on FLOAT16 in place of A loses the last element where B is one a channel, in four dimensions."""
 
     operator = "ELEMENT_WISE_SUBTRACT"
     clause = "subtract.in-place"
-    data_type = DataType.FLOAT32
+    data_type = DataType.FLOAT16
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
-        """In place, many."""
-        shared = bindings["ATensor"] == bindings["OutputTensor"] and operator.output.element_count > 256
+        """All three."""
+        shared = bindings["ATensor"] == bindings["OutputTensor"] and operator.output.rank == 4
         return shared and one_a_channel(operator.tensors["BTensor"])
 
 
