@@ -1,4 +1,4 @@
-"""Validation that one attribute, strides or a total size of one tensor alone turns off, or makes too strict."""
+"""Validation that an attribute, a type, strides or a total size of one tensor alone turns off, or makes too strict."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dmlcts.specs import FeatureLevel, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.rules import violations
+from dmlcts.suites.selftest.mutants.bases import broadcast
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
@@ -284,3 +285,84 @@ class ElementsOfALargerBAreLost(Reference):
             if _larger(b) and not _larger(a):
                 inputs = [*inputs[:2], np.zeros_like(inputs[2])]
         return super().compute_exact(operator, inputs)
+
+
+# A type turns a check off, or has one of its own.
+
+
+class ZeroSizesOfSignedBytesTaken(_Overlooking):
+    """MAX on INT8 takes sizes of zero."""
+
+    operator = "ELEMENT_WISE_MAX"
+    clause = "tensor.size.zero"
+    ignored = ("tensor.size.zero",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return operator.data_type is DataType.INT8
+
+
+class ElementsOfWideIntegersUncounted(_Overlooking):
+    """MIN on INT64 takes any number of elements."""
+
+    operator = "ELEMENT_WISE_MIN"
+    clause = "tensor.elements.maximum"
+    ignored = ("tensor.elements.maximum",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return operator.data_type is DataType.INT64
+
+
+class LastHalfWordUncounted(_Overlooking):
+    """BIT_AND on UINT16 takes a total size of so many whole words as the elements fill."""
+
+    operator = "ELEMENT_WISE_BIT_AND"
+    clause = "tensor.total-size.minimum"
+    ignored = ("tensor.total-size.minimum",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        return operator.data_type is DataType.UINT16 and all(
+            one.total_size_in_bytes // 4 >= one.minimum_size_in_bytes // 4 for one in operator.tensors.values()
+        )
+
+
+class TotalSizesOfByteResultsUnchecked(_Overlooking):
+    """LOGICAL_GREATER_THAN on FLOAT32 does not look at the total size of results of one byte."""
+
+    operator = "ELEMENT_WISE_LOGICAL_GREATER_THAN"
+    clause = "tensor.total-size.minimum"
+    ignored = ("tensor.total-size.minimum",)
+
+    def overlooks(self, operator: OperatorDesc) -> bool:
+        enough = all(one.total_size_in_bytes >= one.minimum_size_in_bytes for one in operator.inputs.values())
+        return enough and operator.data_type is DataType.FLOAT32 and operator.output.data_type is DataType.UINT8
+
+
+class StridesOfTheTopBitRefused(_Refusing):
+    """SUBTRACT on INT16 holds strides in signed integers, and refuses those that come out negative."""
+
+    operator = "ELEMENT_WISE_SUBTRACT"
+    clause = "tensor.strides.padded"
+
+    def dislikes(self, operator: OperatorDesc) -> bool:
+        strides = (stride for tensor in operator.tensors.values() for stride in tensor.strides or ())
+        return operator.data_type is DataType.INT16 and any(stride >> 31 for stride in strides)
+
+
+class OuterProductsOfThreeDimensionsRefused(_Refusing):
+    """MULTIPLY on UINT8 refuses three dimensions in which both operands are repeated."""
+
+    operator = "ELEMENT_WISE_MULTIPLY"
+    clause = "tensor.strides.broadcast"
+
+    def dislikes(self, operator: OperatorDesc) -> bool:
+        cube = operator.data_type is DataType.UINT8 and operator.output.rank == 3
+        return cube and all(map(broadcast, operator.inputs.values()))
+
+
+class FarLargerTotalSizesRefused(_Refusing):
+    """ABS takes no total size that is larger than it needs to be by what 15 bits do not count."""
+
+    operator = "ELEMENT_WISE_ABS"
+
+    def dislikes(self, operator: OperatorDesc) -> bool:
+        return any(one.total_size_in_bytes - one.minimum_size_in_bytes >> 15 for one in operator.tensors.values())
