@@ -53,7 +53,7 @@ def test_crowded_layouts(subject: Subject, judge: Judge) -> None:
     """
     ranks = [*_ranks(subject), *([low_rank(subject)] if subject.thorough else [])]
     judge.all(case for rank in dict.fromkeys(ranks) for one in _sets(subject)
-              for case in _crowded(subject, _SIZES[-rank:], one))  # fmt: skip
+              for case in crowded(subject, _SIZES[-rank:], one))  # fmt: skip
 
 
 def _ranks(subject: Subject) -> list[int]:
@@ -83,11 +83,11 @@ def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
     usual = numbers.usual_sets(subject.table, subject.signature)
     for attributes in [*odd, *(one for one in usual if one not in odd)]:
         values = _beside_bounds(subject, attributes)
-        judge.all(_crowded(subject, sizes, attributes, values))
+        judge.all(crowded(subject, sizes, attributes, values))
         if attributes in odd:
             judge.all([*at_every_rank(subject, attributes, values), _again(subject, attributes, values)])
         if subject.table.has_scale_bias:
-            judge.all(_crowded(subject, sizes, {**attributes, "ScaleBias": plain_scaling(subject)}, values))
+            judge.all(crowded(subject, sizes, {**attributes, "ScaleBias": plain_scaling(subject)}, values))
 
 
 def _odd(subject: Subject) -> Iterator[dict[str, Any]]:
@@ -232,9 +232,10 @@ def _filled_or_negated(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Cas
             yield Case(operator, values, clause, subject.in_place_clause, placement=place)
 
 
-def _crowded(
+def crowded(
     subject: Subject, sizes: tuple[int, ...], attributes: dict[str, Any], values: Streams | None = None
 ) -> Iterator[Case]:
+    """Padded, permuted, each input broadcast alone and with others, in one region, and in place of each."""
     axes = tuple(range(len(sizes)))
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
     repeated, alike = (*((0,) * (len(sizes) - 1)), 1), (0,) * len(sizes)

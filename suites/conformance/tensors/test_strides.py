@@ -75,7 +75,7 @@ def test_padded_strides(subject: Subject, judge: Judge) -> None:
             padded = permuted(sizes, order, gap)
             spaced = tuple(2 * stride for stride in padded)
             layouts += [(sizes, padded, ()), (sizes, (), padded), (sizes, spaced, padded)]
-        for bits in (8, 16):
+        for bits in (8, 16) if len(sizes) in (2, subject.ranks[-1]) else (8,):  # 2^16 elements and more take time
             outermost, *inner = permuted(sizes, order)
             hidden = (outermost + (1 << bits), *inner)
             layouts += [(sizes, hidden, ()), (sizes, (), hidden)]

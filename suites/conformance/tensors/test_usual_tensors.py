@@ -1,0 +1,56 @@
+"""Tensors as networks have them: channels last, and thousands of elements, which shares of small cases do not meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.conformance.tensors.describing import plain_scaling
+from dmlcts.suites.conformance.tensors.test_layouts_on_every_type import crowded
+from dmlcts.suites.conformance.tensors.test_strides import permuted
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+_IMAGES = (2, 3, 5, 7)
+_LAST = (0, 2, 3, 1)  # the order of dimensions from the slowest to the fastest
+_THOUSANDS = (3, 5, 17, 19)  # 4845: no power of two, more than 2^12 and less than 2^15
+
+
+@checks("values", "tensor.strides.permuted", "tensor.strides.output")
+def test_channels_last(subject: Subject, judge: Judge) -> None:
+    """Four dimensions of which the second runs fastest, without gaps: each tensor alone, all of them, in place."""
+    if len(_IMAGES) in subject.ranks:
+        judge.all(_channels_last(subject))
+
+
+def _channels_last(subject: Subject) -> Iterator[Case]:
+    attributes = subject.revealing()
+    clause, values = subject.values_clause(attributes), subject.distinct(251).streams
+    last = permuted(_IMAGES, _LAST)
+
+    def case(layout_clause: str, place: Placement | None = None, **layout: object) -> Case:
+        operator = subject.describe(_IMAGES, attributes, **layout)  # type: ignore[arg-type]  # by their names
+        return Case(operator, values, clause, layout_clause, placement=place or Placement())
+
+    for name in subject.inputs:
+        yield case("tensor.strides.permuted", layouts={name: last})
+    yield case("tensor.strides.output", output_strides=last)
+    yield case("tensor.strides.permuted", strides=last, output_strides=last)
+    for place in subject.in_place:
+        yield case(subject.in_place_clause, place, strides=last, output_strides=last)
+
+
+@checks(
+    "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
+    "binding.same-resource",
+)  # fmt: skip
+def test_thousands_of_elements(subject: Subject, judge: Judge) -> None:
+    """More than 2^12 elements and less than 2^15, in each of the crowded layouts, and with a ScaleBias."""
+    if len(_THOUSANDS) not in subject.ranks:
+        return
+    attributes = subject.revealing()
+    judge.all(crowded(subject, _THOUSANDS, attributes))
+    if subject.table.has_scale_bias:
+        judge.all(crowded(subject, _THOUSANDS, {**attributes, "ScaleBias": plain_scaling(subject)}))
