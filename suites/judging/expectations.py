@@ -16,6 +16,7 @@ from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Array, Expectation, Judgement, is_mishap, streams_of
 from dmlcts.suites.judging.one_value import judge_one_value, judge_plain_layout
+from dmlcts.suites.judging.other_tensors import judge_beside_other_tensors
 from dmlcts.suites.judging.outputs import judge_harmless, judge_oracle
 from dmlcts.suites.judging.refusals import judge_accepted, judge_either, judge_refused
 from dmlcts.suites.judging.relations import (
@@ -31,7 +32,6 @@ from dmlcts.suites.judging.state import (
     judge_after_another,
     judge_again,
     judge_beside_another,
-    judge_beside_other_tensors,
     judge_beside_others,
     judge_dispatched_again,
     judge_many_times,

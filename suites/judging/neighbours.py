@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dmlcts.specs import OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs import OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.outcome import Unconstrained
@@ -30,7 +30,12 @@ from dmlcts.suites.judging.refusals import stride_clause
 Made = list[tuple[Any, OperatorDesc]]
 """Kernels, or why there is none, with their descriptions."""
 
+BESIDE_OTHER_TENSORS = "beside other tensors"
+"""The expectation of a kernel between kernels on other tensors."""
+
 _TOO_DEEP = 9  # dimensions
+_NEAR = 2.0**-20  # of a number: more than results may be wrong by, less than FLOAT16 or six digits tell
+_HIGH_WORD = 1 << 32
 _MOST_OTHERS = 6  # operators beside the case's own
 
 
@@ -93,7 +98,10 @@ def _variants(table: OperatorTable, case: Case) -> Iterator[OperatorDesc]:
 
 
 def _nearly_alike(bench: Bench, table: OperatorTable, case: Case) -> list[OperatorDesc]:
-    """Of the operator's own variants one with each number changed alone, and those with a scale or a bias alone."""
+    """Of the operator's own variants one with each number changed alone, and those with a scale or a bias alone.
+
+    And those with numbers that a coarse comparison takes for the first variant's.
+    """
     variants = _judged_variants(bench, table, case)
     if not variants or any(tensor.strides is not None for tensor in case.operator.tensors.values()):
         return []  # of strided kernels those that differ in all of them have to do
@@ -106,15 +114,44 @@ def _nearly_alike(bench: Bench, table: OperatorTable, case: Case) -> list[Operat
     ]
     scaled = [item.name for item in table.attributes if item.type == "DML_SCALE_BIAS"]
     changed += [{name: ScaleBias(*one)} for name in scaled for one in ((2, 0), (1, 1))]
+    changed += _next_to(table, signature, base)
     found = (replace(base, attributes={**base.attributes, **given}) for given in changed)
     return [one for one in found if one not in (case.operator, *variants) and bench.obliged(one)]
+
+
+def _next_to(table: OperatorTable, signature: Signature, base: OperatorDesc) -> list[dict[str, Attribute]]:
+    """Changes of a description's first number to the other sign, and of its last one in what few bits leave out.
+
+    The first of several numbers is a lower bound, the last one an upper bound: they stay in their order. Of a ScaleBias
+    the bias changes its sign and the scale its last bits, seven of them: results have to show it.
+    """
+    kind = signature.data_type
+    numbers = [(item, _plain(base.attributes[item.name])) for item in table.attributes if item.is_number]
+    changed = [(item, -value) for item, value in numbers[:1] if kind.is_signed]
+    for item, value in numbers[-1:]:
+        further = value * _NEAR if kind.is_floating else _HIGH_WORD if kind.itemsize == 8 else 0
+        changed.append((item, value + further))
+    found: list[dict[str, Attribute]] = [
+        {item.name: ordinary_attributes.number(table, signature, item, value)} for item, value in changed
+    ]
+    for item in table.attributes:
+        if item.type == "DML_SCALE_BIAS":
+            found += [{item.name: ScaleBias(2, -1)}] if kind.is_signed else []
+            found += [{item.name: ScaleBias(2 + 2 * _NEAR, 1)}] if kind.is_floating else []
+    return found
+
+
+def _plain(given: Attribute) -> Any:
+    """A number by itself, of a union or not."""
+    return given.value if isinstance(given, ScalarUnion) else given
 
 
 def on_nearly_the_same_tensors(subject: Subject, operator: OperatorDesc) -> list[OperatorDesc]:
     """A description of the subject on tensors that differ from a description's in one respect each.
 
-    In the strides of one tensor, in the total sizes, in the order of packed sizes, in the type that one type variable
-    but the first stands for, in which optional tensors are there.
+    In the strides of one tensor, in which input is broadcast, in which of two inputs has the strides, in the total
+    sizes, in the order of packed sizes, in the type that one type variable but the first stands for, in which optional
+    tensors are there.
     """
     sizes, tensors = operator.output.sizes, operator.tensors
     found = []
@@ -123,6 +160,7 @@ def on_nearly_the_same_tensors(subject: Subject, operator: OperatorDesc) -> list
         spread = [2 * stride for stride in TensorDesc(tensor.data_type, sizes).element_strides]
         other = TensorDesc(tensor.data_type, sizes, None if tensor.strides else spread)
         found.append(replace(operator, tensors={**tensors, name: other}))
+    found += _laid_otherwise(subject, operator)
     larger = {name: replace(one, total_size_in_bytes=one.total_size_in_bytes + 16) for name, one in tensors.items()}
     found.append(replace(operator, tensors=larger))
     if all(tensor.strides is None for tensor in tensors.values()):
@@ -134,6 +172,17 @@ def on_nearly_the_same_tensors(subject: Subject, operator: OperatorDesc) -> list
             sizes, operator.attributes, operator.input.strides, operator.output.strides, layouts=laid
         ))  # fmt: skip
     return [one for one in dict.fromkeys(found) if one != operator]
+
+
+def _laid_otherwise(subject: Subject, operator: OperatorDesc) -> list[OperatorDesc]:
+    """The description with one row for all of each input in turn, and with the strides of two inputs exchanged."""
+    tensors, names = operator.tensors, list(subject.inputs)
+    repeated = (*[0] * (operator.output.rank - 1), 1)
+    laid: list[dict[str, Sequence[int] | None]] = [{name: repeated} for name in names]
+    laid += [{one: tensors[other].strides, other: tensors[one].strides} for one, other in itertools.pairwise(names)]
+    given = ({name: TensorDesc(tensors[name].data_type, tensors[name].sizes, strides) for name, strides in one.items()}
+             for one in laid)  # fmt: skip
+    return [replace(operator, tensors={**tensors, **one}) for one in given]
 
 
 def _nearest(table: OperatorTable, own: Signature) -> list[Signature]:
@@ -296,7 +345,9 @@ def is_out(bench: Bench, case: Case, other: Case, kernel: Refusal | Mishap, faul
     return found is not None
 
 
-def judged_before(bench: Bench, case: Case, kernel: Any, company: Sequence[OperatorDesc]) -> tuple[Finding, ...]:
+def judged_before(
+    bench: Bench, case: Case, kernel: Any, company: Sequence[OperatorDesc], *, among_others: bool = False
+) -> tuple[Finding, ...]:
     """What is wrong with a kernel that runs before another: by itself, or beside those that are alive.
 
     Args:
@@ -304,6 +355,8 @@ def judged_before(bench: Bench, case: Case, kernel: Any, company: Sequence[Opera
         case: what it runs on.
         kernel: the kernel.
         company: the descriptions of all that are alive, where their tensors are the case's.
+        among_others: whether they are on other tensors. What is not wrong by itself is then told as a case among those
+            next to it, which is still to be judged.
     """
     try:
         judged = judge_dispatch(bench, kernel, case, bench.oracle(case.operator))
@@ -316,6 +369,9 @@ def judged_before(bench: Bench, case: Case, kernel: Any, company: Sequence[Opera
         clause = "execution.independent"
         told = told_of(bench, judged, replace(case, layout_clause=clause), company).findings[:1]
         return tuple(replace(one, clause=clause, suspects=()) for one in told)
+    if found is None and among_others and not any(map(is_mishap, judged.findings)):
+        own = replace(case, expectation=BESIDE_OTHER_TENSORS, layout_clause="execution.independent", recipe=None)
+        return tuple(replace(one, case=own) for one in judged.findings[:1])
     return found or ()
 
 

@@ -27,6 +27,7 @@ from dmlcts.suites.judging.findings import (
     turned_values,
 )
 from dmlcts.suites.judging.neighbours import (
+    BESIDE_OTHER_TENSORS,
     by_its_place,
     by_itself,
     closed,
@@ -35,7 +36,6 @@ from dmlcts.suites.judging.neighbours import (
     judge_on_a_fresh_device,
     judged_before,
     neighbours,
-    on_nearly_the_same_tensors,
     ordinary_values,
     own_case,
     refusable,
@@ -57,7 +57,8 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
     The dispatch after the one in place has its inputs where they were. The next ones differ from those before them in
     little, at one place: in the elements in the middle, in one element, in those in the middle of one input alone. A
     device that compares what it holds with what it is given may look at the ends, count differences, or forget an
-    input. Then one tensor after another moves alone. At the end the output is the memory of another input.
+    input. Among them is one with all elements in another order: what a broadcast input holds is another then. Then one
+    tensor after another moves alone. At the end the output is the memory of another input.
     """
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
     if _is_told_alone(alone):
@@ -65,12 +66,12 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
     third = max(1, case.operator.output.element_count // 3)
     turns: list[Callable[[Array], Array]] = [
         lambda one: one, lambda one: one[::-1], lambda one: np.roll(one, third), lambda one: one[::-1],
-        lambda one: one, middle_reversed,
+        lambda one: one, middle_reversed, lambda one: one[::-1],
     ]  # fmt: skip
     aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
     in_place = [Placement(in_place=True, alias=one) for one in aliases] or [Placement(inputs_turned=True)]
     turned = Placement(output_first=True)
-    places = [case.placement, Placement(front=1040, gap=48), in_place[0], Placement(), turned, turned]
+    places = [case.placement, Placement(front=1040, gap=48), in_place[0], Placement(), turned, turned, turned]
     again = [replace(case, values=turned_values(case, turn), placement=place)
              for turn, place in zip(turns, places, strict=True)]  # fmt: skip
     for run in alone.executions:
@@ -232,7 +233,7 @@ def judge_dispatched_again(bench: Bench, case: Case) -> Judgement:
     kernel = bench.create(case.operator)
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
-    return _with_history(bench, case, "execution.repeatable", kernel, [(kernel, case.operator)])
+    return with_history(bench, case, "execution.repeatable", kernel, [(kernel, case.operator)])
 
 
 def judge_after_another(bench: Bench, case: Case) -> Judgement:
@@ -250,45 +251,8 @@ def _behind_others(bench: Bench, case: Case, *, alive: bool) -> Judgement:
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
     made = [(bench.create(operator), operator) for operator in two_neighbours(bench, case)]
-    judgement = _with_history(bench, case, "execution.independent", kernel, had(made), closed_first=not alive)
+    judgement = with_history(bench, case, "execution.independent", kernel, had(made), closed_first=not alive)
     return with_own_faults(judgement, refused_by_themselves(bench, case, made))
-
-
-def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
-    """The kernel runs between kernels of the same attributes on other tensors, which ran before and are alive.
-
-    Some were made before it and some after. Each kind of tensors that differ in much has its turn; those that differ
-    in one respect stand beside it together, and one by one where something is wrong then.
-    """
-    subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
-    kinds = [[one] for one in filter(bench.obliged, subject.on_other_tensors(case.operator))]
-    nearly = [] if case.placement.in_place else on_nearly_the_same_tensors(subject, case.operator)
-    if near := [*filter(bench.obliged, nearly)]:
-        kinds.append(near)
-    judgements: list[Judgement] = []
-    for kind in kinds:
-        judgements.append(_between(bench, case, kind))
-        if judgements[-1].refused or judgements[-1].unsupported is not None:
-            return judgements[-1]  # nothing was dispatched
-        if judgements[-1].findings and len(kind) > 1:
-            judgements += (found for one in kind if (found := _between(bench, case, [one])).findings)
-            judgements.append(judgements.pop(len(kinds) - 1))  # if it takes all of them, with all
-        if any(judgement.findings for judgement in judgements):
-            break
-    return together(judgements, "execution.independent") if judgements else judge_oracle(bench, case)
-
-
-def _between(bench: Bench, case: Case, kind: list[OperatorDesc]) -> Judgement:
-    """The kernel between kernels of some descriptions, one of each made before it and one after; all ran."""
-    first = [(bench.create(one), one) for one in kind]
-    kernel = bench.create(case.operator)
-    last = [(bench.create(one), one) for one in kind]
-    if isinstance(kernel, (Refusal, Mishap)):
-        for other, _ in had(first + last):
-            bench.closed(other)
-        return stopped(bench, case, kernel)
-    judgement = _with_history(bench, case, "execution.independent", kernel, had(first + last))
-    return with_own_faults(judgement, refused_by_themselves(bench, case, first))
 
 
 def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
@@ -330,7 +294,7 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
     return with_own_faults(_by_history(bench, case, together(judgements, clause), clause, told), faults)
 
 
-def _with_history(
+def with_history(
     bench: Bench, case: Case, clause: str, kernel: Any, before: list[tuple[Any, OperatorDesc]], *,
     closed_first: bool = False,
 ) -> Judgement:  # fmt: skip
@@ -356,7 +320,8 @@ def _with_history(
         earlier = replace(case, operator=operator, values=own, placement=moved)
         if judged_too and other is not kernel and operator.name == case.operator.name and operator not in known:
             known.add(operator)
-            faults += judged_before(bench, earlier, other, alive if own is values else [])
+            faults += judged_before(bench, earlier, other, alive if own is values else [],
+                                    among_others=case.expectation == BESIDE_OTHER_TENSORS)  # fmt: skip
             continue
         mishap = bench.run_unjudged(other, earlier)
         if mishap is not None and other is kernel:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcts.backends import NotSupported
-from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench
@@ -54,12 +54,13 @@ def case(operator: OperatorDesc | None = None, values: Any = (-100, -2, 0, 3, 10
 
 
 def test_nearly_the_same_tensors_differ_in_one_respect_each() -> None:
-    """The strides of each tensor, the total sizes, and the order of sizes."""
+    """The strides of each tensor, whether an input is broadcast, the total sizes, and the order of sizes."""
     packed = TensorDesc(F32, (2, 3))
     spread, larger = TensorDesc(F32, (2, 3), (6, 2)), replace(packed, total_size_in_bytes=40)
     subject = Subject.of(TABLES.operator("CLIP"), clip(packed), LEVEL)
     assert on_nearly_the_same_tensors(subject, clip(packed)) == [
-        clip(spread, packed), clip(packed, spread), clip(larger), clip(TensorDesc(F32, (3, 2))),
+        clip(spread, packed), clip(packed, spread), clip(TensorDesc(F32, (2, 3), (0, 1)), packed),
+        clip(larger), clip(TensorDesc(F32, (3, 2))),
     ]  # fmt: skip
 
 
@@ -69,7 +70,7 @@ def test_of_strided_tensors_each_is_packed_once_and_sizes_keep_their_order() -> 
     for source, target in ((strided, strided), (strided, packed), (packed, strided)):
         found = on_nearly_the_same_tensors(subject, clip(source, target))
         assert clip(TensorDesc(F32, (3, 2))) not in found
-        assert len(found) == 3
+        assert len(found) == 4
         assert found[0] == clip(packed if source == strided else strided, target)
 
 
@@ -111,17 +112,43 @@ def test_nearly_alike_are_each_bound_a_scale_and_a_bias_changed_alone() -> None:
     one, table = bench(Reference()), TABLES.operator("CLIP")
     found = [operator.attributes for operator in _nearly_alike(one, table, case())]
     changes = [(given["Min"], given["Max"], given["ScaleBias"]) for given in found]
-    assert changes == [(1, 6, None), (2, 40, None), (2, 6, ScaleBias(2, 0)), (2, 6, ScaleBias(1, 1))]
+    near = f32(6 + 6 * 2.0**-20)
+    assert changes == [
+        (1, 6, None), (2, 40, None), (2, 6, ScaleBias(2, 0)), (2, 6, ScaleBias(1, 1)), (-2, 6, None), (2, near, None),
+        (2, 6, ScaleBias(2, -1)), (2, 6, ScaleBias(2 + 2.0**-19, 1)),
+    ]  # fmt: skip
     again = case(clip(TensorDesc(F32, (5,)), Min=f32(1), Max=f32(6)))
-    assert len(_nearly_alike(one, table, again)) == 3, "the case itself is none"
+    assert len(_nearly_alike(one, table, again)) == len(changes) - 1, "the case itself is none"
 
 
-def test_of_a_single_bound_and_of_strided_tensors_none_are_nearly_alike() -> None:
+def test_a_whole_bound_has_a_neighbour_with_the_same_low_word() -> None:
+    tensor = TensorDesc(DataType.UINT64, (5,))
+    operator = OperatorDesc("ELEMENT_WISE_CLIP1", {"InputTensor": tensor, "OutputTensor": tensor}, {
+        "MinMaxDataType": "UINT64", "ScaleBias": None,
+        **{name: ScalarUnion.of(DataType.UINT64, 1) for name in ("Min", "Max")},
+    })  # fmt: skip
+    one = Case(operator, Values.of([1], DataType.UINT64), "clip1.formula")
+    variants = _nearly_alike(bench(Reference()), TABLES.operator("CLIP1"), one)
+    found = [variant.attributes["Max"] for variant in variants]
+    assert ScalarUnion.of(DataType.UINT64, 7 + (1 << 32)) in found
+
+
+def test_a_single_bound_alone_changes_its_sign_and_its_last_bits() -> None:
     one, tensor = bench(Reference()), TensorDesc(F32, (5,))
     threshold = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor},
                              {"ScaleBias": None, "Min": f32(-2)})  # fmt: skip
     found = _nearly_alike(one, TABLES.operator("THRESHOLD"), case(threshold))
-    assert [operator.attributes["ScaleBias"] for operator in found] == [ScaleBias(2, 0), ScaleBias(1, 1)]
+    bounds = [operator.attributes["Min"] for operator in found if operator.attributes["ScaleBias"] is None]
+    assert bounds == [f32(2 + 2.0**-19)], "-2 is the case's own"
+
+
+def test_of_a_single_bound_and_of_strided_tensors_none_are_changed_further() -> None:
+    one, tensor = bench(Reference()), TensorDesc(F32, (5,))
+    threshold = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor},
+                             {"ScaleBias": None, "Min": f32(-2)})  # fmt: skip
+    found = _nearly_alike(one, TABLES.operator("THRESHOLD"), case(threshold))
+    scaled = [operator.attributes["ScaleBias"] for operator in found]
+    assert [*filter(None, scaled)] == [ScaleBias(2, 0), ScaleBias(1, 1), ScaleBias(2, -1), ScaleBias(2 + 2.0**-19, 1)]
     strided = TensorDesc(F32, (5,), (2,))
     for operator in (clip(strided), clip(strided, tensor), clip(tensor, strided)):
         assert _nearly_alike(one, TABLES.operator("CLIP"), case(operator)) == []
