@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,25 @@ def at_every_rank(subject: Subject, attributes: Mapping[str, Any], values: Strea
         if layout_clause == _LARGER:
             operator = with_larger_totals(operator, _EXTRA)
         yield Case(operator, values, clause, layout_clause, placement=place)
+
+
+def rearranged(subject: Subject, attributes: Mapping[str, Any]) -> Iterator[OperatorDesc]:
+    """Descriptions with tensors that a kernel may bring into another order before it computes, and keep so.
+
+    The first input alone holds one row for all, the second one element for all, and so by turns; then all inputs hold
+    the other of the two, in larger tensors. The last one has all tensors permuted but for their rows, at the highest
+    rank.
+    """
+    sizes = plane(subject, 3, 7)
+    row, single = (*[0] * (len(sizes) - 1), 1), (0,) * len(sizes)
+    for name, strides in zip(subject.inputs, cycle((row, single)), strict=False):
+        yield subject.describe(sizes, attributes, layouts={name: strides})
+    yield with_larger_totals(
+        subject.describe(sizes, attributes, layouts=dict(zip(subject.inputs, cycle((single, row)), strict=False))), 16
+    )
+    deep = (*(2, 3, 1, 2, 1, 2, 1, 3)[: subject.ranks[-1] - 1], 4)
+    strides = [*(4 * math.prod(deep[:axis]) for axis in range(len(deep) - 1)), 1]
+    yield subject.describe(deep, attributes, strides, strides)
 
 
 def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[str, Any]]:

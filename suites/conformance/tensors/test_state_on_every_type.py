@@ -11,7 +11,7 @@ import math
 import pytest
 
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.conformance.tensors.describing import plane
+from dmlcts.suites.conformance.tensors.describing import plane, rearranged
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -30,6 +30,27 @@ def test_one_of_every_type_is_dispatched_again(subject: Subject, judge: Judge) -
 def test_one_of_every_type_beside_others(subject: Subject, judge: Judge, company: str) -> None:
     """Kernels of other attributes, other operators and other tensors are alive or were refused."""
     _judged(subject, judge, "execution.independent", company)
+
+
+@checks("execution.repeatable")
+def test_tensors_that_may_be_kept_in_another_order(subject: Subject, judge: Judge) -> None:
+    """Broadcast, permuted and larger ones, dispatched again: a copy of one must not be used for other elements."""
+    _rearranged(subject, judge)
+
+
+@checks("execution.repeatable", remaining=True)
+def test_tensors_of_every_type_that_may_be_kept_in_another_order(subject: Subject, judge: Judge) -> None:
+    """The same on the signatures left out."""
+    _rearranged(subject, judge)
+
+
+def _rearranged(subject: Subject, judge: Judge) -> None:
+    attributes, clause = subject.revealing(), "execution.repeatable"
+    judge.all(
+        Case(operator, subject.distinct(operator.output.element_count).streams,
+             subject.values_clause(attributes), clause, "again")
+        for operator in rearranged(subject, attributes)
+    )  # fmt: skip
 
 
 def _judged(subject: Subject, judge: Judge, clause: str, expectation: str) -> None:
