@@ -1,1 +1,4 @@
-"""How far the outputs of judged dispatches are from the real numbers: measured always, and no part of a verdict."""
+"""What judged dispatches show besides a verdict, of which it is no part.
+
+How far outputs are from the real numbers, measured always, and which of the permitted arithmetics integers go through.
+"""

@@ -14,8 +14,8 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation import edge_values, strategies
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.judging.integer_arithmetic import FRACTIONAL, NEGATIVE, WHOLE, Observation, named, telling_inputs
 from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.measuring.integer_arithmetic import FRACTIONAL, NEGATIVE, WHOLE, Observation, named, telling_inputs
 from dmlcts.suites.running.markers import checks
 
 FACTORS = (

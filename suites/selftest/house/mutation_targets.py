@@ -88,7 +88,7 @@ TARGETS = (  # the first that fits counts
     ),
     Target("suites/generation/distinct*", (*_within("generation", "distinct_values"), *_JUDGING)),
     Target("suites/cases/memory*", _JUDGING),
-    Target("suites/judging/integer_arithmetic*", _within("judging", "integer_arithmetic")),
+    Target("suites/measuring/integer_arithmetic*", _within("measuring", "integer_arithmetic")),
     Target("suites/judging/element_tables*", ()),  # what `replay` shows: only whole runs of it are tested
     Target("suites/judging/neighbours*",
            (*_within("judging", "neighbours", "state_closely"), *_within("verdicts", "neighbours_closely"))),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType
-from dmlcts.suites.judging.integer_arithmetic import (
+from dmlcts.suites.measuring.integer_arithmetic import (
     FRACTIONAL,
     GROUPS,
     NEGATIVE,
