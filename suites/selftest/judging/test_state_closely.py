@@ -39,7 +39,7 @@ from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 
-def test_a_kernel_is_asked_again_in_twelve_ways() -> None:
+def test_a_kernel_is_asked_again_in_thirteen_ways() -> None:
     device = Device()
     judgement = judged(device, case(expectation="again"))
     first, *streams = device.inputs
@@ -47,12 +47,13 @@ def test_a_kernel_is_asked_again_in_twelve_ways() -> None:
     assert first == values
     little = [-100, -2, 3, 3, 100]  # of five results the middle one alone differs
     rolled, middle = [100, *values[:-1]], [-100, 3, 0, -2, 100]
-    assert streams == [values, values[::-1], rolled, values[::-1], values, middle, *[values, little] * 3]
+    assert streams == [values, values[::-1], rolled, values[::-1], values, middle, values[::-1],
+                       *[values, little] * 3]  # fmt: skip
     assert set(judgement.clauses) == {"tensor.position", "clip.formula", *MEMORY_CLAUSES}
-    assert (judgement.elements, len(judgement.executions)) == (60, 12)
+    assert (judgement.elements, len(judgement.executions)) == (65, 13)
     default, moved, in_place, back, output_first, *last = device.bindings[1:]
-    assert [*last[:3], last[4], last[6]] == [output_first] * 5
-    for name, bound in (("InputTensor", last[3]), ("OutputTensor", last[5])):
+    assert [*last[:4], last[5], last[7]] == [output_first] * 6
+    for name, bound in (("InputTensor", last[4]), ("OutputTensor", last[6])):
         assert [one for one in bound if bound[one] != output_first[one]] == [name], "it moves alone"
         assert bound[name].offset > max(region.end for region in output_first.values())
     assert default == back == device.bindings[0]
@@ -70,14 +71,14 @@ def test_a_kernel_is_asked_again_in_twelve_ways() -> None:
     assert judged(Device(), replace(case(), values=Values.bulk(DataType.INT8, 5), expectation="again")).findings == ()
 
 
-@pytest.mark.parametrize("at", range(2, 14))
+@pytest.mark.parametrize("at", range(2, 15))
 def test_state_between_dispatches_is_the_state_clauses(at: int) -> None:
     one = case(expectation="again")
     finding = only(judged(Device(spoils=(at,)), one))
     assert (finding.clause, finding.outcome, finding.case, finding.suspects) == ("tensor.position", "fail", one, ())
     finding = only(judged(Device(spoils=(at,)), replace(one, layout_clause=None)))
     assert finding.clause == "clip.formula"
-    assert judged(Device(spoils=(14,)), one).findings == ()
+    assert judged(Device(spoils=(15,)), one).findings == ()
 
 
 def test_only_the_first_finding_of_several_is_told() -> None:
@@ -109,10 +110,12 @@ def test_neighbours_are_all_that_the_tensors_allow() -> None:
     double = ScaleBias(2, 1)
     low, high = f32(3), f32(7)
     one_number, one_factor = (f32(2), f32(40)), (ScaleBias(2, 0), ScaleBias(1, 1))
+    other_sign = ScaleBias(2, -1)
     assert neighbours(clip()) == [
         clip(Min=low, Max=high), clip(Min=low, Max=high, ScaleBias=double),
         clip(Min=one_number[0], Max=high), clip(Min=low, Max=one_number[1]),
         *(clip(Min=low, Max=high, ScaleBias=one) for one in one_factor),
+        clip(Min=-low, Max=high), clip(Min=low, Max=high, ScaleBias=other_sign),
         threshold(Min=f32(2)), threshold(Min=f32(2), ScaleBias=double),
     ]  # fmt: skip
     low, high = f32(2), f32(6)
@@ -122,8 +125,11 @@ def test_neighbours_are_all_that_the_tensors_allow() -> None:
     rounds = [rounding(FLOAT, mode) for mode in (modes[-1], *modes[:-1])]
     found = neighbours(clip(FLOAT))
     nearly = [clip(FLOAT, Min=f32(1), Max=high), clip(FLOAT, Min=low, Max=one_number[1]),
-              *(clip(FLOAT, Min=low, Max=high, ScaleBias=one) for one in one_factor)]  # fmt: skip
-    assert len(found) == 11
+              *(clip(FLOAT, Min=low, Max=high, ScaleBias=one) for one in one_factor),
+              clip(FLOAT, Min=-low, Max=high), clip(FLOAT, Min=low, Max=high * f32(1 + 2.0**-20)),
+              *(clip(FLOAT, Min=low, Max=high, ScaleBias=one) for one in (other_sign, ScaleBias(2 + 2.0**-19, 1))),
+              ]  # fmt: skip
+    assert len(found) == 15
     assert sorted(map(repr, found)) == sorted(map(repr, [*clips, *nearly, *thresholds, *rounds]))
     assert len(neighbours(clip(tensor((5,), strides=(2,))))) == 4, "of strided tensors those that differ in all"
     assert sorted(map(repr, neighbours(rounding(FLOAT)))) == sorted(
@@ -136,16 +142,16 @@ def test_a_kernel_is_asked_among_others_in_both_directions_and_alone_again() -> 
     one = case(expectation="beside others")
     judgement = judged(device, one)
     assert set(judgement.clauses) == {"tensor.position", *MEMORY_CLAUSES, "clip.formula"}
-    assert (judgement.elements, len(judgement.executions)) == (120, 24)
-    among, turns = device.dispatched[-24:-4], device.dispatched[-4:-1]
-    assert among[:10] == among[:9:-1]
-    assert among[4] == among[9] == among[10] == among[15] == device.dispatched[-1] == clip()
+    assert (judgement.elements, len(judgement.executions)) == (140, 28)
+    among, turns = device.dispatched[-28:-4], device.dispatched[-4:-1]
+    assert among[:12] == among[:11:-1]
+    assert among[5] == among[11] == among[12] == among[18] == device.dispatched[-1] == clip()
     assert turns == [clip(), among[0], clip()], "by turns with another one"
     assert device.closed[-1] == clip()
-    assert device.closed[-10:-1].count(clip()) == 1, "another one of the same description is closed before the end"
+    assert device.closed[-12:-1].count(clip()) == 1, "another one of the same description is closed before the end"
 
 
-@pytest.mark.parametrize("back", range(1, 25))
+@pytest.mark.parametrize("back", range(1, 29))
 def test_state_between_kernels_is_the_state_clauses(back: int) -> None:
     device = Device()
     one = case(values=(-2, 0, 1, 3, 5), expectation="beside others")
@@ -156,7 +162,7 @@ def test_state_between_kernels_is_the_state_clauses(back: int) -> None:
     assert (finding.clause, finding.suspects) == ("tensor.position", ())
     assert replace(finding.case, operator=clip(), clause="clip.formula", beside=()) == one
     assert finding.case.operator == wrong, "the data shown belong to the kernel that is wrong"
-    assert finding.case.beside == tuple(device.dispatched[-24:-14])
+    assert finding.case.beside == tuple(device.dispatched[-28:-16])
 
 
 def test_a_kernel_that_is_wrong_alone_is_not_asked_among_others() -> None:
@@ -317,7 +323,7 @@ def test_a_device_that_was_opened_to_try_a_refused_neighbour_is_closed() -> None
             closed.append(self)
 
     judged(WithoutScaleBias(), case(expectation="beside others"))
-    assert len(closed) == 4  # one for each of the four neighbours that have ScaleBias
+    assert len(closed) == 5  # one for each of the five neighbours that have ScaleBias
 
 
 class ThresholdCloses(Device):
@@ -444,7 +450,7 @@ def test_where_the_output_is_no_inputs_memory_a_kernel_is_asked_with_its_inputs_
     one = Case(operator, streams, "logical-equals.formula", expectation="again")
     assert judge_case(Bench("comparing", Comparing(), {}, load_tables()), one).findings == ()
     assert [it["BTensor"].offset < it["ATensor"].offset for it in placed[1:]][:5] == [False, False, True, False, False]
-    assert len(placed) == 1 + 6 + 3 + 2 * 3, "the values, all of whose results are alike, then each input changed"
+    assert len(placed) == 1 + 7 + 3 + 2 * 3, "the values, all of whose results are alike, then each input changed"
 
 
 def company(name: str) -> set[str]:
