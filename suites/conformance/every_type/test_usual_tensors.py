@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.conformance.every_type.test_layouts_on_every_type import crowded
 from dmlcts.suites.conformance.tensors.describing import plain_scaling
-from dmlcts.suites.conformance.tensors.test_layouts_on_every_type import crowded
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
