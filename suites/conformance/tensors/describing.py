@@ -179,8 +179,8 @@ def rearranged(subject: Subject, attributes: Mapping[str, Any]) -> Iterator[Oper
         subject.describe(sizes, attributes, layouts=dict(zip(subject.inputs, cycle((single, row)), strict=False))), 16
     )
     deep = (*(2, 3, 1, 2, 1, 2, 1, 3)[: subject.ranks[-1] - 1], 4)
-    strides = [*(4 * math.prod(deep[:axis]) for axis in range(len(deep) - 1)), 1]
-    yield subject.describe(deep, attributes, strides, strides)
+    reordered = (*(4 * math.prod(deep[:axis]) for axis in range(len(deep) - 1)), 1)
+    yield subject.describe(deep, attributes, reordered, reordered)
 
 
 def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[str, Any]]:
