@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dmlcts.specs import ScaleBias, TensorDesc
-from dmlcts.suites.attribution.company import fewest_kernels
+from dmlcts.suites.attribution.company import fewest_kernels, repeated
 from dmlcts.suites.attribution.needs import Needs, needed, with_needs
 from dmlcts.suites.attribution.shrink import Effort, again, shrink
 from dmlcts.suites.attribution.simpler import strided_inputs, subject_of
@@ -49,6 +49,7 @@ def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
         if fewest is not None:
             others = ", ".join(one.name for one in fewest.case.beside if one != fewest.case.operator)
             return replace(fewest, title=f"{fewest.title} beside {others}", needs=("history",), settled=True)
+        finding = repeated(bench, finding) or finding
     told = unsteady(bench, finding)
     if told is not None:
         return told

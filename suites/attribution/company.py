@@ -12,6 +12,7 @@ from dmlcts.suites.judging.findings import Finding, plain, streams_of
 
 _MOST_DEVICES = 48
 _CONFIRMED = 2
+_REPEATABLE = "execution.repeatable"
 
 
 def fewest_kernels(bench: Bench, finding: Finding) -> Finding | None:
@@ -52,6 +53,24 @@ def fewest_kernels(bench: Bench, finding: Finding) -> Finding | None:
     if any(shows(replace(case, beside=(own,))) for _ in range(_CONFIRMED)):
         return None  # as often dispatched with no other kernel alive it goes wrong as well
     return shows(_one_element(bench, best)) or best
+
+
+def repeated(bench: Bench, finding: Finding) -> Finding | None:
+    """The finding as one of its kernel alone that is dispatched more than once, where no other needs to be alive.
+
+    Returns:
+        That, under ``execution.repeatable``; ``None`` where the kernel is right then, once of a few times or always.
+    """
+    alone = replace(finding.case, expectation="again", beside=(), layout_clause=_REPEATABLE, recipe=None)
+    seen: list[Finding] = []
+    for _ in range(_CONFIRMED):
+        fresh = bench.fresh()
+        try:
+            seen += judge_case(fresh, alone).findings[:1]
+        finally:
+            fresh.close()
+    found = len(seen) == _CONFIRMED and all(one.outcome == "fail" and one.clause == _REPEATABLE for one in seen)
+    return seen[0] if found else None
 
 
 def _one_element(bench: Bench, finding: Finding) -> Case:

@@ -22,7 +22,7 @@ from dmlcts.suites.judging.judge import evidence
 from dmlcts.suites.selftest.attribution.test_steadiness import transient
 from dmlcts.suites.selftest.judging.test_judging import bench
 from dmlcts.suites.selftest.mutants import state
-from dmlcts.suites.selftest.mutants.reference import Reference
+from dmlcts.suites.selftest.mutants.reference import Kernel, Reference
 
 FAULTS = [
     state.AttributesMissingInTheCacheKey, state.AttributesOfTheFirstKernel, state.AttributesOfTheLastKernel,
@@ -118,6 +118,29 @@ def test_a_kernel_that_is_wrong_by_itself_is_no_neighbours_doing() -> None:
     assert smallest(bench(AlwaysWrong()), judge_case(bench(AlwaysWrong()), found.case).findings[0]).clause != (
         "execution.independent"
     )
+
+
+def test_a_neighbour_that_is_wrong_when_it_is_dispatched_again_is_no_other_kernels_doing() -> None:
+    class ErrsAgain(Reference):
+        """A kernel with a Min of 2 gives zeros from its second dispatch on."""
+
+        class Second(Kernel):
+            times = 0
+
+            def dispatch(self, memory: Any, bindings: Any) -> None:
+                super().dispatch(memory, bindings)
+                self.times += 1
+                if self.times > 1 and self.operator.attributes.get("Min") == 2:
+                    output = self.operator.output
+                    self.device.write(memory, bindings[self.operator.output_name], output, np.zeros(output.sizes))
+
+        def create(self, operator: OperatorDesc) -> Kernel:
+            super().create(operator)
+            return self.Second(self, operator)
+
+    found = least(ErrsAgain, among())
+    assert (found.clause, found.case.expectation, found.case.beside) == ("execution.repeatable", "again", ())
+    assert judge_case(bench(ErrsAgain()), found.case).findings, "it can be replayed"
 
 
 @pytest.mark.parametrize("period", [2, 3, 7, 11, 61])
