@@ -175,9 +175,13 @@ def on_nearly_the_same_tensors(subject: Subject, operator: OperatorDesc) -> list
 
 
 def _laid_otherwise(subject: Subject, operator: OperatorDesc) -> list[OperatorDesc]:
-    """The description with one row for all of each input in turn, and with the strides of two inputs exchanged."""
+    """The description with one row for all of each input in turn, and with the strides of two inputs exchanged.
+
+    Where there is a single row it is one element for all.
+    """
     tensors, names = operator.tensors, list(subject.inputs)
-    repeated = (*[0] * (operator.output.rank - 1), 1)
+    *outer, _ = operator.output.sizes
+    repeated = (*[0] * len(outer), int(any(size > 1 for size in outer)))
     laid: list[dict[str, Sequence[int] | None]] = [{name: repeated} for name in names]
     laid += [{one: tensors[other].strides, other: tensors[one].strides} for one, other in itertools.pairwise(names)]
     given = ({name: TensorDesc(tensors[name].data_type, tensors[name].sizes, strides) for name, strides in one.items()}

@@ -151,7 +151,7 @@ def kinds() -> list[OperatorDesc]:
 def test_each_kind_of_other_tensors_stands_on_both_sides_of_the_kernel_and_ran_before_it() -> None:
     device = Device()
     judgement = judged(device, BESIDE)
-    found, near = kinds()[:-3], kinds()[-3:]
+    found, near = kinds()[:-4], kinds()[-4:]
     assert len(found) >= 4
     assert device.created == [made for one in [*([one] for one in found), near] for made in (*one, clip(), *one)]
     assert device.dispatched == [ran for one in [*([one] for one in found), near] for ran in (*one, *one, clip())]
@@ -161,10 +161,11 @@ def test_each_kind_of_other_tensors_stands_on_both_sides_of_the_kernel_and_ran_b
 
 
 def test_those_that_differ_in_one_respect_stand_beside_it_together_and_are_told_one_by_one_where_one_suffices() -> None:
-    """The strides of the input, those of the output, and the total sizes."""
-    near = kinds()[-3:]
-    assert [[one.input.strides, one.output.strides] for one in near] == [[(2,), None], [None, (2,)], [None, None]]
-    assert near[2].output.total_size_in_bytes > clip().output.total_size_in_bytes
+    """The strides of the input, those of the output, one element for all, and the total sizes."""
+    near = kinds()[-4:]
+    strides = [(one.input.strides, one.output.strides) for one in near]
+    assert strides == [((2,), None), (None, (2,)), ((0,), None), (None, None)]
+    assert near[3].output.total_size_in_bytes > clip().output.total_size_in_bytes
     for guilty in near:
         finding = only(judged(SpoiledBy(lambda one, guilty=guilty: one == guilty), BESIDE))  # type: ignore[misc]
         assert (finding.clause, finding.case) == ("execution.independent", BESIDE)
@@ -172,15 +173,16 @@ def test_those_that_differ_in_one_respect_stand_beside_it_together_and_are_told_
 
 
 def test_what_it_takes_all_of_them_for_is_told_with_all() -> None:
-    class Three(SpoiledBy):
+    class Four(SpoiledBy):
         def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Any) -> None:
             alive = {one for one in self.created if self.created.count(one) > self.closed.count(one)}
-            self.fits = lambda _: len(alive) > 3
+            self.fits = lambda _: len(alive) > 4
             super().dispatch(operator, memory, bindings)
 
-    finding = only(judged(Three(lambda _: True), BESIDE))
-    assert [label for label, _ in finding.details if label.startswith("kernel")] == [f"kernel {n}" for n in (1, 2, 3)]
-    assert judged(Three(lambda _: True), replace(BESIDE, placement=IN_PLACE)).findings == (), "not tried in place"
+    finding = only(judged(Four(lambda _: True), BESIDE))
+    ran = [label for label, _ in finding.details if label.startswith("kernel")]
+    assert ran == [f"kernel {number}" for number in (1, 2, 3, 4)]
+    assert judged(Four(lambda _: True), replace(BESIDE, placement=IN_PLACE)).findings == (), "not tried in place"
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -204,7 +206,7 @@ def test_other_tensors_that_cannot_be_had_are_left_out_and_the_kernel_is_judged(
     judgement = judged(device, BESIDE)
     assert judgement.findings == ()
     assert set(device.created) == {clip()}
-    assert len(judgement.executions) == len(kinds()[:-3]) + 1
+    assert len(judgement.executions) == len(kinds()[:-4]) + 1
     assert only(judged(AlwaysWrong(refuse=refuses), BESIDE)).case.expectation == "oracle"
 
 
