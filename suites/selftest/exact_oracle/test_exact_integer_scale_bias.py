@@ -137,22 +137,26 @@ def test_fractions_go_either_way(strict: bool) -> None:
 
 @each_strictness
 def test_the_formats_in_which_it_may_be_computed(strict: bool) -> None:
-    # FLOAT32 cannot hold 2^24 + 1: it becomes either neighbour.
+    # FLOAT32 cannot hold 2^24 + 1: it becomes either neighbour; a sum or product that it does not hold does too.
     assert scaled(I32, 2**24 + 1, 2.0, 0.0, strict) == values(I32, 2**25 + 2, 2**25, 2**25 + 4)
-    assert scaled(I32, 2**24 + 1, 1.0, -1.0, strict) == values(I32, 2**24, 2**24 - 1)
-    # 4097 * 4097 = 16785409 is odd and above 2^24: separate FLOAT32 drops the 1, fused keeps it.
-    assert scaled(I32, 4097, 4097.0, -16785408.0, strict) == values(I32, 0, 1)
+    assert scaled(I32, 2**24 + 1, 1.0, -1.0, strict) == values(I32, 2**24, 2**24 - 1, 2**24 + 2)
+    # 4097 * 4097 = 16785409 is odd and above 2^24: separate FLOAT32 drops the 1 or makes it 2, fused keeps it.
+    assert scaled(I32, 4097, 4097.0, -16785408.0, strict) == values(I32, 0, 1, 2)
     # 2^40 + 1 times 2^20 + 1, less 2^60: 2^40 + 2^20 + 1. FLOAT64 drops the 1 if separate. FLOAT32 reads 2^40 or
-    # 2^40 + 2^17, and the latter's product with 2^20 + 1 is 2^60 + 2^40 + 2^37 + 2^17, whose last term a sum drops.
+    # 2^40 + 2^17, and the latter's product with 2^20 + 1 is 2^60 + 2^40 + 2^37 + 2^17, whose last term a sum drops,
+    # and a product too, or makes it 2^37.
     assert scaled(I64, 2**40 + 1, 2.0**20 + 1, -(2.0**60), strict) == values(
-        I64, 2**40 + 2**20 + 1, 2**40 + 2**20, 2**40, 2**40 + 2**37, 2**40 + 2**37 + 2**17
+        I64, 2**40 + 2**20 + 1, 2**40 + 2**20, 2**40, 2**40 + 2**37, 2**40 + 2**37 + 2**17, 2**40 + 2**38
     )
     # Neither format holds 2^53 + 1. FLOAT64 takes it for 2^53 (and rounds the sum down again) or 2^53 + 2 (and
-    # rounds up), FLOAT32 for 2^53 or 2^53 + 2^30.
-    assert scaled(I64, 2**53 + 1, 1.0, 1.0, strict) == values(I64, 2**53 + 2, 2**53, 2**53 + 4, 2**53 + 2**30)
-    # The greatest UINT64 is 2^64 in both formats, which is outside the type, or the greatest number below.
+    # rounds up), FLOAT32 for 2^53 or 2^53 + 2^30, to which it adds nothing or 2^30.
+    assert scaled(I64, 2**53 + 1, 1.0, 1.0, strict) == values(
+        I64, 2**53 + 2, 2**53, 2**53 + 4, 2**53 + 2**30, 2**53 + 2**31
+    )
+    # The greatest UINT64 is 2^64 in both formats, which is outside the type, or the greatest number below; from
+    # that FLOAT32 takes nothing or 2^40.
     assert scaled(U64, 2**64 - 1, 1.0, -1.0, strict) == values(
-        U64, 2**64 - 2, 2**64 - 1, 0, 2**64 - 2**40, 2**64 - 2**11
+        U64, 2**64 - 2, 2**64 - 1, 0, 2**64 - 2**40, 2**64 - 2**41, 2**64 - 2**11
     )
 
 
