@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
@@ -30,8 +31,8 @@ def _channels_last(subject: Subject) -> Iterator[Case]:
     clause, values = subject.values_clause(attributes), subject.distinct(251).streams
     last = permuted(_IMAGES, _LAST)
 
-    def case(layout_clause: str, place: Placement | None = None, **layout: object) -> Case:
-        operator = subject.describe(_IMAGES, attributes, **layout)  # type: ignore[arg-type]  # by their names
+    def case(layout_clause: str, place: Placement | None = None, **layout: Any) -> Case:
+        operator = subject.describe(_IMAGES, attributes, **layout)
         return Case(operator, values, clause, layout_clause, placement=place or Placement())
 
     for name in subject.inputs:

@@ -5,12 +5,11 @@ Each is right in a packed tensor, or for other constants.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias
 from dmlcts.suites.selftest.mutants.bases import (
+    Bindings,
     Conditional,
     OfOneType,
     bound,
@@ -24,8 +23,6 @@ from dmlcts.suites.selftest.mutants.bases import (
 )
 from dmlcts.suites.selftest.mutants.formulas import Array
 from dmlcts.suites.selftest.mutants.making import LEVEL
-
-Bindings = Mapping[str, Region]
 
 
 def between(operator: OperatorDesc, low: float, high: float) -> bool:

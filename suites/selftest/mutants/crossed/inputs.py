@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, Region
-from dmlcts.suites.selftest.mutants.bases import OfOneRegion, OfOneType, broadcast, strided
+from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.suites.selftest.mutants.bases import Bindings, OfOneRegion, OfOneType, broadcast, strided
 from dmlcts.suites.selftest.mutants.formulas import Array
-
-Bindings = Mapping[str, Region]
 
 
 class AllFalseTakesTheFirst(OfOneType):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, Region
-from dmlcts.suites.selftest.mutants.bases import OfOneType, bound, broadcast, strided
+from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.suites.selftest.mutants.bases import Bindings, OfOneType, bound, broadcast, strided
 from dmlcts.suites.selftest.mutants.formulas import Array
-
-Bindings = Mapping[str, Region]
 
 _BLOCK = 8  # a kernel that looks at several elements at once has as many
 

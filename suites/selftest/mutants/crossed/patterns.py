@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
-from dmlcts.suites.selftest.mutants.bases import OfOneType, moving
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.suites.selftest.mutants.bases import Bindings, OfOneType, moving
 from dmlcts.suites.selftest.mutants.formulas import Array
-
-Bindings = Mapping[str, Region]
 
 
 def one_for_all(tensor: TensorDesc) -> bool:
