@@ -281,7 +281,7 @@ class _Steps:
     ) -> set[Any]:
         """What is permitted around real results; ``outer``: by the widest bounds that are possible."""
         if not (isinstance(kind, DataType) and kind.is_floating):
-            return {self._stored(real, function, kind)}
+            return self._stored(real, function, kind)
         found: set[Any] = set()
         for one in self._with_other_sign(function, operands, real):
             found |= self._rounded(function, kind, one, operands, bits, outer=outer)
@@ -305,12 +305,13 @@ class _Steps:
             return [real, Span(negated(real.high), negated(real.low))]
         return [real]
 
-    def _stored(self, real: Span, function: Function, kind: Typed) -> Span:
+    def _stored(self, real: Span, function: Function, kind: Typed) -> set[Any]:
+        """Exact numbers of no type as they are; integers modulo 2^bits, and saturated where that may be."""
         if not isinstance(kind, DataType) or function.selects:
-            return real
-        wrapped = IntegerRange.of(kind).wrapped
-        ends = (wrapped(int(end.fraction)) for end in real)
-        return Span(*(Datum(end < 0, Fraction(end)) for end in ends))
+            return {real}
+        integers = IntegerRange.of(kind)
+        ways = [integers.wrapped, *([integers.saturated] if "integer-overflow" in self.oracle.latitudes else [])]
+        return {Span(*(as_datum(way(int(end.fraction))) for end in real)) for way in ways}
 
     def _rounded(
         self, function: Function, kind: DataType, real: Span, operands: tuple[Span, ...], bits: int, *, outer: bool

@@ -301,17 +301,21 @@ class _Steps:
         if function.name in _OF_SIGNED_ZEROS and "zero-sign" in self.latitudes:
             found += _other_sign(function, exact, operands)
         if not (isinstance(kind, DataType) and kind.is_floating):
-            return [self._stored(one, function, kind) for one in found]
+            return [stored for one in found for stored in self._stored(one, function, kind)]
         return [result for one in found for result in self._rounded(function, kind, one, operands)]
 
-    def _stored(self, one: Interval, function: Function, kind: Typed) -> Interval:
-        """Integers modulo 2^bits; exact numbers of no type as they are."""
+    def _stored(self, one: Interval, function: Function, kind: Typed) -> list[Interval]:
+        """Exact numbers of no type as they are; integers modulo 2^bits, and saturated where that may be."""
         if not isinstance(kind, DataType) or function.selects:
-            return one
+            return [one]
         limits = np.iinfo(kind.numpy)
+        least, most = float(limits.min), float(limits.max)
         span = 2.0**limits.bits
-        low, high = (np.mod(end - float(limits.min), span) + float(limits.min) for end in (one.low, one.high))
-        return replace(one, low=low, high=high)
+        low, high = (np.mod(end - least, span) + least for end in (one.low, one.high))
+        found = [replace(one, low=low, high=high)]
+        if "integer-overflow" in self.latitudes:
+            found.append(replace(one, low=np.clip(one.low, least, most), high=np.clip(one.high, least, most)))
+        return found
 
     def _rounded(
         self, function: Function, kind: DataType, exact: Interval, operands: tuple[Interval, ...]

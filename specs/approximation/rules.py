@@ -76,14 +76,7 @@ def readings(law: Law, expression: Expression, signature: Signature, *, strict: 
         signature: the types.
         strict: leave the ways that ``--strict`` keeps.
     """
-    table = law.table
-    names = (*table.formula_names, *table.numbers)
-    formulas: list[tuple[Expression, Expression | None]] = [(expression, None)]
-    for permitted in table.permitted_formulas:
-        here = not permitted.data_types or signature.data_type.name in permitted.data_types
-        if here and (permitted.strict or not strict):
-            where = None if permitted.where is None else parse(permitted.where, names)
-            formulas.append((parse(permitted.formula, names, types=table.type_variables), where))
+    formulas = [(expression, None), *law.permitted_formulas(signature.data_type, strict=strict)]
     types = {data_type for _, data_type in signature.types}
     ways: list[DataType | None] = [None]
     if DataType.FLOAT16 in types and "float16-intermediate" in law.latitudes(signature.data_type, strict=False):

@@ -42,11 +42,16 @@ class Scaling:
         self._operands = vector_scale_bias.Operands.of(operation, given)
 
     def numbers(self, bits: int, kind: DataType) -> Iterator[Datum | None]:
-        """Every number that a path of rule 4 gives for a pattern, in the type that computes; ``None`` is a NaN."""
+        """Every number that a path of rule 4 gives for a pattern, in the type that computes; ``None`` is a NaN.
+
+        FLOAT32's are those besides that FLOAT64 gives, and that need not be converted before the formula.
+        """
         arithmetic = Arithmetic(_FORMATS[self.own], self.latitudes)
         scaling = FloatingScaleBias(arithmetic, self.operation, *self.given.bits)
         x = arithmetic.closed({arithmetic.member(bits)})
-        paths = [(arithmetic, scaling.applied(x))] if kind is self.own else scaling.wide(x)
+        paths = [] if kind is not self.own else [(arithmetic, scaling.applied(x))]
+        if kind is not self.own or (kind is DataType.FLOAT32 and scaling.may_stay_wide):
+            paths += scaling.wide(x)
         for wide, values in paths:
             yield from (None if one is None else wide.form.decode(one) for one in values)
 
@@ -56,13 +61,15 @@ class Scaling:
         return sorted(scaling.applied(whole)) if scaling.finite else None
 
     def arrays(self, array: Array, kind: DataType, *, strict: bool) -> list[Array]:
-        """Every array of numbers that the paths of rule 4 give, in the type that computes."""
+        """Every array of numbers that the paths of rule 4 give in the type that computes, of FLOAT32 in FLOAT64 too."""
         if strict:
             return [vector_scale_bias.plainly_scaled(array.astype(kind.numpy), self._operands, kind)]
-        if kind is self.own:
-            return list(vector_scale_bias.scaled(array, self._operands, Rounding(self.own, self.latitudes)))
-        wide = vector_scale_bias.wide_of_float16(array, self._operands, Rounding(self.own, self.latitudes))
-        return [one for arrays in wide.values() for one in arrays]
+        rounding = Rounding(self.own, self.latitudes)
+        found = [] if kind is not self.own else list(vector_scale_bias.scaled(array, self._operands, rounding))
+        if kind is not self.own or (kind is DataType.FLOAT32 and vector_scale_bias.may_stay_wide(rounding)):
+            for arrays in vector_scale_bias.wide(array, self._operands, rounding).values():
+                found += arrays
+        return found
 
     def whole_arrays(self, array: Array) -> list[Interval]:
         """Every array of integers that one may become; anything where a factor is not finite."""

@@ -151,13 +151,13 @@ class _FloatingOracle:
         raise _undefined(expression)
 
     def _narrowed_last(self, bits: int) -> Values:
-        """FLOAT16 results of a formula that a wider format computes of the scaled input, converted at the end."""
-        if self.scale_bias is None or not self.scale_bias.through_others or selects(self.formula):
+        """Results of a formula that a wider format computes of the scaled input, converted at the end."""
+        if self.scale_bias is None or not self.scale_bias.may_stay_wide or selects(self.formula):
             return frozenset()
         found: set[Member] = set()
         narrow = self.arithmetic, self.attributes
         for wide, g in self.scale_bias.wide(self.arithmetic.closed({self.arithmetic.member(bits)})):
-            converted = {name: wide.converted(values, BINARY16) for name, values in narrow[1].items()}
+            converted = {name: wide.converted(values, narrow[0].form) for name, values in narrow[1].items()}
             self.arithmetic, self.attributes = wide, converted
             try:
                 result = self._evaluate(self.formula, g)

@@ -69,16 +69,24 @@ class FloatingScaleBias:
             results |= self._correctly_rounded(x)
         return frozenset(results)  # closed, for each path's are
 
+    @property
+    def may_stay_wide(self) -> bool:
+        """Whether what a wider format computes may go on in it, and be converted at the end."""
+        return self.through_others or (self.contracts and self.tensor.form is BINARY32)
+
     def wide(self, x: Values) -> Iterable[tuple[Arithmetic, Values]]:
         """The value sets of the paths in wider formats than the tensor's, each with its arithmetic."""
-        for path in self.paths:
-            if path.arithmetic.form is not self.tensor.form:
-                yield path.arithmetic, path.result(x, self.tensor.form)
+        paths = [path for path in self.paths if path.arithmetic.form is not self.tensor.form]
+        if self.tensor.form is BINARY32 and self.may_stay_wide:
+            paths.append(self._path(BINARY64, self.factors, BINARY32, fused=False))
+        for path in paths:
+            yield path.arithmetic, path.result(x, self.tensor.form)
 
     def _formats(self) -> Iterable[Format]:
         """FLOAT32 for FLOAT16 and FLOAT32, FLOAT64 for itself; the others where a latitude permits them.
 
-        FLOAT64 gives FLOAT32 one of the two numbers next to the exact sum, which contraction admits already.
+        FLOAT64 gives FLOAT32 one of the two numbers next to the exact sum, which contraction admits already; where it
+        is not converted before the formula, :meth:`wide` has it.
         """
         narrow = self.tensor.form
         if self.through_others:

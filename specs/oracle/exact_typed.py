@@ -79,6 +79,8 @@ class TypedOracle:
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
+        rounding = any(kind.is_floating for kind in self.types.values())  # of integers alone no formula is another
+        self.permitted = law.permitted_formulas(self.signature.data_type, strict=strict) if rounding else ()
         self.scale_bias = self._scale_bias()
         points = exact_silent_points(law.table, operator)
         self.settled = [point for point in points if point.accepted(strict=strict)]
@@ -116,7 +118,7 @@ class TypedOracle:
         if "any-value" in self.latitudes or self.attributes is None:
             return Acceptable(frozenset(), any_value=True)
         values = {name: self._input(name, member, elements) for name, member in self.table.formula_names.items()}
-        result = self._as(self._evaluate(self.expression, values), self.output)
+        result = self._by_every_formula(values)
         for point in self.settled:
             if point.holds(elements):
                 result = self._accepted(point, elements) or result
@@ -127,6 +129,14 @@ class TypedOracle:
             encode = IntegerRange.of(self.output).encode
         numbers = frozenset(encode(one) for one in result.members if one is not None)
         return Acceptable(numbers, any_nan=None in result.members)
+
+    def _by_every_formula(self, values: Mapping[str, _Value]) -> _Value:
+        """What the formula gives, and what each permitted formula does."""
+        members = self._as(self._evaluate(self.expression, values), self.output).members
+        for formula, where in self.permitted:
+            if where is None or True in self._evaluate(where, values).members:
+                members |= self._as(self._evaluate(formula, values), self.output).members
+        return _Value(self.output, members)
 
     def _accepted(self, point: ExactSilentPoint, elements: Mapping[str, int]) -> _Value | None:
         """What a silent point accepts in place of the formula's results; ``None`` where its behaviours give nothing."""

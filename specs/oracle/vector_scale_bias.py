@@ -91,8 +91,20 @@ def _fused_float64(x: Array, operands: Operands) -> Array:
     return fused_multiply_add_float64(x, by_name[factor], by_name[operands.operation.addend])
 
 
-def wide_of_float16(x: Array, operands: Operands, rounding: Rounding) -> dict[DataType, Alternatives]:
-    """The values that FLOAT16 may have after ScaleBias in wider types, before they are converted to FLOAT16."""
+def may_stay_wide(rounding: Rounding) -> bool:
+    """Whether what a wider type computes of ScaleBias may go on in it, and be converted at the end."""
+    wanted = {DataType.FLOAT16: "float16-intermediate", DataType.FLOAT32: "contraction"}.get(rounding.data_type)
+    return wanted in rounding.latitudes
+
+
+def wide(x: Array, operands: Operands, rounding: Rounding) -> dict[DataType, Alternatives]:
+    """The values that FLOAT16 or FLOAT32 may have after ScaleBias in wider types, before they are converted to it."""
+    if rounding.data_type is DataType.FLOAT16:
+        return _wide_of_float16(x, operands, rounding)
+    return {DataType.FLOAT64: distinct(_through_float64(one, operands) for one in rounding.closed([x]))}
+
+
+def _wide_of_float16(x: Array, operands: Operands, rounding: Rounding) -> dict[DataType, Alternatives]:
     half, single = np.dtype(np.float16), np.dtype(np.float32)
     pairs = [operands, operands.as_type(half)]
     if "float16-conversion" in rounding.latitudes:
@@ -122,10 +134,10 @@ def _in_float16(x: Array, operands: Operands, rounding: Rounding) -> Alternative
             a, b, addend = pair.placed(x)
             found.append(np.asarray(a * b + addend))
     for pair in (operands, *(narrowed if through_others else ())):
-        wide = through_float32(x.astype(single), pair.as_type(single), rounding)
+        wider = through_float32(x.astype(single), pair.as_type(single), rounding)
         if through_others:
-            wide.append(_through_float64(x, pair))
-        for values in wide:
+            wider.append(_through_float64(x, pair))
+        for values in wider:
             found += to_float16(values) if toward_zero else [values.astype(half)]
     return distinct(found)
 

@@ -75,6 +75,8 @@ class TypedVectorOracle:
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
+        rounding = any(kind.is_floating for kind in self.types.values())  # of integers alone no formula is another
+        self.permitted = law.permitted_formulas(self.signature.data_type, strict=strict) if rounding else ()
         self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
         lacking = self.signature.data_type.is_floating or law.scale_bias is None or law.of_one_input
         if self.scale_bias is not None and lacking:
@@ -106,13 +108,28 @@ class TypedVectorOracle:
             return Acceptance(self.output, (np.zeros(length, self.output.numpy),), np.ones(length, bool), strict=False)
         with np.errstate(all="ignore"):
             values = {name: self._input(name, member, inputs) for name, member in self.table.formula_names.items()}
-            result = self._as(self._evaluate(self.expression, values), self.output)
+            result = self._by_every_formula(values)
         for point in self.settled:
             result = self._settled(point, inputs, result)
         filled = tuple(np.ascontiguousarray(np.broadcast_to(one, length)) for one in result.alternatives)
         any_value = np.ascontiguousarray(np.broadcast_to(result.opened, length)) if result.opened.any() else None
         signed_zeros = self.output.is_floating and Rounding(self.output, self.latitudes).signed_zeros
         return Acceptance(self.output, filled, any_value, signed_zeros)
+
+    def _by_every_formula(self, values: Mapping[str, _Value]) -> _Value:
+        """What the formula gives, and what each permitted formula does."""
+        result = self._as(self._evaluate(self.expression, values), self.output)
+        found, opened = list(result.alternatives), result.opened
+        for formula, where in self.permitted:
+            another = self._as(self._evaluate(formula, values), self.output)
+            there = _EVERYWHERE if where is None else self._may_hold(where, values)
+            found += [np.where(there, one, result.alternatives[0]) for one in another.alternatives]
+            opened = opened | (another.opened & there)
+        return _Value(self.output, distinct(found), opened)
+
+    def _may_hold(self, condition: Expression, values: Mapping[str, _Value]) -> Mask:
+        held = self._evaluate(condition, values)
+        return _anywhere([held.opened, *held.alternatives])
 
     def _settled(self, point: SilentPoint, inputs: Mapping[str, Array], result: _Value) -> _Value:
         """The results with those of a silent point's accepted behaviours in their place where it holds."""

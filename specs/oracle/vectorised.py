@@ -237,20 +237,26 @@ class VectorOracle:
         return distinct(found)
 
     def _narrowed_last(self, x: Array) -> Alternatives:
-        """FLOAT16 results of a formula that FLOAT32 or FLOAT64 computes of the scaled input, converted at the end."""
-        through_others = self.data_type is DataType.FLOAT16 and "float16-intermediate" in self.latitudes
-        if self.scale_bias is None or not through_others or selects(self.expression):
+        """Results of a formula that FLOAT32 or FLOAT64 computes of the scaled input, converted at the end."""
+        if self.scale_bias is None or not vector_scale_bias.may_stay_wide(self.rounding) or selects(self.expression):
             return []
         operands = vector_scale_bias.Operands.of(self._operation, self.scale_bias)
-        narrow = to_float16 if "float16-conversion" in self.latitudes else lambda wide: [wide.astype(np.float16)]
         found: Alternatives = []
-        for data_type, inputs in vector_scale_bias.wide_of_float16(x, operands, self.rounding).items():
+        for data_type, inputs in vector_scale_bias.wide(x, operands, self.rounding).items():
             wider = copy.copy(self)
             wider.data_type, wider.rounding = data_type, Rounding(data_type, self.latitudes)
             wider.attributes = {name: [value.astype(data_type.numpy) for value in values]
                                 for name, values in self.attributes.items()}  # fmt: skip
-            found += [one for wide in wider._value(self.expression, inputs) for one in narrow(wide)]
+            found += [one for wide in wider._value(self.expression, inputs) for one in self._narrowed(wide)]
         return self.rounding.closed(distinct(found))
+
+    def _narrowed(self, wide: Array) -> Alternatives:
+        """A wider type's numbers as they are stored."""
+        if self.data_type is DataType.FLOAT16 and "float16-conversion" in self.latitudes:
+            return to_float16(wide)
+        if self.data_type is DataType.FLOAT32:
+            return self.rounding.to_float32(wide)
+        return [wide.astype(self.data_type.numpy)]
 
     def _gives_again(self, number: int) -> bool:
         """Whether the formula, made of min and max alone, can give a number outside the type that it is applied to."""

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
-from dmlcts.specs.formula import Call, Choice, Expression, MultiplyAdd, Name, Number, choose
+from dmlcts.specs.formula import Call, Choice, Expression, MultiplyAdd, Name, Number, choose, parse
 from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import LatitudeName, Latitudes
 from dmlcts.specs.models import CastRule, Clause, Latitude, OperatorTable, Tolerance
@@ -82,6 +82,18 @@ class Law:
             if rule.function == function and data_type.name in rule.data_types:
                 return rule.strict if strict else rule.judged
         return None
+
+    def permitted_formulas(
+        self, data_type: DataType, *, strict: bool
+    ) -> tuple[tuple[Expression, Expression | None], ...]:
+        """The formulas by which a type may be computed besides, each with its condition on the inputs or ``None``."""
+        names = (*self.table.formula_names, *self.table.numbers)
+        return tuple(
+            (parse(one.formula, names, types=self.table.type_variables),
+             None if one.where is None else parse(one.where, names))
+            for one in self.table.permitted_formulas
+            if (one.strict or not strict) and (not one.data_types or data_type.name in one.data_types)
+        )  # fmt: skip
 
     @cached_property
     def named(self) -> dict[LatitudeName, tuple[str, ...]]:

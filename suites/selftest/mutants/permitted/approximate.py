@@ -6,8 +6,17 @@ import math
 
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc
-from dmlcts.suites.selftest.mutants.formulas import ACTIVATIONS, Array, Given, dequantised, kept_within, numbers
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias
+from dmlcts.suites.selftest.mutants.formulas import (
+    ACTIVATIONS,
+    FORMULAS,
+    Array,
+    Given,
+    dequantised,
+    kept_within,
+    numbers,
+)
+from dmlcts.suites.selftest.mutants.permitted.descriptions import UnlistedTypesAccepted
 from dmlcts.suites.selftest.mutants.permitted.minimum import MINIMUM, exp_of_minimum, nearest, toward_zero
 from dmlcts.suites.selftest.mutants.permitted.steps import FLOATING, INTEGER, Permitted
 
@@ -175,6 +184,35 @@ class ModulusByFlushedReciprocal(_Modulus):
         return nearest(a * flushed.astype(np.float64), DataType.FLOAT32)
 
 
+class UnlistedModulusInSteps(UnlistedTypesAccepted):
+    """The moduli take FLOAT64, and compute it as the page writes it: quotient, product and difference are rounded."""
+
+    choice, touches, among = ("unlisted", "steps of a modulus"), (FLOATING,), ("MODULUS_FLOOR", "MODULUS_TRUNCATE")
+    level, alone = "6.4", True
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """In FLOAT64."""
+        if operator.name.removeprefix("ELEMENT_WISE_") not in self.among or inputs[0].dtype != np.float64:
+            return super().compute_exact(operator, inputs)
+        a, b = inputs
+        whole = np.floor if operator.name.endswith("FLOOR") else np.trunc
+        return np.asarray(a - b * whole(a / b))
+
+
+class ScaleBiasStaysInFloat64(_Approximate):
+    """x * scale + bias of FLOAT32 and what the operator makes of it are FLOAT64, converted at the end."""
+
+    choice, touches, among = ("scale-bias",), (FLOATING,), ("CEIL", "EXP", "FLOOR", "LOG", "SIN", "SQRT")
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """Rounded to FLOAT32 once, at the end."""
+        name, given = operator.name.removeprefix("ELEMENT_WISE_"), operator.attributes.get("ScaleBias")
+        if name not in self.among or not isinstance(given, ScaleBias) or inputs[0].dtype != np.float32:
+            return super().compute_exact(operator, inputs)
+        wide = inputs[0].astype(np.float64) * np.float64(given.scale) + np.float64(given.bias)
+        return np.asarray(FORMULAS[name](wide)).astype(np.float32)
+
+
 class QuantizeOfNanIsLowest(_Changed):
     """A NaN becomes the lowest number of the type."""
 
@@ -215,6 +253,15 @@ class DequantizeConvertsFirst(_Difference):
     def difference(self, x: Array, zero_point: Array) -> Array:
         """Of FLOAT32."""
         return x.astype(np.float32) - zero_point.astype(np.float32)
+
+
+class DequantizeSaturates(_Difference):
+    """Differences of 32-bit integers become the nearest limit of the type."""
+
+    def difference(self, x: Array, zero_point: Array) -> Array:
+        """Within the type."""
+        limits = np.iinfo(x.dtype)
+        return np.clip(x.astype(np.int64) - zero_point.astype(np.int64), limits.min, limits.max).astype(np.float32)
 
 
 class _Powers(_Changed):
@@ -311,6 +358,7 @@ PERMITTED_APPROXIMATE: tuple[type[Permitted], ...] = (
     MinimumOfDirect3D, MinimumOfDirect3DTowardZero, HyperbolicsOfLesserExponents,
     ReciprocalFlushedBelowTheNormals, ModulusFused, ModulusByFlushedReciprocal,
     QuantizeHalvesAway, QuantizeByReciprocal, QuantizeOfNanIsLowest, DequantizeWraps,
-    DequantizeConvertsFirst, PowersSaturate, PowersOfNegativesAreZero, ActivationOfUnroundedSum,
+    DequantizeConvertsFirst, DequantizeSaturates, UnlistedModulusInSteps, ScaleBiasStaysInFloat64,
+    PowersSaturate, PowersOfNegativesAreZero, ActivationOfUnroundedSum,
     ActivationInTheTensorsType, ActivationOfNanIsNumber, ShrinkAsksForTheLowerSideFirst,
 )  # fmt: skip
