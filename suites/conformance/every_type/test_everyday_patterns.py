@@ -33,14 +33,17 @@ _REPEATED = (3, 0, 5, 2)  # the first elements of what is repeated: in the domai
 
 @checks("values", "tensor.strides.broadcast")
 def test_one_telling_element_for_all(subject: Subject, judge: Judge) -> None:
-    """Each value for which a kernel may have a shortcut, repeated in each input, beside the others' kinds of value."""
+    """Each value for which a kernel may have a shortcut, repeated in each input, beside the others' kinds of value.
+
+    In place of the others as well.
+    """
     if len(subject.inputs) > 1:
         judge.all(_telling(subject))
 
 
 def _telling(subject: Subject) -> Iterator[Case]:
     attributes, sizes = subject.revealing(), subject.flat(_WHOLE)
-    ordinary = subject.distinct(_WHOLE).arrays
+    clause, ordinary = subject.values_clause(attributes), subject.distinct(_WHOLE).arrays
     for name, data_type in subject.inputs.items():
         operator = subject.describe(sizes, attributes, layouts={name: (0,) * len(sizes)})
         for value in shortcuts(data_type):
@@ -52,8 +55,11 @@ def _telling(subject: Subject) -> Iterator[Case]:
                 special = np.concatenate([beside, *(values[:3] for values in kinds(own).values()), ordinary[other]])
                 arrays[other] = np.roll(special[:_WHOLE], -5 * turn)
             arrays[name] = np.full(_WHOLE, value)
-            yield Case(operator, subject.of_arrays(arrays).streams, subject.values_clause(attributes),
-                       "tensor.strides.broadcast")  # fmt: skip
+            values = subject.of_arrays(arrays).streams
+            yield Case(operator, values, clause, "tensor.strides.broadcast")
+            for place in subject.in_place:
+                if place.aliased(operator) != name:
+                    yield Case(operator, values, clause, subject.in_place_clause, placement=place)
 
 
 @checks("values", "tensor.strides.broadcast")

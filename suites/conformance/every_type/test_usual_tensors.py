@@ -21,14 +21,19 @@ _THOUSANDS = (3, 5, 17, 19)  # 4845: no power of two, more than 2^12 and less th
 
 @checks("values", "tensor.strides.permuted", "tensor.strides.output")
 def test_channels_last(subject: Subject, judge: Judge) -> None:
-    """Four dimensions of which the second runs fastest, without gaps: each tensor alone, all of them, in place."""
+    """Four dimensions of which the second runs fastest, without gaps: each tensor alone, all of them, in place.
+
+    With a ScaleBias as well, where the operator has one.
+    """
     if len(_IMAGES) in subject.ranks:
-        judge.all(_channels_last(subject))
+        attributes = subject.revealing()
+        judge.all(_channels_last(subject, attributes))
+        if subject.table.has_scale_bias:
+            judge.all(_channels_last(subject, {**attributes, "ScaleBias": plain_scaling(subject)}))
 
 
-def _channels_last(subject: Subject) -> Iterator[Case]:
-    attributes = subject.revealing()
-    clause, values = subject.values_clause(attributes), subject.distinct(251).streams
+def _channels_last(subject: Subject, attributes: dict[str, Any]) -> Iterator[Case]:
+    clause, values = subject.scaled_values_clause(attributes), subject.distinct(251).streams
     last = permuted(_IMAGES, _LAST)
 
     def case(layout_clause: str, place: Placement | None = None, **layout: Any) -> Case:

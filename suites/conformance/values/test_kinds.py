@@ -17,6 +17,7 @@ from dmlcts.specs.checks import SharedCheck
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
+from dmlcts.suites.combinations.sizes import with_larger_totals
 from dmlcts.suites.conformance.tensors.describing import (
     at_every_rank,
     attribute_turns,
@@ -134,7 +135,8 @@ def _laid_out(subject: Subject) -> Iterator[Case]:
                 yield Case(both, values, clause, "tensor.strides.permuted")
         for place in subject.in_place:
             if place.aliased(packed) in alike:
-                yield Case(packed, values, clause, subject.in_place_clause, placement=place)
+                for operator in (packed, with_larger_totals(packed, 256)):
+                    yield Case(operator, values, clause, subject.in_place_clause, placement=place)
 
 
 def _alike(subject: Subject, count: int = _COUNT) -> Iterator[tuple[Elements, tuple[str, ...]]]:

@@ -117,3 +117,82 @@ class SquaresInPlace(OfOneType):
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """All three are bound alike."""
         return bindings["ATensor"] == bindings["BTensor"] == bindings["OutputTensor"]
+
+
+def channels_last(tensor: TensorDesc) -> bool:
+    """Whether four dimensions stand without gaps, the second one fastest."""
+    if tensor.rank != 4 or min(tensor.sizes) < 2:
+        return False
+    _, channels, height, width = tensor.sizes
+    return tensor.element_strides == (channels * height * width, 1, channels * width, channels)
+
+
+class ChannelsLastNotWritten(OfOneType):
+    """MAX on FLOAT16 loses the last element of an output whose channels are last, without gaps."""
+
+    operator = "ELEMENT_WISE_MAX"
+    clause = "tensor.strides.output"
+    data_type = DataType.FLOAT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """The output is."""
+        return channels_last(operator.output)
+
+
+class ScaledChannelsLast(OfOneType):
+    """SQRT on FLOAT32 with a ScaleBias loses the last element where channels are last in both tensors."""
+
+    operator = "ELEMENT_WISE_SQRT"
+    clause = "tensor.strides.permuted"
+    data_type = DataType.FLOAT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """All three."""
+        scaled = operator.attributes["ScaleBias"] is not None
+        return scaled and channels_last(operator.input) and channels_last(operator.output)
+
+
+class ThousandsOfPaddedElements(OfOneType):
+    """BIT_NOT on UINT8 loses the last of more than 2^12 and less than 2^15 elements that are not packed."""
+
+    operator = "ELEMENT_WISE_BIT_NOT"
+    clause = "tensor.strides.padded"
+    data_type = DataType.UINT8
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """A tile of so many, and gaps."""
+        count = operator.output.element_count
+        return 1 << 12 < count < 1 << 15 and operator.input.minimum_size_in_bytes > (count + 3) // 4 * 4
+
+
+class OppositeInPlace(OfOneType):
+    """MULTIPLY on INT16 in place of A by one -1 for all gives the complement."""
+
+    operator = "ELEMENT_WISE_MULTIPLY"
+    clause = "multiply.in-place"
+    data_type = DataType.INT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """B is one for all."""
+        return bindings["ATensor"] == bindings["OutputTensor"] and one_for_all(operator.tensors["BTensor"])
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """One less."""
+        return ~inputs[0] if inputs[1].flat[0] == -1 else right
+
+
+class OnlyNansInPlaceOfLarger(OfOneType):
+    """ADD on FLOAT32 in place of A, in tensors larger than they need be, gives a number for the last of only NaN."""
+
+    operator = "ELEMENT_WISE_ADD"
+    clause = "add.in-place"
+    data_type = DataType.FLOAT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """In place, and larger."""
+        larger = operator.output.total_size_in_bytes > operator.output.minimum_size_in_bytes
+        return bindings["ATensor"] == bindings["OutputTensor"] and larger
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Where nothing else is there."""
+        return super().spoiled(operator, inputs, right) if np.isnan(inputs[0]).all() else right
