@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dmlcts.specs import ScaleBias, TensorDesc
+from dmlcts.specs import TensorDesc
 from dmlcts.suites.attribution.company import fewest_kernels, repeated
+from dmlcts.suites.attribution.element import of_its_value
 from dmlcts.suites.attribution.needs import Needs, needed, with_needs
 from dmlcts.suites.attribution.shrink import Effort, again, shrink
 from dmlcts.suites.attribution.simpler import strided_inputs, subject_of
@@ -13,7 +14,6 @@ from dmlcts.suites.attribution.steadiness import after, dependent, history, unst
 from dmlcts.suites.attribution.tracing import traced
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.combinations.magnitudes import in_exact_domain
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, plain, value_clauses
 
@@ -115,26 +115,6 @@ def needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
         else:
             least = replace(least, clause=clause, case=replace(least.case, layout_clause=clause))
     return of_its_value(bench, least)
-
-
-def of_its_value(bench: Bench, finding: Finding) -> Finding:
-    """A wrong integer after ScaleBias under the clause that its element is about.
-
-    The clause with ``check: scale-bias.integer`` is about what integers and FLOAT32 share: a whole scale and bias,
-    and an element, a product and a result that the type holds and FLOAT32 counts one by one. All else is about
-    ``scale-bias.integer-inexact``.
-    """
-    case = finding.case
-    table = bench.tables.operator(case.operator.name)
-    exact, inexact = table.clause_of("scale-bias.integer"), table.clause_of("scale-bias.integer-inexact")
-    given = case.operator.attributes.get("ScaleBias")
-    if exact is None or inexact is None or finding.clause not in (exact, inexact) or not isinstance(given, ScaleBias):
-        return finding
-    if case.data_type.is_floating or not finding.wrong:
-        return finding
-    value = int(finding.suspects[0][0] if finding.suspects else case.values.first.array(1)[0])
-    clause = exact if in_exact_domain(value, given, case.data_type) else inexact
-    return replace(finding, clause=clause, case=replace(case, clause=clause))
 
 
 def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from dmlcts.reports.summaries.once import UNEXAMINED
 from dmlcts.specs import OperatorDesc, TensorDesc
-from dmlcts.suites.attribution.blame import needing, of_its_value, smallest
+from dmlcts.suites.attribution.blame import needing, smallest
+from dmlcts.suites.attribution.element import of_its_value
 from dmlcts.suites.attribution.needs import confirmed, with_needs
 from dmlcts.suites.attribution.shrink import Effort, again, resizable, single_elements
 from dmlcts.suites.cases.bench import Bench

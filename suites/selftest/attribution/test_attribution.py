@@ -304,3 +304,27 @@ def test_strides_are_named_by_the_dimensions_that_are_longer_than_one(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, kind: str
 ) -> None:
     assert _kind(TensorDesc(DataType.INT8, sizes, strides)) == kind
+
+
+class WrongAt(Reference):
+    """One element of a type comes out as 1."""
+
+    struck: float
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        return np.where(x == x.dtype.type(self.struck), x.dtype.type(1), super().compute(operator, x))
+
+
+LEAST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+
+
+@pytest.mark.parametrize("named, struck, clause", [
+    ("zero-sign", 0.0, "clip.zero-sign"), ("zero-sign", 0.25, "clip.formula"),
+    ("subnormal", LEAST_NORMAL / 2, "clip.subnormal"), ("subnormal", LEAST_NORMAL, "clip.formula"),
+])  # fmt: skip
+def test_a_clause_on_special_values_is_blamed_for_those_alone(named: str, struck: float, clause: str) -> None:
+    """A test of zeros or subnormals has ordinary elements beside them."""
+    backend = type("Wrong", (WrongAt,), {"struck": struck})()
+    values = Values.of([-0.5, struck, 0.5, 1.5], DataType.FLOAT32)
+    one = Case(clip((4,), DataType.FLOAT32), values, f"clip.{named}")
+    assert blamed(backend, one) == clause

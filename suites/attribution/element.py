@@ -1,0 +1,92 @@
+"""The clause that a value breaks which is wrong by itself, where its element decides on that.
+
+A test of what happens at zeros, NaN or subnormals, or to integers that FLOAT32 does not count, has others beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import DataType, ScalarUnion, ScaleBias
+from dmlcts.suites.attribution.simpler import subject_of
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Array
+from dmlcts.suites.combinations.magnitudes import in_exact_domain
+from dmlcts.suites.judging.findings import Finding
+
+
+def _tiny(numbers: NDArray[np.float64], data_type: DataType) -> NDArray[np.bool_]:
+    return np.abs(numbers) < float(np.finfo(data_type.numpy).smallest_normal)
+
+
+_POINTS: Mapping[str, Callable[[NDArray[np.float64], DataType], NDArray[np.bool_]]] = {
+    "zero-sign": lambda numbers, _: numbers == 0,
+    "nan.input": lambda numbers, _: np.isnan(numbers),
+    "subnormal": _tiny,
+}
+"""By the checks of clauses on special values: whether one of the numbers is such."""
+
+
+def of_its_value(bench: Bench, finding: Finding) -> Finding:
+    """A wrong value under the clause that its element is about.
+
+    The clause with ``check: scale-bias.integer`` is about what integers and FLOAT32 share: a whole scale and bias,
+    and an element, a product and a result that the type holds and FLOAT32 counts one by one. All else is about
+    ``scale-bias.integer-inexact``. A clause on the sign of zero is about elements, bounds and results that are zero,
+    one on NaN and one on subnormals likewise; another value that is wrong in its test breaks the clause on values.
+    """
+    case = finding.case
+    if not finding.wrong:
+        return finding
+    clause = _of_scaled_integer(bench, finding) or _of_special_value(bench, finding)
+    if clause is None or clause == finding.clause:
+        return finding
+    return replace(finding, clause=clause, case=replace(case, clause=clause))
+
+
+def _of_scaled_integer(bench: Bench, finding: Finding) -> str | None:
+    case = finding.case
+    table = bench.tables.operator(case.operator.name)
+    exact, inexact = table.clause_of("scale-bias.integer"), table.clause_of("scale-bias.integer-inexact")
+    given = case.operator.attributes.get("ScaleBias")
+    if exact is None or inexact is None or finding.clause not in (exact, inexact) or not isinstance(given, ScaleBias):
+        return None
+    if case.data_type.is_floating:
+        return None
+    value = int(finding.suspects[0][0] if finding.suspects else case.values.first.array(1)[0])
+    return exact if in_exact_domain(value, given, case.data_type) else inexact
+
+
+def _of_special_value(bench: Bench, finding: Finding) -> str | None:
+    """The clause on values, where the element is none that the clause is about."""
+    case = finding.case
+    special = _POINTS.get(bench.tables.clause(case.clause).check)
+    if special is None or finding.clause != case.clause or not case.data_type.is_floating:
+        return None
+    inputs = _elements(finding)
+    acceptance = bench.oracle(case.operator).acceptance(inputs)
+    results = [acceptance.alternatives, *acceptance.spans]
+    numbers = [*inputs.values(), *_bounds(case), *(array for arrays in results for array in arrays)]
+    found = np.concatenate([np.atleast_1d(array).astype(np.float64) for array in numbers])
+    if special(found, case.data_type).any():
+        return None
+    return subject_of(bench, case).values_clause(case.operator.attributes)
+
+
+def _elements(finding: Finding) -> dict[str, Array]:
+    """The inputs' elements that the finding is about, by the tensors' names."""
+    operator = finding.case.operator
+    if finding.suspects:
+        return {name: np.array([one], tensor.data_type.numpy)
+                for (name, tensor), one in zip(operator.inputs.items(), finding.suspects[0], strict=True)}  # fmt: skip
+    return {name: finding.case.values[name].array(1) for name in operator.inputs}
+
+
+def _bounds(case: Case) -> list[Array]:
+    given = (one.value if isinstance(one, ScalarUnion) else one for one in case.operator.attributes.values())
+    return [np.asarray(one) for one in given if isinstance(one, np.generic)]
