@@ -21,7 +21,8 @@ from dmlcts.suites.judging.findings import Finding
 
 
 def _tiny(numbers: NDArray[np.float64], data_type: DataType) -> NDArray[np.bool_]:
-    return np.abs(numbers) < float(np.finfo(data_type.numpy).smallest_normal)
+    """Subnormal or zero, or the smallest normal number, which is kept where flushing ends."""
+    return np.abs(numbers) <= float(np.finfo(data_type.numpy).smallest_normal)
 
 
 _POINTS: Mapping[str, Callable[[NDArray[np.float64], DataType], NDArray[np.bool_]]] = {

@@ -320,7 +320,7 @@ LEAST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 
 @pytest.mark.parametrize("named, struck, clause", [
     ("zero-sign", 0.0, "clip.zero-sign"), ("zero-sign", 0.25, "clip.formula"),
-    ("subnormal", LEAST_NORMAL / 2, "clip.subnormal"), ("subnormal", LEAST_NORMAL, "clip.formula"),
+    ("subnormal", LEAST_NORMAL, "clip.subnormal"), ("subnormal", 2 * LEAST_NORMAL, "clip.formula"),
 ])  # fmt: skip
 def test_a_clause_on_special_values_is_blamed_for_those_alone(named: str, struck: float, clause: str) -> None:
     """A test of zeros or subnormals has ordinary elements beside them."""
