@@ -76,7 +76,7 @@ def readings(law: Law, expression: Expression, signature: Signature, *, strict: 
         signature: the types.
         strict: leave the ways that ``--strict`` keeps.
     """
-    formulas = [(expression, None), *law.permitted_formulas(signature.data_type, strict=strict)]
+    formulas = [(expression, None), *law.permitted_formulas(signature, strict=strict)]
     types = {data_type for _, data_type in signature.types}
     ways: list[DataType | None] = [None]
     if DataType.FLOAT16 in types and "float16-intermediate" in law.latitudes(signature.data_type, strict=False):

@@ -79,8 +79,7 @@ class TypedOracle:
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
-        rounding = any(kind.is_floating for kind in self.types.values())  # of integers alone no formula is another
-        self.permitted = law.permitted_formulas(self.signature.data_type, strict=strict) if rounding else ()
+        self.permitted = law.permitted_formulas(self.signature, strict=strict)
         self.scale_bias = self._scale_bias()
         points = exact_silent_points(law.table, operator)
         self.settled = [point for point in points if point.accepted(strict=strict)]

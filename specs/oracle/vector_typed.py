@@ -75,8 +75,7 @@ class TypedVectorOracle:
         self.expression = law.expression_for(operator)
         self.types = {variable: read_as(data_type, self.table) for variable, data_type in self.signature.types}
         self.output = self.types[self.table.tensors[self.table.output].type]
-        rounding = any(kind.is_floating for kind in self.types.values())  # of integers alone no formula is another
-        self.permitted = law.permitted_formulas(self.signature.data_type, strict=strict) if rounding else ()
+        self.permitted = law.permitted_formulas(self.signature, strict=strict)
         self.scale_bias = next((one for one in operator.attributes.values() if isinstance(one, ScaleBias)), None)
         lacking = self.signature.data_type.is_floating or law.scale_bias is None or law.of_one_input
         if self.scale_bias is not None and lacking:

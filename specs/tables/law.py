@@ -17,6 +17,7 @@ from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import LatitudeName, Latitudes
 from dmlcts.specs.models import CastRule, Clause, Latitude, OperatorTable, Tolerance
 from dmlcts.specs.tables.fusing import is_about_activation
+from dmlcts.specs.tables.signatures import Signature
 
 CastTarget = str
 """A row of the table of casts: "integer", "FLOAT16" or "FLOAT32"."""
@@ -84,15 +85,20 @@ class Law:
         return None
 
     def permitted_formulas(
-        self, data_type: DataType, *, strict: bool
+        self, signature: Signature, *, strict: bool
     ) -> tuple[tuple[Expression, Expression | None], ...]:
-        """The formulas by which a type may be computed besides, each with its condition on the inputs or ``None``."""
+        """The formulas by which a signature may be computed besides, each with its condition on the inputs or ``None``.
+
+        Where all types are integers there are none: nothing is rounded there, so that no formula is another.
+        """
+        if not any(data_type.is_floating for _, data_type in signature.types):
+            return ()
         names = (*self.table.formula_names, *self.table.numbers)
         return tuple(
             (parse(one.formula, names, types=self.table.type_variables),
              None if one.where is None else parse(one.where, names))
             for one in self.table.permitted_formulas
-            if (one.strict or not strict) and (not one.data_types or data_type.name in one.data_types)
+            if (one.strict or not strict) and (not one.data_types or signature.data_type.name in one.data_types)
         )  # fmt: skip
 
     @cached_property

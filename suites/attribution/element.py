@@ -17,7 +17,7 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
 from dmlcts.suites.combinations.magnitudes import in_exact_domain
-from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.judging.findings import Finding, streams_of
 
 
 def _tiny(numbers: NDArray[np.float64], data_type: DataType) -> NDArray[np.bool_]:
@@ -59,7 +59,7 @@ def _of_scaled_integer(bench: Bench, finding: Finding) -> str | None:
         return None
     if case.data_type.is_floating:
         return None
-    value = int(finding.suspects[0][0] if finding.suspects else case.values.first.array(1)[0])
+    value = int(next(iter(_elements(finding).values()))[0])
     return exact if in_exact_domain(value, given, case.data_type) else inexact
 
 
@@ -72,7 +72,7 @@ def _of_special_value(bench: Bench, finding: Finding) -> str | None:
     inputs = _elements(finding)
     acceptance = bench.oracle(case.operator).acceptance(inputs)
     results = [acceptance.alternatives, *acceptance.spans]
-    numbers = [*inputs.values(), *_bounds(case), *(array for arrays in results for array in arrays)]
+    numbers = [*inputs.values(), *_numbers_given(case), *(array for arrays in results for array in arrays)]
     found = np.concatenate([np.atleast_1d(array).astype(np.float64) for array in numbers])
     if special(found, case.data_type).any():
         return None
@@ -81,13 +81,12 @@ def _of_special_value(bench: Bench, finding: Finding) -> str | None:
 
 def _elements(finding: Finding) -> dict[str, Array]:
     """The inputs' elements that the finding is about, by the tensors' names."""
-    operator = finding.case.operator
-    if finding.suspects:
-        return {name: np.array([one], tensor.data_type.numpy)
-                for (name, tensor), one in zip(operator.inputs.items(), finding.suspects[0], strict=True)}  # fmt: skip
-    return {name: finding.case.values[name].array(1) for name in operator.inputs}
+    case = finding.case
+    values = streams_of(case, finding.suspects[0]) if finding.suspects else case.values
+    return {name: stream.array(1) for name, stream in values.items()}
 
 
-def _bounds(case: Case) -> list[Array]:
+def _numbers_given(case: Case) -> list[Array]:
+    """The numbers among the attributes: bounds, of the tensors' type or FLOAT."""
     given = (one.value if isinstance(one, ScalarUnion) else one for one in case.operator.attributes.values())
     return [np.asarray(one) for one in given if isinstance(one, np.generic)]

@@ -118,6 +118,7 @@ def _laid_out(subject: Subject) -> Iterator[Case]:
     clause = subject.values_clause(attributes)
     padded = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
     packed = subject.describe(sizes, attributes)
+    larger = with_larger_totals(packed, 256)
     rows = plane(subject, 5, 7)
     turned = permuted(rows, tuple(range(len(rows)))[::-1], 1)
     for elements, alike in _alike(subject):
@@ -135,7 +136,7 @@ def _laid_out(subject: Subject) -> Iterator[Case]:
                 yield Case(both, values, clause, "tensor.strides.permuted")
         for place in subject.in_place:
             if place.aliased(packed) in alike:
-                for operator in (packed, with_larger_totals(packed, 256)):
+                for operator in (packed, larger):
                     yield Case(operator, values, clause, subject.in_place_clause, placement=place)
 
 

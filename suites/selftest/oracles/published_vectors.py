@@ -63,7 +63,7 @@ def is_listed(tables: Tables, vector: Vector) -> bool:
     return Signature.of(vector.description, table) in signatures(table)
 
 
-def accepted_of(tables: Tables, vector: Vector) -> Answers:
+def accepted_of(tables: Tables, vector: Vector, *, strict: bool = False) -> Answers:
     """What each of the two oracles accepts of each element."""
     operator = vector.description
     table = tables.operator(operator.name)
@@ -74,13 +74,15 @@ def accepted_of(tables: Tables, vector: Vector) -> Answers:
     if law.of_one_input:
         ((_, bits),), ((_, x),) = patterns.items(), given.items()
         return {
-            "exact": list(map(ExactOracle(law, operator).acceptable, bits)),
-            "vectorised": list(VectorOracle(law, operator).acceptance(x).elements()),
+            "exact": list(map(ExactOracle(law, operator, strict).acceptable, bits)),
+            "vectorised": list(VectorOracle(law, operator, strict=strict).acceptance(x).elements()),
         }
     if is_approximate(table, Signature.of(operator, table)):
-        exactly, arrays = ApproximateOracle(law, operator), ApproximateVectorOracle(law, operator).acceptance(given)
+        exactly = ApproximateOracle(law, operator, strict)
+        arrays = ApproximateVectorOracle(law, operator, strict=strict).acceptance(given)
     else:
-        exactly, arrays = TypedOracle(law, operator), TypedVectorOracle(law, operator).acceptance(given)
+        exactly = TypedOracle(law, operator, strict)
+        arrays = TypedVectorOracle(law, operator, strict=strict).acceptance(given)
     elements = [{name: bits[index] for name, bits in patterns.items()} for index in range(vector.output.size)]
     return {"exact": [exactly.acceptable(one) for one in elements], "vectorised": list(arrays.elements())}
 
