@@ -233,6 +233,12 @@ def _no_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+_DECODER = json.JSONDecoder(
+    parse_constant=_no_constant, parse_int=_integer, parse_float=_float, object_pairs_hook=_no_repetition
+)
+"""One for all documents: a journal has a document on each of its lines."""
+
+
 def values_in(data: bytes) -> int:
     """No fewer values than a JSON document of these bytes can hold; counted without reading it."""
     return 1 + data.count(b",") + data.count(b"[") + data.count(b"{")
@@ -257,9 +263,9 @@ def parse_json(data: bytes, where: str, hint: str) -> Any:
         raise DocumentError(where, "", f"may hold more than {MOST_VALUES:,} values", hint)
     text = _decoded(data, where, hint)
     try:
-        document = json.loads(
-            text, parse_constant=_no_constant, parse_int=_integer, parse_float=_float, object_pairs_hook=_no_repetition
-        )
+        if text.startswith("\ufeff"):
+            raise ValueError("it begins with a byte order mark")
+        document = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise DocumentError(where, "", f"is no JSON: {error.msg} at {place}", hint) from None

@@ -243,6 +243,8 @@ def _exponential(a: Array) -> Array:
 
 def _power(a: Array, b: Array) -> Array:
     """C's pow; where FLOAT64 has no number for a power that is not zero, one that every type takes for its least."""
+    # C libraries give 1 of a quiet NaN to the power 0 and NaN of a signalling one, which FLOAT16 can keep when widened
+    a, b = (np.where(np.isnan(one), np.nan, one) for one in (a, b))
     # of a single exponent of 0.5 numpy makes a root, which of -0 is -0, and of -infinity a NaN
     a = np.where((b == 0.5) & ((a == 0) | np.isinf(a)), np.abs(a), a)
     found = np.power(a, b)

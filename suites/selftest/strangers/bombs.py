@@ -33,7 +33,9 @@ from dmlcts.suites.running.replay import load_case
 from dmlcts.suites.selftest.reports.report_samples import failing
 from dmlcts.suites.selftest.strangers.fuzzing import failing_item, shard_lines
 
-MOST_SECONDS, MOST_MEBIBYTES = 10.0, 500.0
+MOST_SECONDS, MOST_YARDSTICKS, MOST_MEBIBYTES = 10.0, 30.0, 500.0
+"""What an input may take. Machines differ, and one differs from hour to hour: only what takes more than the seconds
+and more yardsticks, measured beside it, is slow."""
 _MOST_CHARACTERS = 20_000
 _ROOM = MOST_BYTES - (1 << 20)
 _FEW = MOST_VALUES - 20_000
@@ -267,6 +269,13 @@ def _peak() -> float:
     return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) / 1024
 
 
+def _yardstick() -> float:
+    """The seconds that a million small objects take Python to read, now and here."""
+    began = time.process_time()
+    json.loads(b"[" + b'{"a":1},' * 1_000_000 + b"0]", object_pairs_hook=dict)
+    return time.process_time() - began
+
+
 def main(door: str, folder: str) -> None:
     """Hand every bomb to a door; what took too long, too much or ended otherwise is a line on standard output."""
     count, slowest, largest = 0, (0.0, ""), (0.0, "")
@@ -283,7 +292,8 @@ def main(door: str, folder: str) -> None:
             sys.stdout.write(f"{name}: {type(error).__name__}: {str(error)[:200]}\n")
         spent, peak = time.process_time() - began, _peak()
         slowest, largest = max(slowest, (spent, name)), max(largest, (peak, name))
-        if spent > MOST_SECONDS or peak > MOST_MEBIBYTES:
+        slow = spent > MOST_SECONDS and spent > MOST_YARDSTICKS * _yardstick()
+        if slow or peak > MOST_MEBIBYTES:
             sys.stdout.write(f"{name}: took {spent:.1f} s and {peak:.0f} MiB\n")
     sys.stderr.write(
         f"{door}: {count} inputs, at most {slowest[0]:.1f} s ({slowest[1]}) and {largest[0]:.0f} MiB ({largest[1]})\n"

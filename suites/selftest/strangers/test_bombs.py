@@ -36,16 +36,18 @@ def test_a_small_input_asks_for_little(door: str, tmp_path: Path) -> None:
 
 @_LINUX
 def test_the_measurement_sees_a_bomb(tmp_path: Path) -> None:
-    """The control: an input that takes 600 MB, and one that raises something else, are told."""
+    """The control: an input that takes 600 MB, one that raises something else, and one that takes long are told."""
     program = (
         "from dmlcts.suites.selftest.strangers import bombs\n"
+        "bombs.MOST_SECONDS, bombs.MOST_YARDSTICKS = 0.5, 2.0\n"
         "bombs.DOORS['x'] = lambda folder: [('large', lambda: bytearray(600 << 20).count(1)), "
-        "('wrong', lambda: 1 / 0), ('small', lambda: 0)]\n"
+        "('wrong', lambda: 1 / 0), ('slow', lambda: [bombs._yardstick() for _ in range(5)]), "
+        "('not so slow', bombs._yardstick), ('small', lambda: 0)]\n"
         "bombs.main('x', '.')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True)
     told = done.stdout.splitlines()
-    assert [line.split(":")[0] for line in told] == ["large", "wrong"], done.stdout
+    assert [line.split(":")[0] for line in told] == ["large", "wrong", "slow"], done.stdout
     assert "ZeroDivisionError" in told[1]
 
 

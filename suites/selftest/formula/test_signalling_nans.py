@@ -1,0 +1,64 @@
+"""A signalling NaN is a NaN: whatever the machine's conversions and C library make of one, the oracles' answers stay.
+
+Conversions to FLOAT64 quiet a FLOAT16 signalling NaN on some machines and keep it on others, and C's pow gives 1 of a
+quiet NaN to the power 0, but NaN of a signalling one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, FeatureLevel
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables.signatures import Signature, signatures
+from dmlcts.suites.cases.oracles import oracle_of
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.selftest.family.family_tables import family
+
+TABLES = family()
+_SIGNATURES, _ELEMENTS = 6, 40
+
+
+def _drawn() -> Iterator[tuple[OperatorTable, Signature]]:
+    """Every operator on numbers with some of its signatures that have a floating-point type."""
+    for table in TABLES.operators.values():
+        if table.domain == "bits":
+            continue
+        about = [one for one in signatures(table) if any(kind.is_floating for _, kind in one.types)]
+        drawn = random.Random(table.code).sample(about, min(_SIGNATURES, len(about)))  # noqa: S311 - no secret
+        for signature in drawn:
+            yield table, signature
+
+
+def _nan(kind: DataType, *, signalling: bool) -> np.generic:
+    infinity = np.array([np.inf], kind.numpy).view(kind.bits_dtype)
+    quiet = kind.bits_dtype.type(1 << np.finfo(kind.numpy).nmant - 1)
+    found: np.generic = (infinity | (kind.bits_dtype.type(1) if signalling else quiet)).view(kind.numpy)[0]
+    return found
+
+
+CASES = list(_drawn())
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(("table", "signature"), CASES, ids=[f"{one.short_name}-{types}" for one, types in CASES])
+def test_the_same_is_acceptable_of_a_signalling_nan_and_of_a_quiet_one(
+    table: OperatorTable, signature: Signature, strict: bool
+) -> None:
+    about = Subject(table, signature, FeatureLevel("6.4"), seed=0, thorough=False)
+    attributes, edges = next(iter(about.attribute_sets())), next(iter(about.edge_sets()))
+    chosen = np.linspace(0, edges.count - 1, _ELEMENTS).astype(np.intp)
+    given = {name: np.array(array) for name, array in edges[chosen].with_single(edges.single).spread.items()}
+    operator = about.describe(about.flat(_ELEMENTS), attributes)
+    oracle = oracle_of(TABLES, operator, strict=strict)
+    for name in (one for one, kind in about.inputs.items() if kind.is_floating):
+        answers = [
+            list(oracle.acceptance({**given, name: np.full_like(given[name], _nan(about.types[name], signalling=kind))})
+                 .elements())
+            for kind in (False, True)
+        ]  # fmt: skip
+        assert answers[0] == answers[1], name
