@@ -14,7 +14,8 @@ import numpy as np
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Array, Streams
-from dmlcts.suites.conformance.tensors.describing import may_be_one_region
+from dmlcts.suites.combinations.sizes import with_larger_totals
+from dmlcts.suites.conformance.tensors.describing import along, may_be_one_region
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.edge_values import kinds, neighbours, shortcuts
 from dmlcts.suites.generation.subject import Subject
@@ -35,7 +36,7 @@ _REPEATED = (3, 0, 5, 2)  # the first elements of what is repeated: in the domai
 def test_one_telling_element_for_all(subject: Subject, judge: Judge) -> None:
     """Each value for which a kernel may have a shortcut, repeated in each input, beside the others' kinds of value.
 
-    In place of the others as well.
+    In place of the others as well, in packed tensors and in larger ones.
     """
     if len(subject.inputs) > 1:
         judge.all(_telling(subject))
@@ -59,7 +60,8 @@ def _telling(subject: Subject) -> Iterator[Case]:
             yield Case(operator, values, clause, "tensor.strides.broadcast")
             for place in subject.in_place:
                 if place.aliased(operator) != name:
-                    yield Case(operator, values, clause, subject.in_place_clause, placement=place)
+                    for one in (operator, with_larger_totals(operator, 64)):
+                        yield Case(one, values, clause, subject.in_place_clause, placement=place)
 
 
 @checks("values", "tensor.strides.broadcast")
@@ -84,7 +86,7 @@ def _repeated(subject: Subject) -> Iterator[Case]:
     further = [*subject.inputs][1:] or [*subject.inputs]
     for strides in _kinds(many)[:2]:
         yield from _laid_out(subject, many, dict.fromkeys(further, strides))
-    for strides in (_along(square, -1), _along(square, -2)):
+    for strides in (along(square, -1), along(square, -2)):
         yield from _laid_out(subject, square, {further[-1]: strides})
 
 
@@ -94,14 +96,9 @@ def _of_rank(subject: Subject, sizes: Sizes) -> Sizes:
     return (*((1,) * (rank - 4)), *sizes[-rank:])
 
 
-def _along(sizes: Sizes, axis: int) -> Sizes:
-    """Strides of what changes along one dimension alone."""
-    return tuple(int(place == axis % len(sizes)) for place in range(len(sizes)))
-
-
 def _kinds(sizes: Sizes) -> list[Sizes]:
     """Strides of an element a channel, of one for all, and of one row for all."""
-    return [_along(sizes, max(-3, -len(sizes))), (0,) * len(sizes), _along(sizes, -1)]
+    return [along(sizes, max(-3, -len(sizes))), (0,) * len(sizes), along(sizes, -1)]
 
 
 def _layouts(names: tuple[str, ...], sizes: Sizes) -> Iterator[Layouts]:
@@ -111,7 +108,7 @@ def _layouts(names: tuple[str, ...], sizes: Sizes) -> Iterator[Layouts]:
         if len(names) > 2:
             yield dict.fromkeys(names[1:], strides)
     if len(names) > 2:
-        yield from ({names[0]: _along(sizes, -1), other: (0,) * len(sizes)} for other in names[1:])
+        yield from ({names[0]: along(sizes, -1), other: (0,) * len(sizes)} for other in names[1:])
 
 
 def _laid_out(subject: Subject, sizes: Sizes, layouts: Layouts, *, in_place: bool = False) -> Iterator[Case]:
@@ -144,7 +141,7 @@ def _shared(subject: Subject) -> Iterator[Case]:
     packed = subject.describe(sizes, attributes)
     turned = permuted(sizes, tuple(range(len(sizes)))[::-1])
     if may_be_one_region(subject):
-        for strides in (None, turned, _along(sizes, -1)):
+        for strides in (None, turned, along(sizes, -1)):
             operator = subject.describe(sizes, attributes, strides)
             yield Case(operator, values, clause, "binding.same-resource", placement=Placement(one_region=True))
     if subject.inputs_may_be_the_output:

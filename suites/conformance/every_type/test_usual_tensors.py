@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from dmlcts.suites.cases.case import Case
@@ -19,9 +20,9 @@ _LAST = (0, 2, 3, 1)  # the order of dimensions from the slowest to the fastest
 _THOUSANDS = (3, 5, 17, 19)  # 4845: no power of two, more than 2^12 and less than 2^15
 
 
-@checks("values", "tensor.strides.permuted", "tensor.strides.output")
+@checks("values", "tensor.strides.permuted", "tensor.strides.output", "execution.repeatable")
 def test_channels_last(subject: Subject, judge: Judge) -> None:
-    """Four dimensions of which the second runs fastest, without gaps: each tensor alone, all of them, in place.
+    """Four dimensions of which the second runs fastest, without gaps: each tensor alone, all of them, in place, again.
 
     With a ScaleBias as well, where the operator has one.
     """
@@ -46,6 +47,7 @@ def _channels_last(subject: Subject, attributes: dict[str, Any]) -> Iterator[Cas
     yield case("tensor.strides.permuted", strides=last, output_strides=last)
     for place in subject.in_place:
         yield case(subject.in_place_clause, place, strides=last, output_strides=last)
+    yield replace(case("execution.repeatable", strides=last, output_strides=last), expectation="again")
 
 
 @checks(

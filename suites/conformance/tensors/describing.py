@@ -45,6 +45,11 @@ def plane(subject: Subject, rows: int, columns: int) -> Sizes:
     return (*[1] * (rank - 2), rows, columns) if rank > 1 else (rows * columns,)
 
 
+def along(sizes: Sizes, axis: int) -> Sizes:
+    """Strides of what changes along one dimension alone; one from the last on is negative, as indices are."""
+    return tuple(int(place == axis % len(sizes)) for place in range(len(sizes)))
+
+
 def packed(sizes: Sizes) -> Made:
     """Packed tensors of these sizes."""
     return lambda data_type: TensorDesc(data_type, sizes)

@@ -9,7 +9,8 @@ import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.specs.models import OperatorTable
-from dmlcts.suites.selftest.mutants.bases import Bindings, broadcast, moving, permuted, strided
+from dmlcts.suites.selftest.mutants.bases import Bindings, broadcast, moving, permuted, scaled, strided
+from dmlcts.suites.selftest.mutants.crossed.patterns import channels_last
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
@@ -105,6 +106,22 @@ class TransposedOperandsKept(_Repacked):
     def needs_it(self, tensor: TensorDesc) -> bool:
         """Permuted but for the rows."""
         return permuted(tensor) and moving(tensor)[-1] == 1
+
+
+class ScaledImagesKept(_Repacked):
+    """LOG on FLOAT16 with a ScaleBias: an input whose channels are last is sorted once for each region."""
+
+    operator = "ELEMENT_WISE_LOG"
+    data_type = DataType.FLOAT16
+    operand = "InputTensor"
+
+    def repacks(self, operator: OperatorDesc) -> bool:
+        """With a ScaleBias alone."""
+        return super().repacks(operator) and scaled(operator)
+
+    def needs_it(self, tensor: TensorDesc) -> bool:
+        """Images as networks have them."""
+        return channels_last(tensor)
 
 
 # -- programs by coarse keys -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
-from dmlcts.suites.selftest.mutants.bases import Bindings, OfOneType, moving
+from dmlcts.suites.selftest.mutants.bases import Bindings, OfOneType, broadcast, moving, permuted, strided
 from dmlcts.suites.selftest.mutants.formulas import Array
 
 
@@ -196,3 +196,60 @@ class OnlyNansInPlaceOfLarger(OfOneType):
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Where nothing else is there."""
         return super().spoiled(operator, inputs, right) if np.isnan(inputs[0]).all() else right
+
+
+class OppositeInPlaceOfLarger(OppositeInPlace):
+    """MULTIPLY on FLOAT16 in place of A by one -1 for all changes nothing in tensors larger than they need be."""
+
+    data_type = DataType.FLOAT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """And larger."""
+        larger = operator.output.total_size_in_bytes > operator.output.minimum_size_in_bytes
+        return larger and super().strikes(operator, bindings)
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """What was there."""
+        return inputs[0] if inputs[1].flat[0] == -1 else right
+
+
+class OneForAllIntoAnotherOrder(OfOneType):
+    """DIVIDE on UINT8 loses the last element where A is one for all, into another order of dimensions."""
+
+    operator = "ELEMENT_WISE_DIVIDE"
+    clause = "tensor.strides.output"
+    data_type = DataType.UINT8
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Both, and the order is not the opposite one."""
+        written = moving(operator.output)
+        return (
+            one_for_all(operator.tensors["ATensor"]) and permuted(operator.output) and list(written) != sorted(written)
+        )
+
+
+class ChannelsInLargerTensors(OfOneType):
+    """ADD on INT16 loses the last element where B is one a channel, in tensors larger than they need be."""
+
+    operator = "ELEMENT_WISE_ADD"
+    clause = "tensor.strides.broadcast"
+    data_type = DataType.INT16
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Both."""
+        larger = operator.output.total_size_in_bytes > operator.output.minimum_size_in_bytes + 3
+        return larger and one_a_channel(operator.tensors["BTensor"])
+
+
+class PaddedCubes(OfOneType):
+    """MIN on INT8 loses the last element of an output whose sizes are all alike where A has gaps."""
+
+    operator = "ELEMENT_WISE_MIN"
+    clause = "tensor.strides.padded"
+    data_type = DataType.INT8
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """In three dimensions or more, in the usual order."""
+        tensor = operator.tensors["ATensor"]
+        gaps = strided(tensor) and not broadcast(tensor) and not permuted(tensor)
+        return gaps and tensor.rank > 2 and len(set(tensor.sizes)) == 1

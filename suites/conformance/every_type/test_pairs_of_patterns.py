@@ -1,0 +1,261 @@
+"""Any two of what networks' tensors are like, together, on every signature: memory, sizes, places, attributes.
+
+The covering array of ``test_combinations`` takes a broadcast as one level and a permutation as another. Kernels tell
+more apart: one element for all, one a channel, one a row; channels last, and other orders. Here they do.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dmlcts.specs import OperatorDesc, ScaleBias
+from dmlcts.specs.checks import SharedCheck
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Streams
+from dmlcts.suites.combinations.constraints import Relation
+from dmlcts.suites.combinations.covering import covering_array
+from dmlcts.suites.combinations.factors import Factor, Space
+from dmlcts.suites.combinations.sizes import with_larger_totals
+from dmlcts.suites.conformance.tensors.describing import (
+    along,
+    may_be_one_region,
+    plain_scaling,
+    special_elements,
+    told_sets,
+)
+from dmlcts.suites.conformance.tensors.test_strides import permuted
+from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.running.markers import checks
+
+Sizes = tuple[int, ...]
+Levels = Mapping[str, str]
+
+_LAYOUTS: tuple[SharedCheck, ...] = (
+    "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
+    "tensor.position", "binding.offset", "binding.same-resource", "tensor.total-size.larger", "execution.repeatable",
+)  # fmt: skip
+_MOST_SETS = 3
+_VALUES = 251  # a prime number of values never falls in step
+
+
+@checks("values", *_LAYOUTS)
+def test_pairs_of_patterns(subject: Subject, judge: Judge) -> None:
+    """Every two of layouts, sizes, ranks, places, attributes, kinds of elements and dispatches stand in some case."""
+    judge.all(_cases(subject))
+
+
+@checks("rounding", *_LAYOUTS)
+def test_pairs_of_patterns_to_be_rounded(subject: Subject, judge: Judge) -> None:
+    """The same of an operator whose values are stated by modes of rounding alone."""
+    judge.all(_cases(subject))
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How the elements of a tensor stand in memory.
+
+    Attributes:
+        clause: the clause on such a layout.
+        strides: makes the strides for sizes; ``None`` for packed ones that are not given.
+        several: how many dimensions have to have several elements, for it to be no other layout.
+        axes: which of them, counted from the last one.
+        rank: how many dimensions there are; 0 for any number.
+        repeats: whether it repeats elements, as an input alone may.
+    """
+
+    clause: str
+    strides: Callable[[Sizes], Sizes | None]
+    several: int = 0
+    axes: tuple[int, ...] = ()
+    rank: int = 0
+    repeats: bool = False
+
+    def fits(self, sizes: Sizes) -> bool:
+        """Whether tensors of these sizes can be so."""
+        there = all(-axis <= len(sizes) and sizes[axis] > 1 for axis in self.axes)
+        return there and self.rank in (0, len(sizes)) and sum(size > 1 for size in sizes) >= self.several
+
+
+def _axes(sizes: Sizes) -> tuple[int, ...]:
+    return tuple(range(len(sizes)))
+
+
+def _rotated(sizes: Sizes) -> Sizes:
+    """The first of the dimensions that have several elements runs fastest, and the others fall as usual."""
+    first = next(axis for axis, size in enumerate(sizes) if size > 1)
+    return permuted(sizes, (*(axis for axis in _axes(sizes) if axis != first), first))
+
+
+def _turned_rows(sizes: Sizes) -> Sizes:
+    """One plane for all, whose columns run fastest."""
+    *_, height, width = _axes(sizes)
+    return tuple({width: sizes[height], height: 1}.get(axis, 0) for axis in _axes(sizes))
+
+
+_PADDED, _PERMUTED, _BROADCAST = (f"tensor.strides.{name}" for name in ("padded", "permuted", "broadcast"))
+_KNOWN = {
+    "packed": _Layout("tensor.position", lambda sizes: None),
+    "packed and given": _Layout("tensor.position", lambda sizes: permuted(sizes, _axes(sizes)), 1),
+    "padded": _Layout(_PADDED, lambda sizes: tuple(2 * one for one in permuted(sizes, _axes(sizes))), 1),
+    "padded rows": _Layout(_PADDED, lambda sizes: permuted(sizes, _axes(sizes), 1), 2),
+    "reversed": _Layout(_PERMUTED, lambda sizes: permuted(sizes, _axes(sizes)[::-1]), 2),
+    "rotated": _Layout(_PERMUTED, _rotated, 3),
+    "channels last": _Layout(_PERMUTED, lambda sizes: permuted(sizes, (0, 2, 3, 1)), 4, rank=4),
+    "row": _Layout(_BROADCAST, lambda sizes: along(sizes, -1), 2, (-1,), repeats=True),
+    "column": _Layout(_BROADCAST, lambda sizes: along(sizes, -2), 2, (-2,), repeats=True),
+    "channel": _Layout(_BROADCAST, lambda sizes: along(sizes, -3), 3, (-3,), repeats=True),
+    "turned rows": _Layout(_BROADCAST, _turned_rows, 3, (-2, -1), repeats=True),
+    "single": _Layout(_BROADCAST, lambda sizes: (0,) * len(sizes), 1, repeats=True),
+}
+_SIZES: dict[str, tuple[int, ...]] = {
+    "odd": (1, 3, 1, 3, 3, 5, 3, 7),
+    "powers of two": (2, 1, 2, 2, 4, 4, 4, 4),
+    "cube": (2, 2, 2, 2, 2, 2, 2, 2),
+    "few": (1, 1, 1, 1, 1, 1, 2, 3),
+    "last of one": (1, 1, 2, 3, 3, 4, 5, 1),
+    "thousands": (1, 1, 1, 1, 3, 5, 17, 19),
+}
+"""Sizes by their kind; a lower rank has the last of them, of which the first holds what is cut off."""
+_PLACES = {
+    "apart": ("tensor.position", Placement()),
+    "odd offset": ("binding.offset", Placement(front=528, gap=272)),
+    "output first": ("binding.same-resource", Placement(output_first=True)),
+    "larger region": ("binding.offset", Placement(slack=64)),
+    "one region": ("binding.same-resource", Placement(one_region=True)),
+}  # fmt: skip
+
+
+def _sizes(kind: str, rank: int) -> Sizes:
+    whole = _SIZES[kind]
+    kept = whole[len(whole) - rank :]
+    if kind in ("odd", "cube", "last of one") or rank > 3:
+        return kept
+    return (math.prod(whole[: len(whole) - rank + 1]), *kept[1:])
+
+
+@dataclass(frozen=True)
+class _Patterns:
+    """The factors of a subject, and what their levels stand for."""
+
+    subject: Subject
+    attributes: Mapping[str, Mapping[str, Any]]
+    places: Mapping[str, tuple[str, Placement]]
+    elements: Mapping[str, Streams]
+
+    @staticmethod
+    def of(subject: Subject) -> _Patterns:
+        """Those of an operator on a signature."""
+        sets: dict[str, Mapping[str, Any]] = {}
+        for number, given in enumerate(told_sets(subject, _MOST_SETS)):
+            sets[f"set {number}"] = given
+            if subject.table.has_scale_bias:
+                sets[f"set {number}, scaled"] = {**given, "ScaleBias": plain_scaling(subject)}
+        plain = sets["set 0"]
+        if subject.table.has_scale_bias:
+            sets["identity"] = {**plain, "ScaleBias": ScaleBias(1.0, 0.0)}
+        for item in subject.table.attributes:
+            if item.type == "DML_OPERATOR_DESC":
+                sets["fused"] = {**plain, item.name: OperatorDesc("ACTIVATION_RELU", {}, {})}
+        places = {name: one for name, one in _PLACES.items() if name != "one region" or may_be_one_region(subject)}
+        for place in subject.in_place:
+            places[f"in place of {place.alias}"] = (subject.in_place_clause, place)
+        if subject.inputs_may_be_the_output:
+            both = Placement(in_place=True, one_region=True)
+            places["all in one"] = (subject.in_place_clause, both)
+        elements = {"distinct": subject.distinct(_VALUES).streams, "special": special_elements(subject).streams}
+        return _Patterns(subject, sets, places, elements)
+
+    @property
+    def space(self) -> Space:
+        """The factors, every two of whose levels are to meet, and what does not go together."""
+        inputs = tuple(self.subject.inputs)
+        stored = tuple(name for name, known in _KNOWN.items() if not known.repeats)
+        levels: dict[str, tuple[str, ...]] = {
+            "rank": tuple(map(str, self.subject.ranks)),
+            "sizes": tuple(_SIZES),
+            **{f"layout of {name}": tuple(_KNOWN) for name in inputs},
+            "layout of the output": stored,
+            "place": tuple(self.places),
+            "room": ("none", "larger"),
+            "attributes": tuple(self.attributes),
+            "elements": tuple(self.elements),
+            "dispatch": ("first", "again"),
+        }
+        factors = tuple(
+            Factor(name, found, found[0], frozenset(), (2,) * len(found)) for name, found in levels.items()
+        )  # fmt: skip
+        return Space(factors, tuple(self._relations(levels)), 2)
+
+    def _relations(self, levels: Mapping[str, tuple[str, ...]]) -> Iterator[Relation]:
+        inputs = self.subject.inputs
+        for name in (*inputs, "the output"):
+            yield _relation("sizes", levels, ("rank", "sizes", f"layout of {name}"),
+                            lambda rank, sizes, layout: _KNOWN[layout].fits(_sizes(sizes, int(rank))))  # fmt: skip
+        yield _relation("sizes", levels, ("rank", "sizes"), lambda rank, sizes: math.prod(_sizes(sizes, int(rank))) > 1)
+        for alike, one, other in self._same():
+            yield _relation("same layout", levels, ("place", f"layout of {one}", f"layout of {other}"),
+                            lambda place, own, its, alike=alike: place not in alike or own == its)  # fmt: skip
+
+    def _same(self) -> Iterator[tuple[tuple[str, ...], str, str]]:
+        """Two tensors that one region, or two equal ones, hold in some places."""
+        inputs = self.subject.inputs
+        for name in inputs:
+            yield (f"in place of {name}", "all in one"), name, "the output"
+        for one, other in itertools.combinations(inputs, 2):
+            if inputs[one] is inputs[other]:
+                yield ("one region", "all in one"), one, other
+
+    def case(self, levels: Levels) -> Case:
+        """The case of a level of every factor."""
+        sizes, attributes = _sizes(levels["sizes"], int(levels["rank"])), self.attributes[levels["attributes"]]
+        inputs = {name: _KNOWN[levels[f"layout of {name}"]] for name in self.subject.inputs}
+        output = _KNOWN[levels["layout of the output"]]
+        operator = self.subject.describe(
+            sizes, attributes, None, output.strides(sizes),
+            layouts={name: layout.strides(sizes) for name, layout in inputs.items()},
+        )  # fmt: skip
+        if levels["room"] == "larger":
+            operator = with_larger_totals(operator, 64)
+        place_clause, place = self.places[levels["place"]]
+        again = levels["dispatch"] == "again"
+        told = ["execution.repeatable"] if again else [place_clause] if place.in_place else []
+        told += [_output_clause(output, list(inputs.values()))]
+        told += [layout.clause for layout in inputs.values()]
+        told += ["tensor.total-size.larger" if levels["room"] == "larger" else "tensor.position", place_clause]
+        clause = next((one for one in told if one != "tensor.position"), "tensor.position")
+        return Case(operator, self.elements[levels["elements"]], self.subject.scaled_values_clause(attributes), clause,
+                    "again" if again else "oracle", placement=place)  # fmt: skip
+
+
+def _output_clause(output: _Layout, inputs: list[_Layout]) -> str:
+    return output.clause if output in inputs or output.clause == "tensor.position" else "tensor.strides.output"
+
+
+def _relation(
+    name: str, levels: Mapping[str, tuple[str, ...]], factors: tuple[str, ...], allowed: Callable[..., bool]
+) -> Relation:  # fmt: skip
+    """What a rule leaves of the levels of some factors, as positions."""
+    numbered = [list(enumerate(levels[factor])) for factor in factors]
+    kept = [row for row in itertools.product(*numbered) if allowed(*(level for _, level in row))]
+    return Relation(name, factors, frozenset(tuple(place for place, _ in row) for row in kept))
+
+
+def _cases(subject: Subject) -> Iterator[Case]:
+    """The rows of the array; a kernel is dispatched again, which takes time, where that is new beside a level."""
+    patterns = _Patterns.of(subject)
+    array = covering_array(patterns.space, subject.seed)
+    seen: set[tuple[str, str]] = set()
+    for row in array.rows:
+        levels = array.levels(row)
+        found = dict(levels)
+        if found["dispatch"] == "again":
+            if seen.issuperset(levels):
+                found["dispatch"] = "first"
+            seen.update(levels)
+        yield patterns.case(found)
