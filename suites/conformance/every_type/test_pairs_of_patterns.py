@@ -87,9 +87,9 @@ def _axes(sizes: Sizes) -> tuple[int, ...]:
 
 
 def _rotated(sizes: Sizes) -> Sizes:
-    """The first of the dimensions that have several elements runs fastest, and the others fall as usual."""
+    """With gaps, the first of the dimensions that have several elements runs fastest, and the others fall as usual."""
     first = next(axis for axis, size in enumerate(sizes) if size > 1)
-    return permuted(sizes, (*(axis for axis in _axes(sizes) if axis != first), first))
+    return permuted(sizes, (*(axis for axis in _axes(sizes) if axis != first), first), 2)
 
 
 def _turned_rows(sizes: Sizes) -> Sizes:
