@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dmlcts.specs import OperatorDesc, ScalarUnion, ScaleBias
+from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams
@@ -64,7 +65,7 @@ def _ranks(subject: Subject) -> list[int]:
 def _sets(subject: Subject) -> list[dict[str, Any]]:
     """Attributes that let results differ; with a fused operator as well, where one may be."""
     plain = subject.revealing()
-    fused = [item.name for item in subject.table.attributes if item.type == "DML_OPERATOR_DESC"]
+    fused = [item.name for item in subject.table.attributes if item.type == FUSED]
     return [plain, *({**plain, name: OperatorDesc("ACTIVATION_RELU", {}, {})} for name in fused)]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.specs.checks import SharedCheck
+from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
@@ -162,7 +163,7 @@ class _Patterns:
         if subject.table.has_scale_bias:
             sets["identity"] = {**plain, "ScaleBias": ScaleBias(1.0, 0.0)}
         for item in subject.table.attributes:
-            if item.type == "DML_OPERATOR_DESC":
+            if item.type == FUSED:
                 sets["fused"] = {**plain, item.name: OperatorDesc("ACTIVATION_RELU", {}, {})}
         places = {name: one for name, one in _PLACES.items() if name != "one region" or may_be_one_region(subject)}
         for place in subject.in_place:

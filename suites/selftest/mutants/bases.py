@@ -56,6 +56,16 @@ def permuted(tensor: TensorDesc) -> bool:
     return list(found) != sorted(found, reverse=True)
 
 
+def padded(tensor: TensorDesc) -> bool:
+    """Whether there are gaps, nothing is repeated, and the dimensions are in the usual order."""
+    return strided(tensor) and not broadcast(tensor) and not permuted(tensor)
+
+
+def larger(tensor: TensorDesc) -> bool:
+    """Whether the total size is larger than sizes and strides ask for, in whole words."""
+    return tensor.total_size_in_bytes > (tensor.minimum_size_in_bytes + 3) // 4 * 4
+
+
 def wide(tensor: TensorDesc) -> int:
     """How many dimensions have more than one element."""
     return sum(size > 1 for size in tensor.sizes)

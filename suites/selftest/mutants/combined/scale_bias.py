@@ -9,6 +9,7 @@ from dmlcts.suites.selftest.mutants.bases import (
     broadcast,
     changed,
     in_place,
+    larger,
     permuted,
     rescaled,
     scaled,
@@ -108,7 +109,7 @@ class ScaleBiasLostWithALargerTotalSize(_Unscaled):
     clause = "tensor.total-size.larger"
 
     def when(self, operator: OperatorDesc, bindings: Bindings) -> bool:
-        return operator.input.total_size_in_bytes > (operator.input.minimum_size_in_bytes + 3) // 4 * 4
+        return larger(operator.input)
 
 
 # Shapes and counts.

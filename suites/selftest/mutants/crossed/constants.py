@@ -16,6 +16,7 @@ from dmlcts.suites.selftest.mutants.bases import (
     broadcast,
     changed,
     in_place,
+    padded,
     permuted,
     rescaled,
     scaled,
@@ -131,8 +132,7 @@ class EluBesideAPaddedOperand(OfOneType):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Not repeated, not turned."""
-        second = operator.tensors["BTensor"]
-        gaps = strided(second) and not broadcast(second) and not permuted(second)
+        gaps = padded(operator.tensors["BTensor"])
         return gaps and not strided(operator.tensors["ATensor"]) and activated(operator, "ELU")
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:

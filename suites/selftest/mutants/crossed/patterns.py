@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, TensorDesc
-from dmlcts.suites.selftest.mutants.bases import Bindings, OfOneType, broadcast, moving, permuted, strided
+from dmlcts.suites.selftest.mutants.bases import Bindings, OfOneType, larger, moving, padded, permuted
 from dmlcts.suites.selftest.mutants.formulas import Array
 
 
@@ -190,8 +190,7 @@ class OnlyNansInPlaceOfLarger(OfOneType):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """In place, and larger."""
-        larger = operator.output.total_size_in_bytes > operator.output.minimum_size_in_bytes
-        return bindings["ATensor"] == bindings["OutputTensor"] and larger
+        return bindings["ATensor"] == bindings["OutputTensor"] and larger(operator.output)
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """Where nothing else is there."""
@@ -205,8 +204,7 @@ class OppositeInPlaceOfLarger(OppositeInPlace):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """And larger."""
-        larger = operator.output.total_size_in_bytes > operator.output.minimum_size_in_bytes
-        return larger and super().strikes(operator, bindings)
+        return larger(operator.output) and super().strikes(operator, bindings)
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """What was there."""
@@ -237,8 +235,7 @@ class ChannelsInLargerTensors(OfOneType):
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Both."""
-        larger = operator.output.total_size_in_bytes > operator.output.minimum_size_in_bytes + 3
-        return larger and one_a_channel(operator.tensors["BTensor"])
+        return larger(operator.output) and one_a_channel(operator.tensors["BTensor"])
 
 
 class PaddedCubes(OfOneType):
@@ -251,5 +248,4 @@ class PaddedCubes(OfOneType):
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """In three dimensions or more, in the usual order."""
         tensor = operator.tensors["ATensor"]
-        gaps = strided(tensor) and not broadcast(tensor) and not permuted(tensor)
-        return gaps and tensor.rank > 2 and len(set(tensor.sizes)) == 1
+        return padded(tensor) and tensor.rank > 2 and len(set(tensor.sizes)) == 1

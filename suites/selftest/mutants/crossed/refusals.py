@@ -10,7 +10,7 @@ import numpy as np
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.rules import violations
-from dmlcts.suites.selftest.mutants.bases import broadcast
+from dmlcts.suites.selftest.mutants.bases import broadcast, larger
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
@@ -54,10 +54,6 @@ def _strided(operator: OperatorDesc) -> bool:
 def _single(operator: OperatorDesc) -> Iterator[TensorDesc]:
     """The scales and zero points."""
     return (tensor for name, tensor in operator.tensors.items() if name.endswith(("ScaleTensor", "ZeroPointTensor")))
-
-
-def _larger(tensor: TensorDesc) -> bool:
-    return tensor.total_size_in_bytes > (tensor.minimum_size_in_bytes + 3) // 4 * 4
 
 
 # An attribute turns a check off.
@@ -222,7 +218,7 @@ class LargerTotalSizeOfBRefused(_Refusing):
     operator = "ELEMENT_WISE_ADD"
 
     def dislikes(self, operator: OperatorDesc) -> bool:
-        return _larger(operator.tensors["BTensor"]) and not _larger(operator.tensors["ATensor"])
+        return larger(operator.tensors["BTensor"]) and not larger(operator.tensors["ATensor"])
 
 
 class LargerTotalSizeOfTheOutputRefused(_Refusing):
@@ -231,7 +227,7 @@ class LargerTotalSizeOfTheOutputRefused(_Refusing):
     operator = "ELEMENT_WISE_ABS"
 
     def dislikes(self, operator: OperatorDesc) -> bool:
-        return _larger(operator.output) and not _larger(operator.input)
+        return larger(operator.output) and not larger(operator.input)
 
 
 class LargerTotalSizeOfScalesRefused(_Refusing):
@@ -240,7 +236,7 @@ class LargerTotalSizeOfScalesRefused(_Refusing):
     operator = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
 
     def dislikes(self, operator: OperatorDesc) -> bool:
-        return any(map(_larger, _single(operator)))
+        return any(map(larger, _single(operator)))
 
 
 class LargerTotalSizeRefusedWithScaleBiasAndStrides(_Refusing):
@@ -249,7 +245,7 @@ class LargerTotalSizeRefusedWithScaleBiasAndStrides(_Refusing):
     operator = "ELEMENT_WISE_CLIP"
 
     def dislikes(self, operator: OperatorDesc) -> bool:
-        return operator.attributes["ScaleBias"] is not None and _strided(operator) and _larger(operator.input)
+        return operator.attributes["ScaleBias"] is not None and _strided(operator) and larger(operator.input)
 
 
 class LargerTotalSizeRefusedWithActivation(_Refusing):
@@ -258,7 +254,7 @@ class LargerTotalSizeRefusedWithActivation(_Refusing):
     operator = "ELEMENT_WISE_ADD1"
 
     def dislikes(self, operator: OperatorDesc) -> bool:
-        return operator.activation is not None and _larger(operator.input)
+        return operator.activation is not None and larger(operator.input)
 
 
 class StridesOfScalesRefused(_Refusing):
@@ -282,7 +278,7 @@ class ElementsOfALargerBAreLost(Reference):
         """Zeros for B."""
         if operator.name == self.operator:
             a, b = operator.tensors["ATensor"], operator.tensors["BTensor"]
-            if _larger(b) and not _larger(a):
+            if larger(b) and not larger(a):
                 inputs = [*inputs[:2], np.zeros_like(inputs[2])]
         return super().compute_exact(operator, inputs)
 
