@@ -23,7 +23,7 @@ from dmlcts.suites.generation.covering_subjects import is_shared_out
 
 def checks(
     *names: OwnCheck | SharedCheck, data_types: Sequence[str] = (), level: str | None = None,
-    attributes: Sequence[str] = (), remaining: bool = False,
+    attributes: Sequence[str] = (), remaining: bool = False, on: OwnCheck | SharedCheck | None = None,
 ) -> pytest.MarkDecorator:  # fmt: skip
     """Mark a test with what it checks.
 
@@ -33,9 +33,11 @@ def checks(
         level: the level whose support table is meant, for ``support.level``.
         attributes: names of FLOAT attributes; operators that lack one, or have several inputs, are left out.
         remaining: whether it is about the signatures that tests of places leave out, where not all are chosen.
+        on: what decides on the operators and types in place of the first name, where the test is not about it: a
+            selection of such clauses leaves the test out.
     """
     return pytest.mark.checks(
-        *names, data_types=tuple(data_types), level=level, attributes=tuple(attributes), remaining=remaining
+        *names, data_types=tuple(data_types), level=level, attributes=tuple(attributes), remaining=remaining, on=on
     )
 
 
@@ -48,28 +50,35 @@ class Checked:
     level: str | None
     attributes: tuple[str, ...] = ()
     remaining: bool = False
+    on: str | None = None
 
     @classmethod
     def of(cls, marker: pytest.Mark) -> Checked:
         """Read the marker."""
         given = marker.kwargs
         return cls(tuple(marker.args), tuple(given.get("data_types", ())), given.get("level"),
-                   tuple(given.get("attributes", ())), bool(given.get("remaining")))  # fmt: skip
+                   tuple(given.get("attributes", ())), bool(given.get("remaining")), given.get("on"))  # fmt: skip
 
-    def _clauses(self, table: OperatorTable, tables: Tables) -> list[list[Clause]]:
+    @property
+    def deciding(self) -> str:
+        """The name whose clauses decide on the types."""
+        return self.on or self.names[0]
+
+    def _clauses(self, table: OperatorTable, tables: Tables) -> dict[str, list[Clause]]:
         """For each of the names the clauses that it checks, of the operator and of the shared rules."""
         known = tables.clauses_of(table)
-        return [
-            [clause for clause in known if clause.check == name and clause.level in (None, self.level)]
-            for name in self.names
-        ]
+        return {
+            name: [clause for clause in known if clause.check == name and clause.level in (None, self.level)]
+            for name in (self.deciding, *self.names)
+        }
 
     def _has_attributes(self, table: OperatorTable) -> bool:
         return of_one_type(table) and set(self.attributes) <= set(table.float_attributes)
 
     def clauses(self, table: OperatorTable, tables: Tables) -> tuple[str, ...]:
         """The ids of the clauses that the test checks for this operator."""
-        return tuple(clause.id for clauses in self._clauses(table, tables) for clause in clauses)
+        found = self._clauses(table, tables)
+        return tuple(clause.id for name in self.names for clause in found[name])
 
     def subjects(
         self,
@@ -84,12 +93,12 @@ class Checked:
             chosen: the signatures by operator on which tests are run that are about places, where not all are.
             operators: only these; ``None`` for all.
         """
-        places = chosen is not None and is_shared_out(self.names[0])
+        places = chosen is not None and is_shared_out(self.deciding)
         for table in tables.operators.values() if operators is None else operators:
             found = self._clauses(table, tables)
-            if not all(found) or (self.attributes and not self._has_attributes(table)):
+            if not all(found.values()) or (self.attributes and not self._has_attributes(table)):
                 continue
-            types = dict.fromkeys(one for clause in found[0] for one in tables.data_types(clause, table))
+            types = dict.fromkeys(one for clause in found[self.deciding] for one in tables.data_types(clause, table))
             for data_type in types:
                 if not self.data_types or data_type.name in self.data_types:
                     for signature in signatures_on(table, data_type):

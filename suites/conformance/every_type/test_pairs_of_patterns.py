@@ -47,13 +47,13 @@ _MANY, _SHARES = 24, 4  # of POW's 8 types of elements and 8 of exponents each m
 _VALUES = 251  # a prime number of values never falls in step
 
 
-@checks("values", *_LAYOUTS)
+@checks(*_LAYOUTS, on="values")
 def test_pairs_of_patterns(subject: Subject, judge: Judge) -> None:
     """Every two of layouts, sizes, ranks, places, attributes, kinds of elements and dispatches stand in some case."""
     judge.all(_cases(subject))
 
 
-@checks("rounding", *_LAYOUTS)
+@checks(*_LAYOUTS, on="rounding")
 def test_pairs_of_patterns_to_be_rounded(subject: Subject, judge: Judge) -> None:
     """The same of an operator whose values are stated by modes of rounding alone."""
     judge.all(_cases(subject))

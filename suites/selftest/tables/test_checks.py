@@ -48,6 +48,18 @@ def test_a_clause_is_found_by_its_check_whatever_its_id(name: str, tmp_path: Pat
     assert [one for one, _ in scaled.subjects(tables) if one is ceil] == []
 
 
+def test_a_check_that_decides_on_the_types_alone_is_not_what_the_test_is_about() -> None:
+    """So a selection of clauses on values leaves out tests that are about layouts, on every type that has values."""
+    tables = load_tables()
+    clip = tables.operator("CLIP")
+    both, layouts = (Checked.of(marked.mark) for marked in (
+        checks("values", "tensor.strides.padded"), checks("tensor.strides.padded", on="values")))  # fmt: skip
+    assert list(both.subjects(tables)) == list(layouts.subjects(tables))
+    assert [one.clauses(clip, tables) for one in (both, layouts)] == [
+        ("clip.formula", "tensor.strides.padded"), ("tensor.strides.padded",),
+    ]  # fmt: skip
+
+
 def test_a_clause_about_an_enumerator_is_found_by_it() -> None:
     table = load_tables().operator("ROUND")
     assert table.clause_of("values", "rounding", RoundingMode="TOWARD_ZERO") == "round.toward-zero"
