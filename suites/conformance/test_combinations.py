@@ -58,6 +58,7 @@ def test_every_combination_with_scale_bias_on_integers(subject: Subject, judge: 
 def test_combinations_on_the_remaining_signatures(subject: Subject, judge: Judge) -> None:
     """The same on signatures that other tests of layouts leave out in quick, but for levels that take time.
 
-    A kernel of one type may be wrong in place at one rank alone, or with strides of two tensors alone.
+    A kernel of one type may be wrong in place at one rank alone, or with strides of two tensors alone. Operators with
+    many signatures share the rows out among them.
     """
     judge.all(cheap_cases(subject, judge.bench.tables))

@@ -229,7 +229,10 @@ def _as_state(judgement: Judgement, case: Case) -> Judgement:
 
 
 def judge_dispatched_again(bench: Bench, case: Case) -> Judgement:
-    """A kernel that ran on other values at another place before: the cheap part of :func:`judge_again`."""
+    """A kernel that ran on other values before, at another place and at its own: the cheap part of :func:`judge_again`.
+
+    What it keeps of a dispatch it may keep until the memory is another.
+    """
     kernel = bench.create(case.operator)
     if isinstance(kernel, (Refusal, Mishap)):
         return stopped(bench, case, kernel)
@@ -324,6 +327,8 @@ def with_history(
                                     among_others=case.expectation == BESIDE_OTHER_TENSORS)  # fmt: skip
             continue
         mishap = bench.run_unjudged(other, earlier)
+        if mishap is None and other is kernel:
+            mishap = bench.run_unjudged(kernel, replace(earlier, placement=case.placement))
         if mishap is not None and other is kernel:
             bench.closed(kernel)
             return stopped(bench, case, mishap)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,27 @@ class Ran:
         """The outcomes of a clause's rows."""
         assert self.results is not None, self.out + self.err
         return {row["outcome"] for row in self.results["clauses"] if row["id"] == clause}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what the marker of tests that take long means."""
+    config.addinivalue_line("markers", "sampled(number): the quick profile runs one of so many parameters, in order")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the quick profile does: of the parameters of a sampled test all but one in so many, the first."""
+    if config.getoption("--profile") != "quick":
+        return
+    met: Counter[str] = Counter()
+    kept, dropped = [], []
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        test = item.nodeid.split("[")[0]
+        (kept if sampled is None or met[test] % sampled.args[0] == 0 else dropped).append(item)
+        met[test] += 1
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
 
 
 @pytest.fixture(autouse=True, scope="session")

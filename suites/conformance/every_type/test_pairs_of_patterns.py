@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.specs.checks import SharedCheck
 from dmlcts.specs.tables.fusing import FUSED
-from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.combinations.constraints import Relation
 from dmlcts.suites.combinations.covering import covering_array
 from dmlcts.suites.combinations.factors import Factor, Space
+from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.combinations.sizes import with_larger_totals
 from dmlcts.suites.conformance.tensors.describing import (
     along,
@@ -43,7 +44,6 @@ _LAYOUTS: tuple[SharedCheck, ...] = (
     "tensor.position", "binding.offset", "binding.same-resource", "tensor.total-size.larger", "execution.repeatable",
 )  # fmt: skip
 _MOST_SETS = 3
-_MANY, _SHARES = 24, 4  # of POW's 8 types of elements and 8 of exponents each meets all rows
 _VALUES = 251  # a prime number of values never falls in step
 
 
@@ -196,14 +196,14 @@ class _Patterns:
         return Space(factors, tuple(self._relations(levels)), 2)
 
     def _relations(self, levels: Mapping[str, tuple[str, ...]]) -> Iterator[Relation]:
-        inputs = self.subject.inputs
-        for name in (*inputs, "the output"):
-            yield _relation("sizes", levels, ("rank", "sizes", f"layout of {name}"),
-                            lambda rank, sizes, layout: _KNOWN[layout].fits(_sizes(sizes, int(rank))))  # fmt: skip
-        yield _relation("sizes", levels, ("rank", "sizes"), lambda rank, sizes: math.prod(_sizes(sizes, int(rank))) > 1)
+        ranks, sizes = levels["rank"], levels["sizes"]
+        for factor in (*(f"layout of {name}" for name in self.subject.inputs), "layout of the output"):
+            yield Relation("sizes", ("rank", "sizes", factor), _fitting(ranks, sizes, levels[factor]))
+        several = {pair for pair in itertools.product(ranks, sizes) if math.prod(_sizes(pair[1], int(pair[0]))) > 1}
+        yield Relation("sizes", ("rank", "sizes"), _positions((ranks, sizes), several))
         for alike, one, other in self._same():
-            yield _relation("same layout", levels, ("place", f"layout of {one}", f"layout of {other}"),
-                            lambda place, own, its, alike=alike: place not in alike or own == its)  # fmt: skip
+            same = _same_layouts(levels["place"], levels[f"layout of {one}"], levels[f"layout of {other}"], alike)
+            yield Relation("same layout", ("place", f"layout of {one}", f"layout of {other}"), same)
 
     def _same(self) -> Iterator[tuple[tuple[str, ...], str, str]]:
         """Two tensors that one region, or two equal ones, hold in some places."""
@@ -233,42 +233,39 @@ class _Patterns:
         told += ["tensor.total-size.larger" if levels["room"] == "larger" else "tensor.position", place_clause]
         clause = next((one for one in told if one != "tensor.position"), "tensor.position")
         return Case(operator, self.elements[levels["elements"]], self.subject.scaled_values_clause(attributes), clause,
-                    "again" if again else "oracle", placement=place)  # fmt: skip
+                    "dispatched again" if again else "oracle", placement=place)  # fmt: skip
 
 
 def _output_clause(output: _Layout, inputs: list[_Layout]) -> str:
     return output.clause if output in inputs or output.clause == "tensor.position" else "tensor.strides.output"
 
 
-def _relation(
-    name: str, levels: Mapping[str, tuple[str, ...]], factors: tuple[str, ...], allowed: Callable[..., bool]
-) -> Relation:  # fmt: skip
-    """What a rule leaves of the levels of some factors, as positions."""
-    numbered = [list(enumerate(levels[factor])) for factor in factors]
-    kept = [row for row in itertools.product(*numbered) if allowed(*(level for _, level in row))]
-    return Relation(name, factors, frozenset(tuple(place for place, _ in row) for row in kept))
+def _positions(levels: tuple[tuple[str, ...], ...], kept: Container[tuple[str, ...]]) -> frozenset[tuple[int, ...]]:
+    """Which rows of some factors' levels are kept, as positions."""
+    places = itertools.product(*map(range, map(len, levels)))
+    rows = zip(places, itertools.product(*levels), strict=True)
+    return frozenset(place for place, row in rows if row in kept)
+
+
+@lru_cache(maxsize=64)
+def _fitting(ranks: tuple[str, ...], sizes: tuple[str, ...], layouts: tuple[str, ...]) -> frozenset[tuple[int, ...]]:
+    """Which layouts tensors of which sizes can have, by rank; the same of most operators."""
+    levels = (ranks, sizes, layouts)
+    kept = {row for row in itertools.product(*levels) if _KNOWN[row[2]].fits(_sizes(row[1], int(row[0])))}
+    return _positions(levels, kept)
+
+
+@lru_cache(maxsize=64)
+def _same_layouts(
+    places: tuple[str, ...], ones: tuple[str, ...], others: tuple[str, ...], alike: tuple[str, ...]
+) -> frozenset[tuple[int, ...]]:  # fmt: skip
+    """Which layouts of two tensors go together in each place: equal ones alone, where it holds both of them."""
+    levels = (places, ones, others)
+    return _positions(levels, {row for row in itertools.product(*levels) if row[0] not in alike or row[1] == row[2]})
 
 
 def _cases(subject: Subject) -> Iterator[Case]:
     """The cases of the array's rows; of an operator with many signatures each has a share of them, or all in full."""
     patterns = _Patterns.of(subject)
-    rows = list(_rows(patterns, subject.seed))
-    known = signatures(subject.table)
-    if len(known) > _MANY and not subject.thorough:
-        place = known.index(subject.signature)
-        rows = rows[(place + place // (2 * _SHARES)) % _SHARES :: _SHARES]
-    return map(patterns.case, rows)
-
-
-def _rows(patterns: _Patterns, seed: int) -> Iterator[Levels]:
-    """The array's rows; a kernel is dispatched again, which takes time, where that is new beside a level."""
-    array = covering_array(patterns.space, seed)
-    seen: set[tuple[str, str]] = set()
-    for row in array.rows:
-        levels = array.levels(row)
-        found = dict(levels)
-        if found["dispatch"] == "again":
-            if seen.issuperset(levels):
-                found["dispatch"] = "first"
-            seen.update(levels)
-        yield found
+    array = covering_array(patterns.space, subject.seed)
+    return (patterns.case(dict(array.levels(row))) for row in share_of(subject, array.rows))

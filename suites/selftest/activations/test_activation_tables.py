@@ -36,6 +36,7 @@ RELU = "operator: ACTIVATION_RELU\n"
 LEAKY = "operator: ACTIVATION_LEAKY_RELU\n"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "old", "new", "said"), [
     (NAME, "code: 44\n", "code: 39\n", "code '39' stands twice"),
     (NAME, RELU, LEAKY, "activation 'ACTIVATION_LEAKY_RELU' stands twice"),

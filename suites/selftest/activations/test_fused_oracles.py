@@ -31,6 +31,7 @@ def admitted(operator: OperatorDesc, a: float, b: float, output: float, *, stric
     return bool(oracle_of(TABLES, operator, strict=strict).admits(inputs, typed(kind, output))[0])
 
 
+@pytest.mark.sampled(5)
 @on_every_activation
 @on_both_types
 @pytest.mark.parametrize("strict", [False, True])
@@ -147,6 +148,7 @@ def test_the_wide_bounds_keep_the_range_of_a_function(
             assert allowed(output) or not admitted(operator, total, 0, output), (total, output)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mutant", activations.ROWS)
 def test_the_oracle_refuses_every_mutant(mutant: str) -> None:
     device = getattr(activations, mutant)()

@@ -48,6 +48,7 @@ def refused(table: OperatorTable, operator: OperatorDesc, given: dict[str, Array
     return np.flatnonzero(~oracle_of(TABLES, operator, strict=False).admits(inputs, output))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("operator", sorted({table.operator for table, _ in CASES}))
 def test_the_reference_is_right(operator: str) -> None:
     for table, described, given in cases_of(operator):
@@ -56,6 +57,7 @@ def test_the_reference_is_right(operator: str) -> None:
         assert not wrong.size, ({name: array[wrong[0]] for name, array in given.items()}, output[wrong[0]])
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mutant", ROWS)
 def test_the_oracle_refuses_every_mutant(mutant: type[Reference]) -> None:
     assert any(
@@ -75,6 +77,7 @@ def test_every_approximate_operator_has_mutants() -> None:
     }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("operator", sorted(MINIMUM))
 @pytest.mark.parametrize("rounding", [nearest, toward_zero])
 def test_the_minimum_of_direct3d_is_accepted(operator: str, rounding: Callable[[Array, DataType], Array]) -> None:

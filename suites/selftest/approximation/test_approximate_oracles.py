@@ -28,6 +28,7 @@ on_every_approximate_signature = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.sampled(5)
 @on_every_approximate_signature
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_oracles_agree(table: OperatorTable, signature: Signature, strict: bool) -> None:
@@ -47,6 +48,7 @@ def scaled(operator: OperatorDesc) -> Iterator[OperatorDesc]:
         yield OperatorDesc(operator.name, operator.tensors, {**operator.attributes, "ScaleBias": ScaleBias(*pair)})
 
 
+@pytest.mark.sampled(5)
 @on_every_signature_with_scale_bias
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_oracles_agree_after_a_scale_bias(table: OperatorTable, signature: Signature, strict: bool) -> None:
@@ -108,12 +110,14 @@ def refused(operator: OperatorDesc, given: Mapping[str, Array]) -> list[Any]:
     return [({name: array[place] for name, array in given.items()}, wanted[place]) for place in places]
 
 
+@pytest.mark.sampled(5)
 @on_every_approximate_signature
 def test_what_is_expected_first_is_acceptable(table: OperatorTable, signature: Signature) -> None:
     for operator, given in elements_of(table, signature, 4000, seed=5):
         assert refused(operator, given) == []
 
 
+@pytest.mark.sampled(5)
 @on_every_signature_with_scale_bias
 def test_what_is_expected_first_is_acceptable_after_a_scale_bias(table: OperatorTable, signature: Signature) -> None:
     operator, given = next(elements_of(table, signature, 1000, seed=5))

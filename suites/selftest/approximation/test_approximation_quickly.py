@@ -25,6 +25,7 @@ CASES = approximate(TABLES)
 SCALED = [(table, signature) for table, signature in CASES if table.short_name in ("ADD1", "ASINH", "POW", "RECIP")]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(
     ("table", "signature"), CASES, ids=[f"{table.short_name}-{signature}" for table, signature in CASES]

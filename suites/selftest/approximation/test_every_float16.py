@@ -20,6 +20,7 @@ SPARSE = 1361
 """Every so-manieth pattern: 49 of each operator, of every exponent and either sign."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(("table", "signature"), CASES, ids=[table.short_name for table, _ in CASES])
 def test_the_oracles_agree_on_a_sample_of_all_float16(table: Any, signature: Any, strict: bool) -> None:

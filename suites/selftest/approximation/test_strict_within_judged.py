@@ -36,6 +36,7 @@ def farther(table: OperatorTable, signature: Signature) -> list[str]:
     return found
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("table", "signature"), CASES, ids=[f"{table.short_name}-{signature}" for table, signature in CASES]
 )

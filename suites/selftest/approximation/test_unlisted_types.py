@@ -19,6 +19,7 @@ TABLES = family()
 REAL = [table for table in TABLES.operators.values() if table.accuracy and means_nothing(table)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("table", REAL, ids=[table.short_name for table in REAL])
 def test_what_a_real_function_gives_there_is_no_departure(table: OperatorTable) -> None:
     """The backend gives 1 throughout; a mutant that does so where there is a meaning is caught."""

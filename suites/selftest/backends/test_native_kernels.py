@@ -56,6 +56,7 @@ def judge(dmlcts: Callable[..., Any], library: Path, flush: str, *selection: str
                   "--isolation", "none", "--operator", SELECTED, *selection)  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @each_build
 @pytest.mark.parametrize("flush", SELECTIONS)
 def test_a_processor_that_flushes_is_conformant(
@@ -66,6 +67,7 @@ def test_a_processor_that_flushes_is_conformant(
     assert ran.results["verdict"] == "CONFORMANT"
 
 
+@pytest.mark.sampled(2)
 @each_build
 def test_the_kernels_are_conformant_in_every_combination(
     build: str, libraries: dict[str, Path], dmlcts: Callable[..., Any]

@@ -55,6 +55,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words, code", COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_nobody_reads_a_verdict_that_could_not_be_said(words: list[str], code: int, folder: Path) -> None:
     assert ended(words, folder, subprocess.DEVNULL)[0] == code

@@ -67,6 +67,7 @@ def vectorised(
     return list(TypedVectorOracle(law, operator, strict=strict).acceptance(given).elements())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 @pytest.mark.parametrize(("table", "operator"), DESCRIBED)
 def test_both_oracles_agree(table: OperatorTable, operator: OperatorDesc, strict: bool) -> None:
@@ -165,6 +166,7 @@ SILENT = [pytest.param(*one.values, id=one.id) for one in DESCRIBED if silent_po
 POINTS = {point.clause.id for table, operator in every_description() for point in silent_points(table, operator)}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("table", "operator"), SILENT)
 def test_both_meanings_of_silent_points_agree(table: OperatorTable, operator: OperatorDesc) -> None:
     given = values(table, operator, MOST)

@@ -65,11 +65,13 @@ def dispatched(cases: list[Case], one: Subject) -> np.ndarray[Any, Any]:
     ])  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("table", "data_type"), SUBJECTS, ids=IDS)
 def test_quick_covers_every_pair_by_what_its_cases_are(table: OperatorTable, data_type: DataType) -> None:
     covers_every_pair(subject(table, data_type), TABLES)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("table", "signature"), ONE_OF_EACH, ids=[f"{table.short_name}-{one}" for table, one in ONE_OF_EACH]
 )
@@ -323,6 +325,7 @@ def combining(name: str, data_type: DataType) -> list[Probe]:
     ]  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("fault", "name", "data_type"), FAULTS, ids=[fault.__name__ for fault, _, _ in FAULTS])
 def test_faults_of_two_factors_are_found_and_a_right_implementation_is_not(
     fault: type[Reference], name: str, data_type: DataType

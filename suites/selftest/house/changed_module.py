@@ -29,7 +29,9 @@ _PRELOADED = ("hypothesis.strategies", "numpy", "numpy.testing", "jsonschema", "
               "mpmath", "dmlcts.specs.loading", "dmlcts.specs.rules", "dmlcts.backends.registry")  # fmt: skip
 _MOST_MEMORY = 8 << 30
 _SURVIVED, _KILLED, _NOT_LOADED, _NO_TESTS = 0, 1, 71, 72
-MARKERS = "markers=checks: what a conformance test checks"  # the plugin declares it where it is loaded
+MARKERS = "markers=" + "\n".join((  # which the plugin and a conftest declare where they are loaded
+    "checks: what a conformance test checks", "sampled: all of its parameters are run here",
+))  # fmt: skip
 _AT_THE_START = "from dmlcts.suites.selftest.house.substitute import install\n\ninstall()\n"
 
 

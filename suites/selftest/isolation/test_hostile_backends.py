@@ -94,6 +94,7 @@ def plain(text: str) -> None:
     assert "##[" not in text
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.skipif(sys.platform == "win32", reason="signals and descriptors as POSIX has them")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_it_did_is_said_and_nothing_else(name: str, tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def test_an_element_type_that_aborts_is_blamed_and_the_others_pass(dmlcts: Calla
     assert {outcome for data_type, outcome in by_type if data_type == "INT16"} == {"pass"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("at", ["20", "75"], ids=["before the tests", "in a test"])
 def test_a_device_lost_once_is_blamed_on_its_case_and_comes_back(
     tmp_path: Path, dmlcts: Callable[..., Any], at: str

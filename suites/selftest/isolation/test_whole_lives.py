@@ -21,6 +21,7 @@ def said(outcome: Outcome) -> tuple[object, ...]:
     return (type(outcome), *((outcome.text, outcome.obliged) if isinstance(outcome, Refusal) else ()))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("act", ["refuse", "raise", "lose", "nothing", ABORTS])
 @pytest.mark.parametrize("step", STEPS)
 def test_each_step_comes_to_the_same_at_once_and_one_by_one(step: str, act: str) -> None:

@@ -112,6 +112,7 @@ def vectors_of(operator: str) -> dict[str, Vector]:
     return {name: vector for name, vector in named.items() if isinstance(vector, Vector)}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("operator", sorted({*OPERATORS} - WITHOUT))
 def test_what_onnx_expects_is_accepted_and_what_lies_next_to_it_refused(operator: str) -> None:
     found = vectors_of(operator)

@@ -83,6 +83,7 @@ def named(operator: OperatorDesc | int) -> str:
     return "-".join([operator.name.removeprefix("ELEMENT_WISE_"), operator.input.data_type.name, *values])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("place, operator", list(enumerate(bounded_operators())), ids=named)
 def test_every_narrow_input(place: int, operator: OperatorDesc) -> None:
     """Every input under every rounding mode; under bounds every 8-bit input, and each 16-bit one under a fifth."""
@@ -141,6 +142,7 @@ def test_every_8_bit_input_under_every_scale_and_bias(data_type: DataType) -> No
         assert_same_sets(operator, edge_values.every_pattern(data_type), strict=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.INT16, DataType.UINT16], ids=lambda one: one.name)
 def test_every_16_bit_input_under_scale_and_bias(data_type: DataType) -> None:
     """Every input under one pair, dealt out so that each pair gets inputs of every size and sign, and all specials."""

@@ -172,7 +172,7 @@ def test_what_is_wrong_without_company_as_well_is_told_as_of_the_case_alone() ->
 
 
 @pytest.mark.parametrize("expectation, told", [
-    ("after another", [3]), ("beside another", [1, 3]), ("dispatched again", [2]),
+    ("after another", [3]), ("beside another", [1, 3]), ("dispatched again", [3]),
     ("beside other tensors", [3, 6, 9, 12, 15, 24]),
 ])  # fmt: skip
 def test_of_what_ran_before_a_living_neighbour_of_the_operator_is_judged_and_the_case_at_its_end(
