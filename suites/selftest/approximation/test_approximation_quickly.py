@@ -35,6 +35,7 @@ def test_the_oracles_agree_on_few_elements(table: OperatorTable, signature: Sign
         assert disagreements(TABLES, operator, given, strict=strict) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("table", "signature"), SCALED, ids=[f"{table.short_name}-{signature}" for table, signature in SCALED]
 )

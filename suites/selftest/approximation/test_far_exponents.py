@@ -59,6 +59,7 @@ def test_beyond_the_bound_a_power_is_wrong(base: float, exponent: int, right: fl
     assert not admitted(base, exponent, wrong)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("base, exponent", [
     (DataType.FLOAT32, DataType.UINT32), (DataType.FLOAT32, DataType.FLOAT32), (DataType.FLOAT16, DataType.UINT32),

@@ -138,6 +138,7 @@ def encoded(number: Any, data_type: DataType, bits: bool) -> int:
     return int(number) % (1 << 8 * data_type.itemsize)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("table", "operator"), DESCRIBED)
 def test_the_oracles_mean_what_is_written_apart(table: OperatorTable, operator: OperatorDesc) -> None:
     given = values(table, operator, MOST)
@@ -235,6 +236,7 @@ def reference(one: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.array(found, one.output.bits_dtype).view(one.output.numpy)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("table", "operator"), RELATED)
 def test_relations_hold_of_what_is_right_and_not_of_what_is_wrong(table: OperatorTable, operator: OperatorDesc) -> None:
     given = values(table, operator, MOST)
@@ -302,6 +304,7 @@ def test_a_scale_bias_is_not_for_the_oracles_of_several_inputs() -> None:
 SCALED = [(2.0, 1.0), (1.0, 0.0), (0.5, 0.25), (3.0, 7.0), (-1.0, 0.5), (1e-4, 1e-5), (1e30, -3.0), (3.0, float("inf"))]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 @pytest.mark.parametrize("pair", SCALED, ids=str)
 def test_both_oracles_agree_on_scaled_inputs(pair: tuple[float, float], strict: bool) -> None:

@@ -101,6 +101,7 @@ def rows(inputs: Mapping[str, np.ndarray], data_type: DataType, step: int = 1) -
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "data_type"), EVERY)
 def test_both_meanings_of_a_silent_point_are_equal(name: str, data_type: DataType) -> None:
     tables = stated_tables()
@@ -280,6 +281,7 @@ BROKEN = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", BROKEN.values(), ids=BROKEN)
 def test_broken_statements_are_refused(case: tuple[str, str, str, str, str | None]) -> None:
     name, text, old, new, cause = case

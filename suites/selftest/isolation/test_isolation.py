@@ -67,6 +67,7 @@ HARMLESS = ordered(-1.0)
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and guard pages are POSIX's")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("run", [Bench.run, step_by_step], ids=["at once", "step by step"])
 @pytest.mark.parametrize(
     "order, outcome, said",

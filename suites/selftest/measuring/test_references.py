@@ -205,6 +205,7 @@ def test_an_attribute_counts_as_a_number_of_the_type() -> None:
     assert ArrayReference(law, operator).result(inputs).value[1] == 2.0 ** float(np.float16(0.1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("function", [name for name, _, _ in REAL_FUNCTIONS])
 @pytest.mark.parametrize("kind", [DataType.FLOAT16, DataType.FLOAT32], ids=lambda kind: kind.name)
 def test_real_functions_in_float64_are_within_their_stated_error(function: str, kind: DataType, tmp_path: Path) -> None:

@@ -136,6 +136,7 @@ def scaled_operators(data_type: DataType) -> list[OperatorDesc]:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("data_type", [DataType.INT8, DataType.UINT8], ids=lambda one: one.name)
 def test_every_8_bit_input_under_every_scale_and_bias(data_type: DataType) -> None:
     for operator in scaled_operators(data_type):

@@ -480,6 +480,7 @@ def patterns(data_type: DataType, count: int, seed: int) -> np.ndarray:
     return mixed
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", TABLES)
 def test_the_oracles_agree(name: str, strict: bool) -> None:

@@ -68,6 +68,7 @@ def stages(name: str) -> tuple[str, BaseException | None]:
     return "none", None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", BAD)
 def test_what_it_did_is_told_where_it_did_it(name: str) -> None:
     due, kind, words = BAD[name]
@@ -155,6 +156,7 @@ def left_behind() -> list[str]:
     return [line for line in said.splitlines() if str(SCRIPT) in line and "leaves_a_child" not in line]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, outcome, words", [
     ("right", "", ""),
     ("off_by_one", "fail", ""),

@@ -57,6 +57,7 @@ def test_a_right_implementation_is_conformant(
         assert all(len(row["types"]) > 1 for row in values), "every signature is judged"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_caught_told_and_replayed(
     fault: type[Right], folder: Path, tmp_path: Path, dmlcts: Callable[..., Any]
@@ -120,6 +121,7 @@ def test_the_operators_are_in_the_evidence_of_a_certification(folder: Path) -> N
     assert evidence.judge(planned, outputs, frozenset(), load_tables(folder)) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.clause.endswith(".formula")])
 def test_a_fault_of_values_is_in_the_evidence(fault: type[Right], folder: Path) -> None:
     """What a verifier judges again shows it, of every operator's own cases and of no other's."""
