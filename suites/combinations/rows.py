@@ -18,7 +18,7 @@ from dmlcts.suites.generation.subject import Subject
 _DEAR = frozenset({"past-2-17", "past-2-20", "past-2-24", "gap-2-24"})
 """Levels that take a hundredth of a second and more."""
 _MANY, _SHARES = 24, 4  # of POW's 8 types of elements and 8 of exponents each meets all rows
-Row = TypeVar("Row")
+_Shared = TypeVar("_Shared")
 
 
 def profile_of(subject: Subject) -> str:
@@ -53,7 +53,7 @@ def without_dear_levels(space: Space) -> Space:
     return replace(space, factors=factors)
 
 
-def share_of(subject: Subject, rows: Sequence[Row]) -> Sequence[Row]:
+def share_of(subject: Subject, rows: Sequence[_Shared]) -> Sequence[_Shared]:
     """The rows that a signature has in quick, where an operator's are so many that they share them; all otherwise."""
     known = signatures(subject.table)
     if len(known) <= _MANY or subject.thorough:
