@@ -1,6 +1,4 @@
-"""Whether two files tell departures of the same operators on the same types.
-
-``python .ci/departing.py A B CLIP,ROUND`` compares; ``python .ci/departing.py A`` names the operators that depart in A.
+"""Whether two files tell departures of the same operators on the same types: ``departing.py A B CLIP,ROUND``.
 
 Each file is a results.json or, where it ends in ``.yaml``, a baseline. Of two files, what one of them lacks is printed
 as ``diff`` does, and the exit code is 1. It is 1 too where neither tells a departure: what is compared here is known to
@@ -31,12 +29,8 @@ def departing(path: Path, operators: str) -> set[str]:
             if outcome == "fail" and operator.removeprefix("ELEMENT_WISE_") in named}  # fmt: skip
 
 
-def main(one: str, other: str = "", operators: str = "") -> int:
-    """Compare them, or name the operators of one; the exit code."""
-    if not other:
-        found = {operator for operator, _, outcome in _rows(Path(one)) if outcome == "fail"}
-        sys.stdout.write(",".join(sorted(name.removeprefix("ELEMENT_WISE_") for name in found)) + "\n")
-        return 0
+def main(one: str, other: str, operators: str) -> int:
+    """Compare them; the exit code."""
     left, right = departing(Path(one), operators), departing(Path(other), operators)
     sys.stdout.writelines(f"{'<' if name in left else '>'} {name}\n" for name in sorted(left ^ right))
     if not left | right:

@@ -23,7 +23,7 @@ from dmlcts.suites.selftest.conftest import Ran
 _LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured as Linux does")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @_LINUX
 @pytest.mark.parametrize("door", ["results", "journal", "yaml", "archive"])
 def test_a_small_input_asks_for_little(door: str, tmp_path: Path) -> None:
