@@ -76,6 +76,9 @@ def run(
     dmlcts run --backend cpu -o feature_level=3.0 --profile full --results out
     dmlcts run --resume out
 
+    Plugins that are installed for pytest, and options in PYTEST_ADDOPTS, are left aside; the command of pytest that a
+    run shows first takes both.
+
     A run that was stopped, by whatever, continues with --resume: it takes the options from the folder, runs the
     backend that is named there, and refuses where an option given here, a table or the suite differs. Where others
     than you may have written the folder, name the backend again. A shard's own verdict is on its part alone: INCOMPLETE

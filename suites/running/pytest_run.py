@@ -41,14 +41,17 @@ def pytest_arguments(
 
     Failures are told in the summary, in the order of causes; with ``verbose`` each is told whole where it happens.
     """
-    found = ["-p", "dmlcts.suites.plugin", "-c", str(CONFORMANCE / "run.ini"), "-p", "no:cacheprovider"]
+    # what `_undisturbed` keeps pytest from finding by itself is named: Hypothesis' plugin here, that of processes below
+    found = ["-p", "hypothesispytest", "-p", "dmlcts.suites.plugin", "-p", "no:cacheprovider"]
+    found += ["-c", str(CONFORMANCE / "run.ini")]
     found += ["-v"] if verbose else ["-q"]
     found += ["--no-header", "--disable-warnings", "-r", "N", "--tb", "no"]
     found += ["--assert", "plain"]  # the judge says what is wrong; rewriting modules takes a second a start
     if most_failures:
         found += ["--maxfail", str(most_failures)]
     if workers:
-        found += ["-n", workers, "--dist", "worksteal"]  # tests take from 1 ms to 12 s: whoever is done takes over
+        # tests take from 1 ms to 12 s: whoever is done takes over
+        found += ["-p", "xdist.plugin", "-n", workers, "--dist", "worksteal"]
     modules = sorted(str(path) for path in CONFORMANCE.rglob("test_*.py"))
     return [*found, *settings.arguments(), *modules]
 
@@ -101,7 +104,7 @@ def execute(
     try:
         run.begin()  # before pytest starts, so that what is wrong with folder or backend is said in one line
         arguments = pytest_arguments(settings, workers=workers, verbose=verbose, most_failures=most_failures)
-        with _silenced(quiet), _storage_elsewhere():
+        with _silenced(quiet), _undisturbed(), _storage_elsewhere():
             if resume:
                 say(f"dmlcts: {run.already}")
             status = pytest.main(arguments, plugins=[Named(run)])
@@ -129,6 +132,25 @@ class Named:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Register before the plugin configures itself."""
         config.pluginmanager.register(self.run, "dmlcts-run")
+
+
+_TAKEN_OVER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Pytest as it is: nothing that is set in the environment or installed adds options or plugins.
+
+    What a run judges, in which order and how often, follows from its own options; who wants others' plugins runs
+    ``pytest -p dmlcts.suites.plugin``.
+    """
+    kept = {name: os.environ.pop(name) for name in _TAKEN_OVER if name in os.environ}
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    try:
+        yield
+    finally:
+        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+        os.environ.update(kept)
 
 
 @contextlib.contextmanager
@@ -190,27 +212,13 @@ def collected_tests(operators: Sequence[str] = (), profile: str = "certification
     return found
 
 
-_TAKEN_OVER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Pytest as it is: nothing of the environment adds options or plugins, and what is written goes away."""
-    kept = {name: os.environ.pop(name) for name in _TAKEN_OVER if name in os.environ}
-    known = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    try:
-        with tempfile.TemporaryDirectory(prefix="dmlcts-collect-") as folder, contextlib.chdir(folder):
-            yield
-    finally:
-        del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
-        os.environ.update(kept if known is None else {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": known})
-
-
 def _collect(settings: Settings, collector: object) -> None:
     """Collect the tests; what they are follows from the suite alone, wherever and by whomever it is asked."""
     arguments = [*pytest_arguments(settings), "--collect-only"]
-    with _silenced(True), _undisturbed():
+    with (
+        _silenced(True), _undisturbed(),
+        tempfile.TemporaryDirectory(prefix="dmlcts-collect-") as folder, contextlib.chdir(folder),
+    ):  # fmt: skip
         status = pytest.main(arguments, plugins=[collector, Named(Run(settings))])
     if status != pytest.ExitCode.OK:
         raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")
