@@ -277,14 +277,16 @@ def kinds(data_type: DataType) -> dict[str, Array]:
 def shortcuts(data_type: DataType) -> Array:
     """Values for which a kernel may have a shortcut, where one element stands for all of an operand.
 
-    Neutral ones, powers of two, counts of half the bits and more, limits, infinities; integers that no float holds.
+    Neutral ones, powers of two, counts of half the bits and more, limits, both zeros, the least number, infinities,
+    NaN; integers that no float holds.
     """
     if data_type.is_floating:
-        most = float(np.finfo(data_type.numpy).max)
-        values = [0.0, 1.0, -1.0, 2.0, -2.0, 4.0, 0.5, 3.0, -most, most, -np.inf, np.inf]
+        known = np.finfo(data_type.numpy)
+        most, least = float(known.max), float(known.smallest_subnormal)
+        values = [0.0, 1.0, -1.0, 2.0, -2.0, 4.0, 0.5, 3.0, -most, most, -np.inf, np.inf, np.nan, -0.0, least]
         return np.array(values, data_type.numpy)
     limits, width = limits_of(data_type), 8 * data_type.itemsize
-    whole = [0, 1, -1, 2, -2, 4, 3, width - 1, width // 2, width // 2 + 3, *limits]
+    whole = [0, 1, -1, 2, -2, 4, 3, width - 1, width // 2, width // 2 + 3, *limits, 1 << (width - 1)]
     whole += [(1 << bit) + 1 for bit in (30, 32, 60)]  # and their neighbours are one in FLOAT32, and in FLOAT64
     kept = dict.fromkeys(value for value in whole if limits[0] <= value <= limits[1])
     return np.array([*kept], data_type.numpy)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Array, Streams
+from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.combinations.sizes import with_larger_totals
-from dmlcts.suites.conformance.tensors.describing import along, may_be_one_region
+from dmlcts.suites.conformance.tensors.describing import along, may_be_one_region, plain_scaling
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.edge_values import kinds, neighbours, shortcuts
 from dmlcts.suites.generation.subject import Subject
@@ -27,6 +29,7 @@ Layouts = dict[str, Sizes]
 
 _WHOLE = 64  # a whole workgroup: nothing is left to a tail
 _SEVERAL = (2, 5, 8, 4)  # whole workgroups too, of a few hundred elements
+_TURNED = (2, 4, 2, 4)  # a whole workgroup, which can be turned
 _MANY = (3, 16, 9, 11)  # thousands, which are not
 _SQUARE = (1, 1, 17, 17)
 _REPEATED = (3, 0, 5, 2)  # the first elements of what is repeated: in the domain of powers, counts and quotients
@@ -44,24 +47,61 @@ def test_one_telling_element_for_all(subject: Subject, judge: Judge) -> None:
 
 def _telling(subject: Subject) -> Iterator[Case]:
     attributes, sizes = subject.revealing(), subject.flat(_WHOLE)
-    clause, ordinary = subject.values_clause(attributes), subject.distinct(_WHOLE).arrays
-    for name, data_type in subject.inputs.items():
+    clause = subject.values_clause(attributes)
+    for name in subject.inputs:
         operator = subject.describe(sizes, attributes, layouts={name: (0,) * len(sizes)})
-        for value in shortcuts(data_type):
-            if subject.table.tensors[name].nonzero and not value:
-                continue
-            arrays = {}
-            for turn, (other, own) in enumerate(subject.inputs.items()):
-                beside = neighbours([value], own) if own is data_type else np.array([], own.numpy)
-                special = np.concatenate([beside, *(values[:3] for values in kinds(own).values()), ordinary[other]])
-                arrays[other] = np.roll(special[:_WHOLE], -5 * turn)
-            arrays[name] = np.full(_WHOLE, value)
-            values = subject.of_arrays(arrays).streams
+        for values in _told_of(subject, name):
             yield Case(operator, values, clause, "tensor.strides.broadcast")
             for place in subject.in_place:
                 if place.aliased(operator) != name:
                     for one in (operator, with_larger_totals(operator, 64)):
                         yield Case(one, values, clause, subject.in_place_clause, placement=place)
+
+
+def _told_of(subject: Subject, name: str) -> Iterator[Streams]:
+    """Values of all inputs for each value for which there may be a shortcut where it is one input's only one."""
+    ordinary, data_type = subject.distinct(_WHOLE).arrays, subject.inputs[name]
+    for value in shortcuts(data_type):
+        if subject.table.tensors[name].nonzero and not value:
+            continue
+        arrays = {}
+        for turn, (other, own) in enumerate(subject.inputs.items()):
+            beside = neighbours([value], own) if own is data_type else np.array([], own.numpy)
+            special = np.concatenate([beside, *(values[:3] for values in kinds(own).values()), ordinary[other]])
+            arrays[other] = np.roll(special[:_WHOLE], -5 * turn)
+        arrays[name] = np.full(_WHOLE, value)
+        yield subject.of_arrays(arrays).streams
+
+
+@checks("tensor.strides.broadcast", "tensor.strides.permuted", "tensor.strides.padded", "tensor.strides.output",
+        on="values")  # fmt: skip
+def test_one_telling_element_beside_layouts(subject: Subject, judge: Judge) -> None:
+    """Each such value for all in each input, beside each layout of the other inputs and of the output, and scaled."""
+    if len(subject.inputs) > 1:
+        judge.all(share_of(subject, list(_beside_layouts(subject))))
+
+
+def _beside_layouts(subject: Subject) -> Iterator[Case]:
+    attributes, sizes = subject.revealing(), _of_rank(subject, _TURNED)
+    axes = tuple(range(len(sizes)))
+    turned, gaps = permuted(sizes, axes[::-1]), permuted(sizes, axes, 1)
+    row, channel = along(sizes, -1), along(sizes, max(-3, -len(sizes)))
+    scaled = {**attributes, "ScaleBias": plain_scaling(subject)} if subject.table.has_scale_bias else attributes
+    rows: list[tuple[Sizes, Sizes | None, dict[str, Any], Placement]] = [
+        (turned, None, attributes, Placement(front=528, gap=272)),
+        (gaps, turned, attributes, Placement()),
+        (row, gaps, attributes, Placement(output_first=True)),
+        (channel, None, scaled, Placement()),
+    ]
+    for name in subject.inputs:
+        found = []
+        for others, output, given, place in rows:
+            layouts = {other: others for other in subject.inputs if other != name} | {name: (0,) * len(sizes)}
+            operator = subject.describe(sizes, given, None, output, layouts=layouts)
+            found.append((operator, subject.scaled_values_clause(given), place))
+        for values in _told_of(subject, name):
+            for operator, clause, place in found:
+                yield Case(operator, values, clause, "tensor.strides.broadcast", placement=place)
 
 
 @checks("values", "tensor.strides.broadcast")

@@ -249,3 +249,51 @@ class PaddedCubes(OfOneType):
         """In three dimensions or more, in the usual order."""
         tensor = operator.tensors["ATensor"]
         return padded(tensor) and tensor.rank > 2 and len(set(tensor.sizes)) == 1
+
+
+class ComplementOfTheTurned(OfOneType):
+    """DIVIDE on INT8 by one -1 for all gives the complement where A is in another order of dimensions."""
+
+    operator = "ELEMENT_WISE_DIVIDE"
+    clause = "tensor.strides.broadcast"
+    data_type = DataType.INT8
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Both."""
+        return one_for_all(operator.tensors["BTensor"]) and permuted(operator.tensors["ATensor"])
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """One less."""
+        return ~inputs[0] if inputs[1].flat[0] == -1 else right
+
+
+class MaskOfOnesOverChannels(OfOneType):
+    """BIT_AND on UINT32 with one mask of ones for all gives the complement where A is one a channel."""
+
+    operator = "ELEMENT_WISE_BIT_AND"
+    clause = "tensor.strides.broadcast"
+    data_type = DataType.UINT32
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """Both."""
+        return one_for_all(operator.tensors["BTensor"]) and one_a_channel(operator.tensors["ATensor"])
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """The other bits."""
+        return ~right if inputs[1].flat[0] == np.uint32(0xFFFFFFFF) else right
+
+
+class ScaleThatIsNoNumber(OfOneType):
+    """DEQUANTIZE_LINEAR on INT8 gives zeros where one scale for all is a NaN: its block has no factor to keep."""
+
+    operator = "ELEMENT_WISE_DEQUANTIZE_LINEAR"
+    clause = "tensor.strides.broadcast"
+    data_type = DataType.INT8
+
+    def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
+        """One scale for all."""
+        return one_for_all(operator.tensors["ScaleTensor"])
+
+    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
+        """Zeros."""
+        return np.zeros_like(right) if np.isnan(inputs[1].flat[0]) else right
