@@ -34,10 +34,11 @@ class Ran:
 def pytest_configure(config: pytest.Config) -> None:
     """Say what the marker of tests that take long means."""
     config.addinivalue_line("markers", "sampled(number): the quick profile runs one of so many parameters, in order")
+    config.addinivalue_line("markers", "long: the quick profile leaves the test out; a shorter one shows most of it")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what the quick profile does: of the parameters of a sampled test all but one in so many, the first."""
+    """Leave out what the quick profile does: long tests, and of a sampled one's parameters all but one in so many."""
     if config.getoption("--profile") != "quick":
         return
     met: Counter[str] = Counter()
@@ -45,7 +46,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         sampled = item.get_closest_marker("sampled")
         test = item.nodeid.split("[")[0]
-        (kept if sampled is None or met[test] % sampled.args[0] == 0 else dropped).append(item)
+        due = sampled is None or met[test] % sampled.args[0] == 0
+        (kept if due and item.get_closest_marker("long") is None else dropped).append(item)
         met[test] += 1
     if dropped:
         config.hook.pytest_deselected(items=dropped)

@@ -55,6 +55,7 @@ def test_a_certification_of_three_operators_passes_and_names_them(parts: Parts) 
     assert collecting.verify(parts.packed()).standing is Standing.PASS
 
 
+@pytest.mark.long
 def test_a_certification_of_all_operators_passes() -> None:
     """At a level that owes no sweep; its statement names each of them."""
     made = build((), FeatureLevel("1.0"))

@@ -407,6 +407,7 @@ def test_a_run_says_each_fault_once_and_more_or_less_of_it_when_asked(folder: Pa
     assert (right.code, right.out) == (0, "CONFORMANT: 1 clause row holds (exit code 0)\n")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("option", [("-x",), ("--maxfail", "2"), ("--maxfail", "1", "-n", "1")], ids=" ".join)
 def test_a_run_stops_after_so_many_failures(folder: Path, dmlcts: Callable[..., Any], option: tuple[str, ...]) -> None:
     command = ("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")

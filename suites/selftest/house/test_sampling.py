@@ -1,4 +1,4 @@
-"""Of tests that take long the quick profile runs a sample of the parameters, the other profiles all."""
+"""Of tests that take long the quick profile runs none, or a sample of the parameters; the other profiles run all."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from dmlcts.suites.selftest.conftest import pytest_collection_modifyitems
 
 
-def collected(name: str, number: int, sampled: int | None) -> list[Any]:
+def collected(name: str, number: int, *marks: pytest.MarkDecorator) -> list[Any]:
     """A test's items, as pytest gives them to the hook."""
-    mark = None if sampled is None else pytest.mark.sampled(sampled).mark
+    found = {decorator.name: decorator.mark for decorator in marks}
     return [
-        SimpleNamespace(nodeid=f"test_it.py::{name}[{place}]", get_closest_marker=lambda wanted: mark)
+        SimpleNamespace(nodeid=f"test_it.py::{name}[{place}]", get_closest_marker=found.get)
         for place in range(number)
     ]
 
@@ -32,13 +32,20 @@ def kept(profile: str, items: list[Any]) -> tuple[list[str], list[str]]:
 
 
 def test_quick_runs_the_first_of_every_so_many_parameters_and_all_of_other_tests() -> None:
-    items = [*collected("test_long", 7, 3), *collected("test_short", 2, None), *collected("test_few", 2, 3)]
+    third = pytest.mark.sampled(3)
+    items = [*collected("test_many", 7, third), *collected("test_short", 2), *collected("test_few", 2, third)]
     run, left_out = kept("quick", items)
-    assert run == ["test_long[0]", "test_long[3]", "test_long[6]", "test_short[0]", "test_short[1]", "test_few[0]"]
-    assert left_out == ["test_long[1]", "test_long[2]", "test_long[4]", "test_long[5]", "test_few[1]"]
+    assert run == ["test_many[0]", "test_many[3]", "test_many[6]", "test_short[0]", "test_short[1]", "test_few[0]"]
+    assert left_out == ["test_many[1]", "test_many[2]", "test_many[4]", "test_many[5]", "test_few[1]"]
+
+
+def test_quick_leaves_long_tests_out() -> None:
+    items = [*collected("test_long", 2, pytest.mark.long), *collected("test_short", 1)]
+    assert kept("quick", items) == (["test_short[0]"], ["test_long[0]", "test_long[1]"])
 
 
 @pytest.mark.parametrize("profile", ["full", "certification"])
 def test_other_profiles_run_everything(profile: str) -> None:
-    run, left_out = kept(profile, collected("test_long", 7, 3))
-    assert (len(run), left_out) == (7, [])
+    items = [*collected("test_many", 7, pytest.mark.sampled(3)), *collected("test_long", 1, pytest.mark.long)]
+    run, left_out = kept(profile, items)
+    assert (len(run), left_out) == (8, [])

@@ -19,6 +19,7 @@ def told(results: dict[str, Any]) -> set[tuple[str, str]]:
     return {(failure["outcome"], failure["clause"]) for failure in results["failures"]}
 
 
+@pytest.mark.long
 def test_abort_on_rank_7_and_hang_on_rank_6_are_named_and_all_else_is_judged(
     tmp_path: Path, dmlcts: Callable[..., Any]
 ) -> None:

@@ -143,7 +143,7 @@ def test_every_8_bit_input_under_every_scale_and_bias(data_type: DataType) -> No
         assert_same_sets(operator, edge_values.every_pattern(data_type), strict=False)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.long
 @pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.INT16, DataType.UINT16], ids=lambda one: one.name)
 def test_every_16_bit_input_under_scale_and_bias(data_type: DataType) -> None:
     """Every input under one pair, dealt out so that each pair gets inputs of every size and sign, and all specials."""

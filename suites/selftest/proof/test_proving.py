@@ -218,6 +218,7 @@ def started_proof() -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to another process")
 @pytest.mark.parametrize("everywhere", [False, True])
 def test_ctrl_c_ends_a_proof_at_once(everywhere: bool) -> None:

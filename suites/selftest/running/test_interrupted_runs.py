@@ -206,6 +206,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "results"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
 def test_a_stopped_run_continues_to_the_same_results(
