@@ -251,32 +251,25 @@ class PaddedCubes(OfOneType):
         return padded(tensor) and tensor.rank > 2 and len(set(tensor.sizes)) == 1
 
 
-class ComplementOfTheTurned(OfOneType):
+class ComplementOfTheTurned(ComplementForTheOpposite):
     """DIVIDE on INT8 by one -1 for all gives the complement where A is in another order of dimensions."""
 
     operator = "ELEMENT_WISE_DIVIDE"
-    clause = "tensor.strides.broadcast"
-    data_type = DataType.INT8
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Both."""
-        return one_for_all(operator.tensors["BTensor"]) and permuted(operator.tensors["ATensor"])
-
-    def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
-        """One less."""
-        return ~inputs[0] if inputs[1].flat[0] == -1 else right
+        return super().strikes(operator, bindings) and permuted(operator.tensors["ATensor"])
 
 
-class MaskOfOnesOverChannels(OfOneType):
+class MaskOfOnesOverChannels(_OneSecond):
     """BIT_AND on UINT32 with one mask of ones for all gives the complement where A is one a channel."""
 
     operator = "ELEMENT_WISE_BIT_AND"
-    clause = "tensor.strides.broadcast"
     data_type = DataType.UINT32
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:
         """Both."""
-        return one_for_all(operator.tensors["BTensor"]) and one_a_channel(operator.tensors["ATensor"])
+        return super().strikes(operator, bindings) and one_a_channel(operator.tensors["ATensor"])
 
     def spoiled(self, operator: OperatorDesc, inputs: list[Array], right: Array) -> Array:
         """The other bits."""
