@@ -13,7 +13,7 @@ Locale = Literal["en", "other"]
 Kind = Literal["Input", "Optional input", "Output"]
 Subject = Literal[
     "formula", "struct", "support", "introduced", "constraint", "quotation", "in-place", "scale-bias",
-    "enumerators", "casting",
+    "enumerators", "casting", "sentence",
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import re
 
 from dmlcts.specs.models import OperatorTable
 
-_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad`"))  # and marks of code, which some leave
 IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 HEADER = re.compile(r"\b[A-Za-z0-9_]+\.h\b", re.ASCII)
 TENSOR = re.compile(r"\b[A-Za-z_]\w*Tensor\w*\b", re.ASCII)

@@ -13,8 +13,10 @@ from rich.text import Text
 from dmlcts.backends.registry import available
 from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DataType
+from dmlcts.specs.comparing import compare, notes
+from dmlcts.specs.comparing.known import known_sentences
 from dmlcts.specs.models import Clause, OperatorTable
-from dmlcts.specs.pages import compare, identify, load_page, notes
+from dmlcts.specs.pages import identify, load_page
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.trial.trial import Trial
 
@@ -240,11 +242,12 @@ def compare_pages(paths: Iterable[str], tables: Tables, say: Callable[[str], obj
     for path in paths:
         page = load_page(path)
         operator = identify(page, tables)
-        found = compare(page, operator)
+        known = known_sentences().get(operator.operator)
+        found = compare(page, operator, known)
         differences += len(found)
         for difference in found:
             say(f"{path}: {difference}")
-        for note in notes(page, operator):
+        for note in notes(page, operator, known):
             say(f"{path}: note: {note}")
         say(f"{path}: {operator.short_name}: {many(len(found), 'difference') if found else 'no differences'}")
     return differences

@@ -9,7 +9,7 @@ import click
 
 from dmlcts.suites.checkout import proof_of_the_suite
 from dmlcts.suites.commands.options import NOT_CONFORMANT
-from dmlcts.suites.console.saying import Commands, say
+from dmlcts.suites.console.saying import Commands, say, tell
 
 
 @click.group(cls=Commands)
@@ -110,9 +110,20 @@ def coverage(tables: tuple[str, ...], proof: str | None) -> None:
 @spec.command()
 @click.argument("pages", nargs=-1, required=True, type=click.Path(), metavar="PAGE.txt…")
 @_tables_option
-def compare(pages: tuple[str, ...], tables: tuple[str, ...]) -> None:
-    """Compare operator pages' texts, in any language, with the tables; exit code 1 where something differs."""
+@click.option("--known", is_flag=True, help="Print known_sentences.yaml of these pages instead.")
+def compare(pages: tuple[str, ...], tables: tuple[str, ...], known: bool) -> None:
+    """Compare operator pages' texts, in any language, with the tables; exit code 1 where something differs.
+
+    Compared are formula, struct, support tables, constraints, quotations and, where an operator's sentences are known
+    (by digests: no page's text is kept), every sentence. A sentence that no clause quotes is listed as a note.
+    """
+    from dmlcts.specs.comparing.known import yaml_of
     from dmlcts.specs.loading import load_tables
+    from dmlcts.specs.pages import load_page
     from dmlcts.suites.commands.listing import compare_pages
 
-    sys.exit(NOT_CONFORMANT if compare_pages(pages, load_tables(*map(Path, tables)), say) else 0)
+    loaded = load_tables(*map(Path, tables))
+    if known:
+        tell(yaml_of(map(load_page, pages), loaded).rstrip("\n"))
+        return
+    sys.exit(NOT_CONFORMANT if compare_pages(pages, loaded, say) else 0)

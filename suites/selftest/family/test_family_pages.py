@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dmlcts.specs.comparing import compare
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.pages import compare, identify, read_page
+from dmlcts.specs.pages import identify, read_page
 from dmlcts.suites.selftest.family.family_tables import family
 from dmlcts.suites.selftest.first_three import FIRST_THREE
 from dmlcts.suites.selftest.pages.synthetic_pages import Synthetic, page_of

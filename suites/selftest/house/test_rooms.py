@@ -31,7 +31,7 @@ NOT_PACKAGED = {
 FLOORS = {
     "specs": (
         "", "arithmetic", "functions", "formula", "models", "tables", "statements", "rules", "reading", "checking",
-        "loading", "pages", "oracle", "approximation", "accuracy",
+        "loading", "pages", "comparing", "oracle", "approximation", "accuracy",
     ),
     "suites": (
         "isolation", "cases", "generation", "combinations", "measuring", "judging", "attribution", "console", "running",

@@ -9,8 +9,9 @@ from functools import cache, lru_cache
 
 import pytest
 
+from dmlcts.specs.comparing import compare
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.pages import Difference, compare, read_page
+from dmlcts.specs.pages import Difference, read_page
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.selftest.first_three import first_three
 
@@ -159,7 +160,7 @@ def write_struct(page: Synthetic, table: OperatorTable, korean: bool, stripped: 
     for item in table.struct:
         if not stripped:
             page.add(item.name)
-        optional = "_Maybenull_ " if "SCALE_BIAS" in item.type else ""
+        optional = "_Maybenull_ " if "SCALE_BIAS" in item.type or "OPERATOR_DESC" in item.type else ""
         page.add(f"{'형식' if korean else 'Type'}: {optional}{item.type}", f"member {item.name}")
         for attribute in table.attributes:
             if attribute.name != item.name:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from dmlcts.specs.comparing import compare, notes
 from dmlcts.specs.errors import DmlctsError
-from dmlcts.specs.pages import Page, PageError, compare, formulas, identify, load_page, notes, read_page
+from dmlcts.specs.pages import Page, PageError, formulas, identify, load_page, read_page
 from dmlcts.specs.pages.flow import Flow
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.selftest.pages.synthetic_pages import (

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import re
 
-from dmlcts.specs.pages import compare, read_page
+from dmlcts.specs.comparing import compare
+from dmlcts.specs.pages import read_page
 from dmlcts.suites.selftest.pages.synthetic_pages import TABLES, assert_found, differences, edited_page, synthetic
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlcts.specs.pages import PageError, compare, identify, notes, read_page
+from dmlcts.specs.comparing import compare, notes
+from dmlcts.specs.pages import PageError, identify, read_page
 from dmlcts.suites.selftest.pages.synthetic_pages import EVERY, TABLES, assert_found, synthetic
 
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from dmlcts.specs.pages import compare, notes, read_page
+from dmlcts.specs.comparing import compare, notes
+from dmlcts.specs.pages import read_page
 from dmlcts.suites.selftest.pages.synthetic_pages import (
     EDITED,
     ENGLISH,

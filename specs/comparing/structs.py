@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.pages.page import Difference, Page, PageField
+from dmlcts.specs.pages.page import Difference, Page, PageField, Subject
 from dmlcts.specs.pages.words import HEADER
+
+_NULLABLE = ("DML_SCALE_BIAS", "DML_OPERATOR_DESC")  # pointers of these types may be null in every operator's struct
 
 
 def compare_names(page: Page, table: OperatorTable) -> Iterator[Difference]:
@@ -67,11 +69,14 @@ def compare_members(page: Page, table: OperatorTable) -> Iterator[Difference]:
                 yield Difference(member.line, "struct", item, member.type, "no further member of this type")
                 continue
             del remaining[: remaining.index(member.type) + 1]
-        of_scale_bias = "DML_SCALE_BIAS" in member.type
-        if member.optional != of_scale_bias:
+        may_be_null = any(name in member.type for name in _NULLABLE)
+        # the pages of optional tensors do not agree on saying so where the member's type stands
+        left_open = member.name is not None and member.name in table.tensors and table.tensors[member.name].optional
+        if member.optional != may_be_null and not left_open:
             texts = ("optional (_Maybenull_)", "not optional")
             said, wanted = texts if member.optional else texts[::-1]
-            yield Difference(member.line, "scale-bias" if of_scale_bias else "struct", item, said, wanted)
+            subject: Subject = "scale-bias" if "DML_SCALE_BIAS" in member.type else "struct"
+            yield Difference(member.line, subject, item, said, wanted)
 
 
 def enumerations(table: OperatorTable) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -1,4 +1,4 @@
-"""The sentences of a page against its table: introduction, constraint, aliasing, casts and quotations."""
+"""The sentences of a page against its table and those known: introduction, constraint, aliasing, casts, quotations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from dmlcts.specs.comparing.known import KnownSentences, digest
+from dmlcts.specs.comparing.structs import enumerations, mentions
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.pages.comparing_structs import enumerations, mentions
 from dmlcts.specs.pages.flow import lines_from
 from dmlcts.specs.pages.page import Difference, Page
+from dmlcts.specs.pages.sentences import Sentence, letters, sentences, shortened
 from dmlcts.specs.pages.words import TENSOR, tensors_of
 
 _SHARED = ("DataType", "DimensionCount", "Sizes", "Strides", "Flags", "TotalTensorSizeInBytes")
@@ -21,11 +23,16 @@ CASTING = re.compile(r"\b(?:cast|casts|casting|converted|rounded)\b|캐스팅|�
 
 
 def compare_introduced(page: Page, table: OperatorTable) -> Iterator[Difference]:
-    """The level at which the operator was introduced, and every other mention of a level."""
+    """The level at which the operator was introduced.
+
+    Sentences that mention a level and speak of no introduction ("until level 3.0 the types must agree") are compared
+    with the introduction's level only where no sentence of the page is about an introduction.
+    """
     expected = f"level {table.introduced}"
+    spoken_of = [mention for mention in page.levels if mention.introduced]
     if not page.levels:
         yield Difference(0, "introduced", "level", "nothing", expected)
-    for mention in page.levels:
+    for mention in spoken_of or page.levels:
         if mention.level != table.introduced:
             yield Difference(mention.line, "introduced", "level", f"level {mention.level}", expected)
         elif page.locale == "en" and not mention.introduced:
@@ -131,6 +138,8 @@ def compare_quotations(page: Page, table: OperatorTable) -> Iterator[Difference]
             about = [name for name in enumerators if re.search(rf"\b{name}\b", clause.text)]
             if len(about) != 1 or not clause.quotation or clause.quotation.source != "page":
                 continue
+            if f"{prefix}_{about[0]}" in clause.quotation.words:
+                continue  # it names its enumerator itself
             for found in flow.occurrences(clause.quotation.words):
                 told = bisect_left(offsets, found)
                 if told and places[told - 1][1] != about[0]:
@@ -138,3 +147,38 @@ def compare_quotations(page: Page, table: OperatorTable) -> Iterator[Difference]
                     names = places[told - 1][1], about[0]
                     here, wanted = (f"{name}: {clause.quotation.words!r}" for name in names)
                     yield Difference(line, "quotation", clause.id, here, wanted)
+
+
+def unquoted(page: Page, table: OperatorTable) -> list[Sentence]:
+    """The sentences of an English page that share no words with a quotation of the table."""
+    quotations = [clause.quotation for clause in table.clauses if clause.quotation is not None]
+    quoted = [letters(one.words) for one in quotations if one.source == "page"]
+
+    def is_quoted(sentence: Sentence) -> bool:
+        words = letters(sentence.text)
+        return any(one in words or words in one for one in quoted)
+
+    return [one for one in sentences(page) if not is_quoted(one)]
+
+
+def compare_known(page: Page, known: KnownSentences) -> Iterator[Difference]:
+    """The sentences of an English page against those that its operator's pages are known to have.
+
+    Before the first sentence that is known stands what a site puts around a page.
+
+    Args:
+        page: the page.
+        known: the sentences of the pages of its operator that were read for the tables.
+    """
+    here = [(one, digest(one.text)) for one in sentences(page)]
+    first = next((place for place, (_, mark) in enumerate(here) if mark in known), len(here))
+    if page.title is not None:
+        begun = page.title.line
+        first = min(first, next((place for place, (one, _) in enumerate(here) if one.line > begun), len(here)))
+    for one, mark in here[first:]:
+        if mark not in known:
+            yield Difference(one.line, "sentence", "a sentence", repr(shortened(one.text)), "that no page known has it")
+    missing = len(known.always - {mark for _, mark in here})
+    if missing:
+        said = f"{missing} that the pages known have"
+        yield Difference(0, "sentence", "sentences", "nothing of them", said)
