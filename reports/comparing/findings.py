@@ -62,16 +62,21 @@ def _attributes(details: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {details[name]}" for name in _SHOWN if details.get(name, "none") != "none")
 
 
-def _table(departures: list[Departure], failures: Mapping[Departure, list[Mapping[str, Any]]]) -> Iterator[str]:
+def _table(
+    departures: list[Departure], failures: Mapping[Departure, list[Mapping[str, Any]]], tables: Tables
+) -> Iterator[str]:
+    """One row a departure. A broken relation has no acceptable value: what it demands is its clause's text."""
     yield "| operator | type | clause | attributes | input | documented | got |"
     yield "|---|---|---|---|---|---|---|"
     for departure in departures:
         example = next(iter(failures.get(departure, [])), None)
         said = {} if example is None else example["details"]
-        got = said.get("got") or said.get("said") or ("" if example is None else example["title"])
+        seen = said.get("property")  # what the elements of a relation show
+        documented = said.get("acceptable") or (tables.clause(departure.clause).text if seen else "")
+        got = seen or said.get("got") or said.get("said") or ("" if example is None else example["title"])
         cells = (
             _short(departure.operator), departure.data_type, f"`{departure.clause}`", _attributes(said),
-            said.get("input", ""), said.get("acceptable") or said.get("property", ""),
+            said.get("input", ""), documented,
             got if departure.outcome == "fail" else f"{departure.outcome}: {got}",
         )  # fmt: skip
         yield "| " + " | ".join(_cell(cell) for cell in cells) + " |"
@@ -153,7 +158,7 @@ def page(results: Mapping[str, Any], tables: Tables, baseline: Baseline | None, 
         lines += [f"## {number}. {prose(title).rstrip('.')}", ""]
         lines += [prose(rest.strip()), ""] if rest.strip() else []
         lines += [
-            *_table(departures, failures),
+            *_table(departures, failures, tables),
             "",
             *_clauses(departures, tables),
             "",

@@ -186,6 +186,17 @@ def test_the_page_tells_each_reason_once_with_its_rows_and_models() -> None:
     assert page(run, TABLES, reasoned, "dmlcts findings x") == text
 
 
+def test_of_a_broken_relation_the_page_shows_what_it_demands_beside_what_was_seen() -> None:
+    run = results(("round.odd", ROUND, "FLOAT32", Outcome.FAIL), TRUNCATION)
+    seen = "input 0.5 gives 1.0, input -0.5 gives 0.0"
+    related = next(one for one in run["failures"] if one["clause"] == "round.odd")
+    related["details"] = {"input": "0.5", "got": "1.0", "property": seen, "RoundingMode": "TOWARD_ZERO"}
+    text = page(run, TABLES, None, "c")
+    demanded = "Every mode is an odd function, round(-x) = -round(x)."
+    assert f"| RoundingMode TOWARD_ZERO | 0.5 | {demanded} | {seen} |" in text
+    assert "| RoundingMode TOWARD_ZERO | 0.5 | 0.0 | 1\\|0 |" in text, "a value that is wrong by itself"
+
+
 def test_what_an_implementation_cannot_do_stands_apart_from_what_it_does_wrong() -> None:
     run = results(("clip.formula", CLIP, "FLOAT16", Outcome.NOT_SUPPORTED), HELD)
     text = page(run, TABLES, None, "c")
