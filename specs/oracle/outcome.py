@@ -84,6 +84,28 @@ class Acceptable:
             return False
         return self.payload is None or (bits ^ self.payload) & payload_bits(data_type) == 0
 
+    def listed(self, data_type: DataType) -> tuple[list[int], list[tuple[int, int]]]:
+        """The numbers as a person lists them: each once, single ones first, then ranges of more than one.
+
+        A range of one number is that number, ranges that overlap are one, and no number stands beside a range that
+        holds it. Zeros of both signs are one number with two patterns.
+        """
+
+        def place(bits: int) -> int:
+            return order_of(bits, data_type)
+
+        single = set(self.patterns)
+        ranges: list[tuple[int, int]] = []
+        for low, high in sorted(self.intervals, key=lambda one: (place(one[0]), place(one[1]))):
+            if place(low) == place(high):
+                single |= {low, high}
+            elif ranges and place(low) <= place(ranges[-1][1]):
+                ranges[-1] = (ranges[-1][0], max(ranges[-1][1], high, key=place))
+            else:
+                ranges.append((low, high))
+        within = [range(place(low), place(high) + 1) for low, high in ranges]
+        return [bits for bits in sorted(single) if not any(place(bits) in one for one in within)], ranges
+
 
 @dataclass(frozen=True)
 class Acceptance:

@@ -123,8 +123,8 @@ def acceptable_text(acceptance: Acceptance, data_type: DataType, index: int = 0)
     def said(bits: int) -> str:
         return text_with_bits(np.array(bits, data_type.bits_dtype).view(data_type.numpy))
 
-    shown = [said(bits) for bits in sorted(element.patterns)]
-    shown += [f"{said(low)} to {said(high)}" for low, high in sorted(element.intervals)]
+    alone, ranges = element.listed(data_type)
+    shown = [*map(said, alone), *(f"{said(low)} to {said(high)}" for low, high in ranges)]
     return " or ".join([*shown, *(["any NaN"] if element.any_nan else [])]) or "any value"
 
 

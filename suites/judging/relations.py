@@ -161,8 +161,9 @@ def judge_contained(bench: Bench, case: Case) -> Judgement:
     low, high = _range(bench, case.operator)
     y = compared(run.output)
     outside = (y < compared(low)) | (y > compared(high))
+    permitted = f"not {text(low)}" if low == high else f"outside {text(low)} to {text(high)}"
     return relation(case, (run,), np.flatnonzero(outside), lambda i: (
-        f"input {text(run.x[i])} gives {text(run.output[i])}, outside {text(low)} to {text(high)}"
+        f"input {text(run.x[i])} gives {text(run.output[i])}, {permitted}"
     ))  # fmt: skip
 
 

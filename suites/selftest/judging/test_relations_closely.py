@@ -131,6 +131,8 @@ def test_the_range_is_looked_at() -> None:
     assert finding.wrong == 1
     finding = wrongly("contained", case(clip(FLOAT, Min=f32(-1.5), Max=f32(2.5))), {0: -2})
     assert finding.title == "input 0.0 gives -2.0, outside -1.5 to 2.5"
+    finding = wrongly("contained", case(clip(FLOAT, Min=f32(2.5), Max=f32(2.5))), {0: 5})
+    assert finding.title == "input 0.0 gives 5.0, not 2.5"
 
 
 def test_the_range_is_as_wide_as_any_acceptable_bound() -> None:

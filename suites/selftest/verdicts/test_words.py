@@ -39,6 +39,16 @@ def halves(*numbers: float) -> Array:
     (Acceptance(DataType.FLOAT16, (halves(1), halves(np.nan)), None, strict=True), "1.0 (0x3c00) or any NaN"),
     (Acceptance(DataType.FLOAT16, (halves(1),), None, strict=True, spans=((halves(2), halves(3)),)),
      "1.0 (0x3c00) or 2.0 (0x4000) to 3.0 (0x4200)"),
+    (Acceptance(DataType.FLOAT16, (halves(5),), None, strict=True, spans=((halves(5), halves(5)),)), "5.0 (0x4500)"),
+    (Acceptance(DataType.FLOAT16, (halves(5),), None, strict=True, spans=((halves(4), halves(6)),)),
+     "4.0 (0x4400) to 6.0 (0x4600)"),
+    (Acceptance(DataType.FLOAT16, (halves(5),), None, strict=True, spans=((halves(1), halves(2)),) * 2),
+     "5.0 (0x4500) or 1.0 (0x3c00) to 2.0 (0x4000)"),
+    (Acceptance(DataType.FLOAT16, (halves(3),), None, strict=True,
+                spans=((halves(2), halves(4)), (halves(-1), halves(2)), (halves(7), halves(7)))),
+     "7.0 (0x4700) or -1.0 (0xbc00) to 4.0 (0x4400)"),
+    (Acceptance(DataType.FLOAT16, (halves(0),), None, strict=True, spans=((halves(-0.0), halves(0)),)),
+     "0.0 (0x0000) or -0.0 (0x8000)"),
 ])  # fmt: skip
 def test_what_is_acceptable_is_said_with_its_bits(acceptance: Acceptance, said: str) -> None:
     assert acceptable_text(acceptance, DataType.FLOAT16) == said
