@@ -3,7 +3,8 @@
 A case has *factors* beside its element type: ScaleBias, attributes out of the ordinary, strides, a place, a rank, a
 shape, a number of elements, kinds of inputs, a history. Each has a *base level*, the one that an implementation is
 most likely to have right: no ScaleBias, packed tensors, one element. Factors are taken back to their base level one at
-a time, as long as something stays wrong; what is left is needed, each of it, since the case comes out right without.
+a time, as long as the same clause stays broken. Of what is left each is needed without which the case comes out wholly
+right: where another clause is broken then, "right without it" would be false, and nothing is said of that factor.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dmlcts.suites.attribution.shrink import Effort, again, alike, resizable
+from dmlcts.suites.attribution.shrink import Effort, again, alike, all_wrong, resizable
 from dmlcts.suites.attribution.simpler import FACTORS, Factor, long_axes
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -43,7 +44,7 @@ class Needs:
 
     Attributes:
         finding: what is wrong with that case.
-        needs: what remains; without any of it the case comes out right.
+        needs: without any one of these the case comes out right, by every clause.
         complete: whether all factors were tried; otherwise ``needs`` is empty and says nothing.
     """
 
@@ -85,22 +86,21 @@ def needed(bench: Bench, finding: Finding, effort: Effort) -> Needs:
         needs: list[Need] = []
         removed = False
         for factor in _applicable(finding):
-            tried = False
+            tried = right = 0
             for candidate in factor.without(bench, finding):
                 if left <= 0 or bench.losses > losses:
                     return Needs(finding, (), complete=False)
                 left -= 1
-                tried = True
-                found = again(bench, candidate, finding.outcome)
-                wrong = found is not None and found.clause == finding.clause
-                if found is not None and wrong:
+                tried += 1
+                wrong = all_wrong(bench, candidate)
+                found = next((one for one in wrong if one.outcome == finding.outcome), None)
+                if found is not None and found.clause == finding.clause:
                     if factor.replaces:
                         finding, removed = found, True
                     break
-            else:
-                if tried:
-                    words = factor.said(finding.case), factor.right(bench, finding.case)
-                    needs.append(Need(factor.name, *words))
+                right += not wrong
+            if tried and right == tried:
+                needs.append(_need(bench, factor, finding))
         if not removed:
             return Needs(finding, _not_implied(finding.case, needs), complete=True)
     return Needs(finding, (), complete=False)
@@ -118,15 +118,31 @@ def confirmed(bench: Bench, finding: Finding, factors: tuple[str, ...]) -> Needs
     for factor in _applicable(finding):
         if factor.name not in factors:
             continue
-        candidates = list(factor.without(bench, finding))
-        if not candidates:
-            return None  # the case has the factor at its base level: it is wrong without it
-        for candidate in candidates:
-            found = again(bench, candidate, finding.outcome)
-            if found is not None and found.clause == finding.clause:
-                return None
-        needs.append(Need(factor.name, factor.said(finding.case), factor.right(bench, finding.case)))
+        if not _is_needed(bench, factor, finding):
+            return None
+        needs.append(_need(bench, factor, finding))
     return Needs(finding, tuple(needs), complete=True) if len(needs) == len(factors) else None
+
+
+def needed_as_it_is(bench: Bench, finding: Finding) -> Needs:
+    """What the very case of a finding needs: each factor is tried without, and none is taken away.
+
+    Args:
+        bench: what to judge on.
+        finding: what is wrong, on the case that is shown.
+    """
+    needs = [_need(bench, factor, finding) for factor in _applicable(finding) if _is_needed(bench, factor, finding)]
+    return Needs(finding, _not_implied(finding.case, needs), complete=True)
+
+
+def _is_needed(bench: Bench, factor: Factor, finding: Finding) -> bool:
+    """Whether the case has the factor above its base level, and comes out wholly right without it."""
+    candidates = list(factor.without(bench, finding))
+    return bool(candidates) and not any(all_wrong(bench, candidate) for candidate in candidates)
+
+
+def _need(bench: Bench, factor: Factor, finding: Finding) -> Need:
+    return Need(factor.name, factor.said(finding.case), factor.right(bench, finding.case))
 
 
 def with_needs(found: Needs) -> Finding:

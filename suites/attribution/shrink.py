@@ -8,6 +8,7 @@ from itertools import chain
 
 from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.specs.descriptions import documented_total_size
+from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
@@ -19,6 +20,10 @@ from dmlcts.suites.judging.one_value import telling_places
 _MOST_STEPWISE = 64
 TELLING = 3
 _SHRINKS_WITH_LOSS = {"timeout": 1, "crash": 6, "device_lost": 6, "resource_error": 2}
+
+_RELATIONS = (
+    "idempotent", "monotone", "odd", "contained", "threshold equivalence", "stated relation", "plain layout",
+)
 
 Strides = tuple[int, ...] | None
 
@@ -79,6 +84,20 @@ def again(bench: Bench, case: Case, outcome: str) -> Finding | None:
     """The first thing of the given outcome that is wrong with ``case``; ``None`` where there is none."""
     findings = [finding for finding in judge_case(bench, case).findings if finding.outcome == outcome]
     return findings[0] if findings else None
+
+
+def all_wrong(bench: Bench, case: Case) -> tuple[Finding, ...]:
+    """All that is wrong with ``case``, by every clause that its dispatch can be judged by.
+
+    A relation between elements can hold between wrong values: then they are judged as well.
+    """
+    findings = judge_case(bench, case).findings
+    if findings or case.expectation not in _RELATIONS:
+        return findings
+    try:
+        return judge_case(bench, replace(case, expectation="oracle")).findings
+    except Unconstrained:
+        return ()  # no value follows from the pages: the relation is all that there is
 
 
 def single_elements(bench: Bench, finding: Finding) -> Iterator[Case]:

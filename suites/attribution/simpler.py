@@ -14,7 +14,7 @@ from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.vector_scale_bias import Operands, plainly_scaled
 from dmlcts.suites.attribution.shrink import (
     TELLING,
-    again,
+    all_wrong,
     layouts,
     resizable,
     resized,
@@ -188,7 +188,7 @@ def _one_fewer(bench: Bench, case: Case) -> str:
     sizes = (*whole[:axis], whole[axis] - 1, *whole[axis + 1 :])
     fewer = resized(case, sizes, layouts(case))
     least = TELLING if case.expectation == "one value" else 1
-    return f"with {math.prod(sizes) if again(bench, fewer, 'fail') is None else least}"
+    return f"with {least if all_wrong(bench, fewer) else math.prod(sizes)}"
 
 
 def _kinds(values: Any) -> list[str]:

@@ -12,11 +12,12 @@ from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import UsageError
 from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables import Tables
+from dmlcts.suites.attribution.needs import needed_as_it_is, with_needs
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.judging.element_tables import Dispatch, dispatches, dump, table
 from dmlcts.suites.judging.expectations import EXPECTATIONS
-from dmlcts.suites.judging.findings import WITHOUT_DISPATCH
+from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding
 from dmlcts.suites.judging.judge import account
 from dmlcts.suites.judging.losses import judge_surviving
 from dmlcts.suites.running.failure_record import replay_command
@@ -81,6 +82,11 @@ def was_unsteady(path: str | Path) -> bool:
     return "again" in load_failure(path).get("details", {})
 
 
+def tells_needs(path: str | Path) -> bool:
+    """Whether a failure file says what its case needs to go wrong."""
+    return "needs" in load_failure(path).get("details", {})
+
+
 def _check(path: str | Path, case: Case, tables: Tables) -> None:
     """Refuse what cannot be run safely."""
     tables.operator(case.operator.name)
@@ -114,14 +120,23 @@ def _check(path: str | Path, case: Case, tables: Tables) -> None:
         raise UsageError(f"{path} needs {size} bytes of memory", f"replay takes up to {_MOST_BYTES}")
 
 
-def replay(bench: Bench, case: Case, command: str, repeat: int = 1) -> Replay:
-    """Judge the case once more, or ``repeat`` times: then it fails where one of them does, and says how many did."""
+def replay(bench: Bench, case: Case, command: str, repeat: int = 1, *, needs: bool = False) -> Replay:
+    """Judge the case once more, or ``repeat`` times: then it fails where one of them does, and says how many did.
+
+    Args:
+        bench: what to judge on.
+        case: what to judge.
+        command: the command that replays it.
+        repeat: how often it is judged.
+        needs: also find what it needs here to go wrong, by judging it without each of its conditions.
+    """
     judgements = [judge_surviving(bench, case) for _ in range(repeat)]
     wrong = sum(bool(one.findings) for one in judgements)
     judgement = next((one for one in judgements if one.findings), judgements[0])
     seen = tuple(dispatches(bench, case, judgement.executions))
     if judgement.findings:
-        parts = [account(bench.tables, finding, command) for finding in judgement.findings]
+        told = [_with_needs(bench, finding) if needs else finding for finding in judgement.findings]
+        parts = [account(bench.tables, finding, command) for finding in told]
         parts += ["\n".join(lines) for lines in (table(case, dispatch) for dispatch in seen) if len(lines) > 2]
         parts += [_times(wrong, repeat)] if repeat > 1 else []
         return Replay(True, "\n\n".join(parts), dispatches=seen)
@@ -133,6 +148,11 @@ def replay(bench: Bench, case: Case, command: str, repeat: int = 1) -> Replay:
         return Replay(False, f"{subject}: refused, as feature level {bench.level} permits")
     said = f"{subject}: passes, {judgement.elements} elements judged ({case.clause})"
     return Replay(False, f"{said}\n{_times(0, repeat)}" if repeat > 1 else said, dispatches=seen)
+
+
+def _with_needs(bench: Bench, finding: Finding) -> Finding:
+    """The finding with what its case needs; as it is where the process was lost, which each try would cost again."""
+    return with_needs(needed_as_it_is(bench, finding)) if finding.outcome == "fail" else finding
 
 
 def _times(wrong: int, repeat: int) -> str:
@@ -165,7 +185,7 @@ def replay_all(
         bench = settings.open()
         try:
             command = replay_command(Path(path), settings, repeat if repeat > 1 else 0)
-            said = replay(bench, case, command, repeat)
+            said = replay(bench, case, command, repeat, needs=tells_needs(path))
         finally:
             bench.close()
         if len(paths) > 1:

@@ -1,0 +1,151 @@
+"""What a fault is said to need: without it the case is right by every clause, not only by the one that is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
+from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.judging.judge import evidence
+from dmlcts.suites.running.replay import replay
+from dmlcts.suites.selftest.conftest import Ran
+from dmlcts.suites.selftest.mutants.making import LEVEL
+from dmlcts.suites.selftest.mutants.reference import Array, Reference
+
+TABLES = load_tables()
+HERE = "dmlcts.suites.selftest.attribution.test_wholly_right"
+
+
+class TakenForPacked(Reference):
+    """Reads and writes every tensor as if it were packed, where :meth:`packs` says so."""
+
+    level = LEVEL
+
+    def packs(self, bindings: Mapping[str, Region]) -> bool:
+        return True
+
+    def dispatch_exact(
+        self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Mapping[str, Region]
+    ) -> None:
+        if self.packs(bindings):
+            tensors = {name: TensorDesc(given.data_type, given.sizes) for name, given in operator.tensors.items()}
+            operator = OperatorDesc(operator.name, tensors, operator.attributes)
+        super().dispatch_exact(operator, table, memory, bindings)
+
+
+class TakenForPackedInPlace(TakenForPacked):
+    """The same in place alone."""
+
+    def packs(self, bindings: Mapping[str, Region]) -> bool:
+        return bindings["InputTensor"] == bindings["OutputTensor"]
+
+
+class OddInTwoModes(Reference):
+    """One mode is not odd; in the others 2.5 and -2.5 are off by :attr:`off`, alike."""
+
+    off = 0
+
+    def round(self, x: Array, mode: str) -> Array:
+        right = super().round(x, mode)
+        if mode == "TOWARD_INFINITY":
+            return np.where(x == 2.5, np.asarray(7, x.dtype), right)
+        return np.where(np.abs(x) == 2.5, right + np.sign(x) * self.off, right).astype(x.dtype)
+
+
+class OddButWrongInTwoModes(OddInTwoModes):
+    off = 4
+
+
+def in_place() -> Case:
+    tensor = TensorDesc(DataType.FLOAT32, (6,), (3,))
+    operator = OperatorDesc("ELEMENT_WISE_SQRT", {"InputTensor": tensor, "OutputTensor": tensor}, {"ScaleBias": None})
+    values = Values.of([4, 9, 16, 25, 36, 49], DataType.FLOAT32)
+    return Case(operator, values, "sqrt.accuracy", "sqrt.in-place", placement=Placement(in_place=True))
+
+
+def odd() -> Case:
+    tensor = TensorDesc(DataType.FLOAT32, (3,))
+    operator = OperatorDesc("ELEMENT_WISE_ROUND", {"InputTensor": tensor, "OutputTensor": tensor},
+                            {"RoundingMode": "TOWARD_INFINITY"})  # fmt: skip
+    return Case(operator, Values.of([1, 2.5, 4], DataType.FLOAT32), "round.odd", expectation="odd")
+
+
+def on(backend: Reference) -> Bench:
+    return Bench("x", backend, {}, TABLES)
+
+
+def least(backend: Reference, case: Case) -> Finding:
+    """The finding as it is reported; nothing is wrong where nothing is planted."""
+    control = Reference()
+    control.level = LEVEL
+    assert not judge_case(on(control), case).findings
+    first = judge_case(on(backend), case).findings[0]
+    return smallest(on(backend), first)
+
+
+def out_of_place(case: Case) -> Case:
+    return replace(case, placement=replace(case.placement, in_place=False))
+
+
+def test_in_place_is_not_needed_by_what_breaks_another_clause_out_of_place() -> None:
+    found = least(TakenForPacked(), in_place())
+    assert found.case.placement.in_place
+    assert {one.clause for one in judge_case(on(TakenForPacked()), out_of_place(found.case)).findings}
+    assert evidence(found)["needs"] == "input strides (right with a packed input)"
+    assert found.clause == "tensor.strides.padded"
+
+
+def test_in_place_is_needed_by_what_is_right_out_of_place() -> None:
+    found = least(TakenForPackedInPlace(), in_place())
+    assert not judge_case(on(TakenForPackedInPlace()), out_of_place(found.case)).findings
+    assert evidence(found)["needs"] == "input strides and in place (right with a packed input; right out of place)"
+    assert found.clause == "sqrt.in-place"
+
+
+def test_a_relation_that_holds_between_wrong_values_makes_no_case_right() -> None:
+    found = least(OddButWrongInTwoModes(), odd())
+    assert (found.clause, found.title) == ("round.odd", "input 2.5 gives 7.0, input -2.5 gives -3.0")
+    assert "needs" not in evidence(found)
+    told = evidence(least(OddInTwoModes(), odd()))["needs"]
+    assert told == "TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO)"
+
+
+@pytest.mark.parametrize(("backend", "said"), [
+    (TakenForPacked, "input strides (right with a packed input)"),
+    (TakenForPackedInPlace, "input strides and in place (right with a packed input; right out of place)"),
+])  # fmt: skip
+def test_a_replay_says_what_the_case_needs_on_the_backend_that_it_is_replayed_on(
+    backend: type[TakenForPacked], said: str
+) -> None:
+    case = least(TakenForPacked(), in_place()).case
+    assert f"  needs        {said}" in replay(on(backend()), case, "x", needs=True).text.splitlines()
+    assert "  needs " not in replay(on(backend()), case, "x").text
+
+
+def test_what_is_replayed_from_a_file_says_what_the_file_says(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
+    ran = dmlcts(
+        "run", "--backend", f"{HERE}:TakenForPacked", "--isolation", "none", "--operator", "SQRT", "--data-type",
+        "FLOAT32", "--clause", "tensor.strides.padded",
+    )  # fmt: skip
+    assert ran.code == 1
+    folder = tmp_path / "results" / "failures"
+    told = {path: yaml.safe_load(path.read_text(encoding="utf-8"))["details"] for path in folder.glob("*.yaml")}
+    path, details = next((path, details) for path, details in told.items() if "needs" in details)
+    replayed = dmlcts("replay", str(path), "--backend", f"{HERE}:TakenForPacked", "--isolation", "none")
+    assert replayed.code == 1
+    assert f"  needs        {details['needs']}" in replayed.out.splitlines()
+    assert dmlcts("replay", str(path), "--backend", "cpu").code == 0
