@@ -18,7 +18,7 @@ from dmlcts.backends.runners import sharing
 from dmlcts.backends.runners.authentication import read_secret
 from dmlcts.backends.runners.definition import definition
 from dmlcts.backends.runners.messages import encode_create, encode_dispatch
-from dmlcts.backends.runners.session import Refused, Session
+from dmlcts.backends.runners.session import Refused, RunnerProvesFirst, Session
 from dmlcts.backends.runners.transports import (
     ProcessTransport,
     SocketTransport,
@@ -32,6 +32,8 @@ from dmlcts.specs import FeatureLevel, OperatorDesc, Region, UsageError
 Bytes = NDArray[np.uint8]
 
 PATIENCE_SECONDS = 20.0
+_LEAST_PATIENCE, _MOST_PATIENCE = 0.1, 3600.0
+_EARLIER_ORDER = "the runner proves it first: whoever reaches the runner can guess at it; build it with the present kit"
 LEAST_SHARED = 1 << 16  # smaller memories go quicker through the pipe
 _MOST_SHARED = 1 << 34
 
@@ -302,14 +304,25 @@ class RunnerBackend:
         share = shared_memory == "yes" and sharing.can_share()
 
         def connect() -> Session:
-            session = Session(self._transport())
-            session.greet(options, known, shared_memory=share, patience=seconds)
+            begun = time.monotonic()
+            session = Session(self._transport(seconds))
+            try:
+                session.greet(options, known, shared_memory=share, patience=seconds)
+                return session
+            except RunnerProvesFirst:
+                details["secret"] = _EARLIER_ORDER
+            left = max(_LEAST_PATIENCE, begun + seconds - time.monotonic())
+            session = Session(self._transport(left))
+            session.greet(options, known, shared_memory=share, patience=left, runner_proves_first=True)
             return session
 
-        return RunnerDevice(connect, {"runner": self._scheme}, share=share)
+        details = {"runner": self._scheme}
+        return RunnerDevice(connect, details, share=share)
 
-    def _transport(self) -> Transport:
-        return ProcessTransport(self._rest) if self._scheme == "exec" else SocketTransport(*split_address(self._rest))
+    def _transport(self, patience: float) -> Transport:
+        if self._scheme == "exec":
+            return ProcessTransport(self._rest)
+        return SocketTransport(*split_address(self._rest), patience)
 
 
 def _seconds(written: str) -> float:
@@ -317,6 +330,7 @@ def _seconds(written: str) -> float:
         seconds = float(written)
     except ValueError:
         seconds = math.nan
-    if not 0.1 <= seconds <= 3600:
-        raise UsageError(f"patience={written} is no number of seconds from 0.1 to 3600", "give for example patience=60")
+    if not _LEAST_PATIENCE <= seconds <= _MOST_PATIENCE:
+        cause = f"patience={written} is no number of seconds from {_LEAST_PATIENCE:g} to {_MOST_PATIENCE:g}"
+        raise UsageError(cause, "give for example patience=60")
     return seconds

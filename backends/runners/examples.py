@@ -18,7 +18,7 @@ from dmlcts.backends.runners import authentication, messages
 from dmlcts.backends.runners.definition import Field, Layout, definition
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
 
-SECRET = b"correct horse battery staple"
+SECRET = b"7d1c2f0e9a4b86d35e7f10c2b8a96473f05e1d2cbb48a7963e0d5c81f2a7946b"
 _LINE = 16
 _MOST_ZEROS = 12
 _CLIP = OperatorDesc(
@@ -132,10 +132,11 @@ def _memory(*, computed: bool) -> bytes:
     return memory.tobytes()
 
 
-def _proofs() -> tuple[bytes, bytes, bytes, bytes]:
-    suite, runner = bytes(range(32)), bytes(range(32, 64))
-    theirs, ours = (authentication.proof(SECRET, role, suite, runner) for role in ("runner", "suite"))
-    return suite, runner, theirs, ours
+_NONCES = bytes(range(32)), bytes(range(32, 64))  # the suite's, the runner's
+
+
+def _proof(role: str) -> bytes:
+    return authentication.proof(SECRET, role, *_NONCES)
 
 
 def blocks() -> dict[str, str]:
@@ -156,7 +157,6 @@ def blocks() -> dict[str, str]:
     answered = layouts["dispatch_reply"].pack(kernel=1, memory_size=_MEMORY)
     share = layouts["share"].pack(segment=1, size=1 << 20, token=bytes(range(16)), path="/proc/4711/fd/9")
     shared = messages.encode_dispatch(1, members, _REGIONS, 1 << 20, 1)
-    suite_nonce, runner_nonce, runner_proof, suite_proof = _proofs()
 
     def shown(name: str, data: bytes, *parts: str, **notes: str) -> None:
         found[name] = annotated(data, ["header", *parts], {key.replace("__", "."): text for key, text in notes.items()})
@@ -187,9 +187,14 @@ def blocks() -> dict[str, str]:
     shown("ping reply", _message("ping", 7, token, "ok"), "ping")
     shown("bye", _message("bye", 8, b""))
     shown("bye reply", _message("bye", 8, b"", "ok"))
+    suite_nonce, runner_nonce = _NONCES
+    shown("begin", _message("begin", 1, suite_nonce), "begin")
+    shown("begin reply", _message("begin", 1, runner_nonce, "ok"), "begin_reply")
+    shown("authenticate", _message("authenticate", 2, _proof("suite proves")), "authenticate")
+    shown("authenticate reply", _message("authenticate", 2, _proof("runner proves"), "ok"), "authenticate_reply")
     shown("challenge", _message("challenge", 1, suite_nonce), "challenge")
-    shown("challenge reply", _message("challenge", 1, runner_nonce + runner_proof, "ok"), "challenge_reply")
-    shown("prove", _message("prove", 2, suite_proof), "prove")
+    shown("challenge reply", _message("challenge", 1, runner_nonce + _proof("runner"), "ok"), "challenge_reply")
+    shown("prove", _message("prove", 2, _proof("suite")), "prove")
     shown("prove reply", _message("prove", 2, b"", "ok"))
     return {**found, **_tables()}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dmlcts.backends.contract import (
     BackendUnavailable,
@@ -43,6 +43,10 @@ class Refused(Exception):  # noqa: N818  # it says what came back
         self.text = text
 
 
+class RunnerProvesFirst(Exception):  # noqa: N818  # it says what came back
+    """A runner does not know `begin`: it may know the earlier order of the proof, on a fresh connection."""
+
+
 _ERRORS: Mapping[str, type[Exception]] = {
     "invalid_argument": InvalidArgument,
     "not_supported": NotSupported,
@@ -60,6 +64,7 @@ class Session:
 
     Attributes:
         alive: whether it can go on.
+        understood: whether the runner could read every request.
         hello: what the runner said of itself; ``None`` before :meth:`greet`.
     """
 
@@ -72,6 +77,7 @@ class Session:
         self._allowed = known.statuses_of
         self._reply, self._mark, self._most_text = known.reply, known.mark, known.limits["most_text"]
         self.alive = True
+        self.understood = True
         self.hello: Hello | None = None
 
     def ask(
@@ -149,6 +155,7 @@ class Session:
         self._transport.receive(memoryview(text), deadline)
         said = " ".join(text.decode("utf-8", "replace").split())
         if name == "bad_message":
+            self.understood = False
             return self.garbled(f"it says of {kind}: {said}")
         return Refused(name, said)
 
@@ -164,7 +171,15 @@ class Session:
         text = refused.text or refused.status.replace("_", " ")
         return raised(f"{text}\nthe runner said:\n{said}" if said else text)
 
-    def greet(self, options: Mapping[str, str], secret: bytes, *, shared_memory: bool, patience: float) -> Hello:
+    def greet(
+        self,
+        options: Mapping[str, str],
+        secret: bytes,
+        *,
+        shared_memory: bool,
+        patience: float,
+        runner_proves_first: bool = False,
+    ) -> Hello:
         """Prove the secret where there is one, and say hello.
 
         Args:
@@ -172,23 +187,27 @@ class Session:
             secret: what both sides know; b"" for none.
             shared_memory: whether to offer it.
             patience: seconds that the runner may take for all of it.
+            runner_proves_first: prove the secret in the earlier order. Nothing is lost by asking so: whoever answers
+                has to prove the secret before the suite does.
 
         Raises:
+            RunnerProvesFirst: the runner does not know the present order.
             BackendUnavailable: the runner is not there, does not speak the protocol or version, or cannot run.
             UsageError: an option that it does not take, or a secret that it does not know.
         """
         try:
-            self.hello = self._greeted(encode_hello(options, shared_memory=shared_memory), secret, patience)
+            prove = self._prove_second if runner_proves_first else self._prove_first
+            self.hello = self._greeted(encode_hello(options, shared_memory=shared_memory), secret, patience, prove)
         except BaseException:
             self.close()
             raise
         return self.hello
 
-    def _greeted(self, greeting: bytes, secret: bytes, patience: float) -> Hello:
+    def _greeted(self, greeting: bytes, secret: bytes, patience: float, prove: Callable[[bytes, float], None]) -> Hello:
         deadline = time.monotonic() + patience
         try:
             if secret:
-                self._prove(secret, deadline)
+                prove(secret, deadline)
             return read_hello(self.ask("hello", [greeting], hello_sizes(), deadline=deadline))
         except Refused as refused:
             raise _not_greeted(refused) from None
@@ -196,10 +215,32 @@ class Session:
             mend = "see that it speaks dmlcts-runner/1, and that nothing else prints to its standard output"
             raise BackendUnavailable(f"no hello from the runner: {lost}", mend) from None
         except SilentError:
-            said = self._transport.lost("", f"no hello from the runner within {patience:g} s")
+            said = self._transport.lost("", f"no hello from the runner within {patience:.3g} s")
             raise BackendUnavailable(str(said), "see that it answers, or give it time: -o patience=SECONDS") from None
 
-    def _prove(self, secret: bytes, deadline: float) -> None:
+    def _prove_first(self, secret: bytes, deadline: float) -> None:
+        layouts, drawn = definition().layouts, authentication.nonce()
+        size = layouts["begin_reply"].size
+        asked = layouts["begin"].pack(nonce=drawn)
+        try:
+            answer = self.ask("begin", [asked], range(size, size + 1), None, deadline)
+        except Refused as refused:
+            if refused.status == "denied":  # an earlier kit asks for a secret and does not know the message
+                raise RunnerProvesFirst from None
+            raise
+        except ProcessLost:
+            if not self.understood:
+                raise RunnerProvesFirst from None
+            raise
+        theirs = layouts["begin_reply"].unpack(answer)["nonce"]
+        mine = layouts["authenticate"].pack(proof=authentication.proof(secret, "suite proves", drawn, theirs))
+        size = layouts["authenticate_reply"].size
+        answer = self.ask("authenticate", [mine], range(size, size + 1), None, deadline)
+        said = layouts["authenticate_reply"].unpack(answer)["proof"]
+        if not authentication.proves(said, secret, "runner proves", drawn, theirs):
+            raise Refused("denied", "it does not know the secret")
+
+    def _prove_second(self, secret: bytes, deadline: float) -> None:
         layouts = definition().layouts
         drawn = authentication.nonce()
         size = layouts["challenge_reply"].size

@@ -242,15 +242,16 @@ class SocketTransport:
     Args:
         host: a name or address.
         port: from 1 to 65535.
+        patience: seconds that taking the connection may last, where they are fewer than ten.
 
     Raises:
         BackendUnavailable: nobody takes the connection.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, patience: float = _CONNECT_SECONDS) -> None:
         self._where = f"{host}:{port}"
         try:
-            self._socket = socket.create_connection((host, port), _CONNECT_SECONDS)
+            self._socket = socket.create_connection((host, port), min(patience, _CONNECT_SECONDS))
         except OSError as error:
             said = error.strerror or str(error)
             mend = "start the runner there, and see that it listens on that address"

@@ -46,7 +46,7 @@ def print_trial(name: str, trial: Trial, say: Callable[[str], object]) -> None:
     say(f"{name}: reached in {trial.opening:.1f} s")
     say(f"  device     {info.name}, feature level {info.feature_level}{''.join(f', {part}' for part in parts if part)}")
     for key, value in info.details.items():
-        if key in ("protocol", "runner", "shared_memory", "refusals"):
+        if key in ("protocol", "runner", "shared_memory", "refusals", "secret"):
             say(f"  {key.replace('_', ' '):<10} {value}")
     for operator, types in trial.unclaimed.items():
         say(f"  unclaimed  {operator} on {', '.join(data_type.name for data_type in types)}")

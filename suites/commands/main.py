@@ -188,10 +188,32 @@ def list_libraries() -> None:
     say("-o library=NAME takes one of them; windows is the newest that was fetched")
 
 
+@click.group(cls=Commands)
+def runners() -> None:
+    """Runners on other machines: what they need."""
+
+
+@runners.command()
+@click.argument("path", type=click.Path(), metavar="FILE")
+def secret(path: str) -> None:
+    r"""Make the secret that a runner and the suite share: 32 random bytes, in a new file for its owner alone.
+
+    Both machines need the same, and nobody else. A file that is there already is not replaced.
+
+    \b
+    dmlcts runners secret secret.txt
+    dmlcts run --backend tcp:192.0.2.7:47800 -o secret=secret.txt
+    """
+    from dmlcts.backends.runners.authentication import write_secret
+
+    write_secret(path)
+    say(f"written: {path}; both machines need the same, and nobody else")
+
+
 for _command in (
     run.run, run.merge, run.replay, run.probe, compare.compare, reports.report, reports.diff, reports.accuracy,
     departures.baseline, departures.findings, certify.certify, certify.verify, certify.keygen, certify.challenge,
-    spec.spec, directml, history, bisect,
+    spec.spec, directml, runners, history, bisect,
     offline,
 ):  # fmt: skip
     main.add_command(_command)

@@ -36,6 +36,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -62,9 +63,16 @@ enum {
     VERSION = 1,
     MOST_PAYLOAD = 48 + DMLCTS_MOST_OPTIONS * 1024, /* the longest that is no memory: a hello with all its options */
     MEMORY_ALIGNMENT = 4096,
-    LEAST_SECRET = 16,
+    LEAST_SECRET = 32,
     MOST_SECRET = 1024,
-    MOST_CONNECTIONS = 16
+    LEAST_DIFFERENT = 8, /* bytes of a secret: one that was drawn at random has more */
+    MOST_CONVERSATIONS = 16,
+    MOST_UNPROVEN = 16,  /* connections that have proven nothing: places of their own, so that they take nobody else's */
+    UNPROVEN_TIME = 5000, /* what such a connection has, in milliseconds */
+    CROWDED_TIME = 1000, /* what it has at least where others wait for its place */
+    PLACE_TIME = 1000,   /* how long a suite that has proven itself waits for a conversation to end */
+    GONE_TIME = 2000,    /* how long a process goes on whose suite has gone */
+    TICK = 100
 };
 static const uint64_t USUAL_MEMORY = (uint64_t)1 << 30;
 static const uint64_t STEP = (uint64_t)16 << 20; /* memory is taken as its bytes arrive, never on the word of a length */
@@ -171,7 +179,7 @@ static void sha256_end(sha256 *hash, uint8_t digest[32]) {
 }
 
 typedef struct secret {
-    uint8_t bytes[MOST_SECRET];
+    uint8_t bytes[MOST_SECRET + 3]; /* with the end of a line, and one more than is allowed */
     size_t size; /* 0: there is none */
 } secret;
 
@@ -268,6 +276,18 @@ static int channel_write(const channel *way, const void *data, uint64_t size) {
     return 1;
 }
 
+/* Where a connection asks for a conversation's place, once it has proven itself. */
+
+typedef struct door {
+#ifdef _WIN32
+    volatile LONG *state;
+#else
+    int asking; /* a socket to the process that listens */
+#endif
+} door;
+
+static int take_place(const door *asked);
+
 /* A conversation. */
 
 typedef struct kernel_entry {
@@ -279,9 +299,11 @@ typedef struct conversation {
     dmlcts_runner *runner;
     const channel *way;
     const secret *known;
+    const door *asked; /* NULL: there is one conversation, and it has its place */
     int local;  /* the other side is on this machine: memory may be shared */
     int proven; /* the suite knows the secret, or there is none */
-    int challenged, opened;
+    int placed; /* it has a conversation's place */
+    int begun, opened;
     int refused; /* the last create was */
     uint8_t suite_nonce[32], runner_nonce[32];
     kernel_entry *kernels;
@@ -362,6 +384,12 @@ static int on_hello(conversation *talk) {
     for (uint32_t i = 0; i < hello->option_count; i++)
         if (!is_text(options[i].key, sizeof options[i].key) || !is_text(options[i].value, sizeof options[i].value))
             return bad_message(talk, "an option does not end with a zero");
+    if (!talk->placed && !(talk->known->size == 0 && take_place(talk->asked))) {
+        dmlcts_fail(&talk->error, 0, "all places for conversations are taken, %d of them", (int)MOST_CONVERSATIONS);
+        answer_error(talk, DMLCTS_STATUS_UNAVAILABLE);
+        return 0;
+    }
+    talk->placed = 1;
     dmlcts_fail(&talk->error, 0, "%s", "");
     if (runner->open != NULL)
         status = runner->open(runner, options, hello->option_count, &talk->error);
@@ -608,34 +636,51 @@ static int on_share(conversation *talk) {
     return answer(talk, DMLCTS_STATUS_OK, &reply, sizeof reply, NULL, 0);
 }
 
-static int on_challenge(conversation *talk) {
-    dmlcts_challenge_reply reply;
-    if (talk->request.length != sizeof(dmlcts_challenge)) return bad_message(talk, "challenge has another length");
+/* Both sides draw. Nothing here, nor in any other reply before the suite's proof, is computed from the secret. */
+static int on_begin(conversation *talk) {
+    dmlcts_begin_reply reply;
+    if (talk->request.length != sizeof(dmlcts_begin)) return bad_message(talk, "begin has another length");
     if (talk->known->size == 0) {
         dmlcts_fail(&talk->error, 0, "this runner was started without a secret");
         return answer_error(talk, DMLCTS_STATUS_NOT_SUPPORTED);
     }
-    if (talk->challenged) return bad_message(talk, "challenge was said already");
+    if (talk->begun) return bad_message(talk, "begin was said already");
     memcpy(talk->suite_nonce, talk->payload, sizeof talk->suite_nonce);
     if (!draw(talk->runner_nonce)) return 0;
-    talk->challenged = 1;
+    talk->begun = 1;
     memcpy(reply.nonce, talk->runner_nonce, sizeof reply.nonce);
-    prove(talk->known, "runner", talk->suite_nonce, talk->runner_nonce, reply.proof);
     return answer(talk, DMLCTS_STATUS_OK, &reply, sizeof reply, NULL, 0);
 }
 
-static int on_prove(conversation *talk) {
+/* The suite proves first; who cannot learns that, and nothing else. */
+static int on_authenticate(conversation *talk) {
+    dmlcts_authenticate_reply reply;
     uint8_t due[32];
-    if (talk->request.length != sizeof(dmlcts_prove) || !talk->challenged || talk->proven)
-        return bad_message(talk, "prove has another length, or comes without a challenge");
-    prove(talk->known, "suite", talk->suite_nonce, talk->runner_nonce, due);
+    if (talk->request.length != sizeof(dmlcts_authenticate) || !talk->begun || talk->proven)
+        return bad_message(talk, "authenticate has another length, or comes without begin");
+    prove(talk->known, "suite proves", talk->suite_nonce, talk->runner_nonce, due);
     if (!same(due, (const uint8_t *)talk->payload, sizeof due)) {
         dmlcts_fail(&talk->error, 0, "the secret is another");
         answer_error(talk, DMLCTS_STATUS_DENIED);
         return 0;
     }
     talk->proven = 1;
-    return answer(talk, DMLCTS_STATUS_OK, NULL, 0, NULL, 0);
+    talk->placed = take_place(talk->asked); /* where there is none, the reply to hello says so */
+    prove(talk->known, "runner proves", talk->suite_nonce, talk->runner_nonce, reply.proof);
+    return answer(talk, DMLCTS_STATUS_OK, &reply, sizeof reply, NULL, 0);
+}
+
+/* The earlier order, in which the runner proved first: whoever asked had something to guess the secret from. */
+static int on_challenge(conversation *talk) {
+    if (talk->known->size == 0) {
+        if (talk->request.length != sizeof(dmlcts_challenge)) return bad_message(talk, "challenge has another length");
+        dmlcts_fail(&talk->error, 0, "this runner was started without a secret");
+        return answer_error(talk, DMLCTS_STATUS_NOT_SUPPORTED);
+    }
+    if (talk->proven) return bad_message(talk, "the secret was proven already");
+    dmlcts_fail(&talk->error, 0, "here the suite proves the secret first: take a dmlcts that says begin, not challenge");
+    answer_error(talk, DMLCTS_STATUS_DENIED);
+    return 0;
 }
 
 /* One request: 1: go on; 0: the conversation is over, and *bye says whether as it should be. */
@@ -649,24 +694,27 @@ static int serve_one(conversation *talk, int *bye) {
         talk->request.kind = 0; /* whatever it was */
         return bad_message(talk, "what arrived is no message of " DMLCTS_PROTOCOL);
     }
-    if (!talk->proven && request->kind != DMLCTS_KIND_CHALLENGE && request->kind != DMLCTS_KIND_PROVE) {
+    if (!talk->proven && request->kind == DMLCTS_KIND_CHALLENGE) return on_challenge(talk);
+    if (!talk->proven && request->kind != DMLCTS_KIND_BEGIN && request->kind != DMLCTS_KIND_AUTHENTICATE) {
         dmlcts_fail(&talk->error, 0, "this runner asks for a secret");
         answer_error(talk, DMLCTS_STATUS_DENIED);
         return 0;
     }
-    if (!talk->opened && request->kind != DMLCTS_KIND_CHALLENGE && request->kind != DMLCTS_KIND_PROVE &&
-        request->kind != DMLCTS_KIND_HELLO && request->kind != DMLCTS_KIND_BYE)
+    if (!talk->opened && request->kind != DMLCTS_KIND_BEGIN && request->kind != DMLCTS_KIND_AUTHENTICATE &&
+        request->kind != DMLCTS_KIND_CHALLENGE && request->kind != DMLCTS_KIND_HELLO && request->kind != DMLCTS_KIND_BYE)
         return bad_message(talk, "nobody has said hello");
     if (request->kind == DMLCTS_KIND_DISPATCH) return on_dispatch(talk, request->length);
-    if (request->length > MOST_PAYLOAD) return bad_message(talk, "the message is too long");
+    if (request->length > (talk->proven ? (uint64_t)MOST_PAYLOAD : sizeof(dmlcts_authenticate)))
+        return bad_message(talk, "the message is too long");
     if (!channel_read(talk->way, talk->payload, request->length)) return 0;
     switch (request->kind) {
         case DMLCTS_KIND_HELLO: return on_hello(talk);
         case DMLCTS_KIND_CREATE: return on_create(talk);
         case DMLCTS_KIND_CLOSE: return on_close(talk);
         case DMLCTS_KIND_SHARE: return on_share(talk);
+        case DMLCTS_KIND_BEGIN: return on_begin(talk);
+        case DMLCTS_KIND_AUTHENTICATE: return on_authenticate(talk);
         case DMLCTS_KIND_CHALLENGE: return on_challenge(talk);
-        case DMLCTS_KIND_PROVE: return on_prove(talk);
         case DMLCTS_KIND_PING:
             if (request->length != sizeof(dmlcts_ping)) return bad_message(talk, "ping has another length");
             return answer(talk, DMLCTS_STATUS_OK, talk->payload, sizeof(dmlcts_ping), NULL, 0);
@@ -680,15 +728,18 @@ static int serve_one(conversation *talk, int *bye) {
 }
 
 /* A whole conversation; gives main's exit code. A recorded one cannot know that create was refused: it ends there. */
-static int converse(dmlcts_runner *runner, const channel *way, const secret *known, int local, int recorded) {
+static int converse(dmlcts_runner *runner, const channel *way, const secret *known, const door *asked, int local,
+                    int recorded) {
     conversation *talk = (conversation *)calloc(1, sizeof *talk);
     int bye = 0;
     if (talk == NULL) return 1;
     talk->runner = runner;
     talk->way = way;
     talk->known = known;
+    talk->asked = asked;
     talk->local = local;
     talk->proven = known->size == 0;
+    talk->placed = asked == NULL;
     while (!(recorded && talk->refused) && serve_one(talk, &bye)) continue;
     if (recorded && talk->refused) bye = 1;
     while (talk->kernel_count > 0) runner->destroy(runner, talk->kernels[--talk->kernel_count].kernel);
@@ -723,49 +774,140 @@ static int serve_pipes(dmlcts_runner *runner) {
     way.out = dup(1);
     if (way.in < 0 || way.out < 0 || dup2(2, 1) < 0) return complain("there is no standard input and output", "");
 #endif
-    return converse(runner, &way, &none, 1, 0);
+    return converse(runner, &way, &none, NULL, 1, 0);
+}
+
+static int is_white(uint8_t byte) { return byte != 0 && strchr(" \t\r\n\v\f", byte) != NULL; }
+
+/* What is wrong with a secret, NULL for nothing: it is to be one that was drawn, as nobody draws a phrase. */
+static const char *wrong_with_secret(const uint8_t *bytes, size_t size) {
+    uint8_t seen[256] = {0};
+    int printable = 1, white = 0, digit = 0, different = 0;
+    if (size > MOST_SECRET) return "it has more than 1024 bytes";
+    if (size < LEAST_SECRET) return "it has fewer than 32 bytes";
+    for (size_t i = 0; i < size; i++) {
+        if (!seen[bytes[i]]) different++;
+        seen[bytes[i]] = 1;
+        white |= is_white(bytes[i]);
+        digit |= bytes[i] >= '0' && bytes[i] <= '9';
+        printable &= (bytes[i] >= ' ' && bytes[i] <= '~') || is_white(bytes[i]);
+    }
+    if (different < LEAST_DIFFERENT) return "it repeats the same few bytes";
+    return printable && (white || !digit) ? "it is a phrase" : NULL;
 }
 
 static int read_secret(const char *path, secret *known) {
     FILE *file = fopen(path, "rb");
-    char text[MOST_SECRET + 3];
     size_t size, first = 0;
+    const char *wrong;
     if (file == NULL) return complain("the secret cannot be read", path);
-    size = fread(text, 1, sizeof text, file);
+    size = fread(known->bytes, 1, sizeof known->bytes, file);
     fclose(file);
-    while (size > 0 && strchr(" \t\r\n\v\f", text[size - 1]) != NULL && text[size - 1] != 0) size--;
-    while (first < size && strchr(" \t\r\n\v\f", text[first]) != NULL && text[first] != 0) first++;
-    size -= first;
-    if (size < LEAST_SECRET || size > MOST_SECRET) return complain("the secret needs 16 to 1024 bytes", path);
-    memcpy(known->bytes, text + first, size);
-    known->size = size;
+    while (size > 0 && is_white(known->bytes[size - 1])) size--;
+    while (first < size && is_white(known->bytes[first])) first++;
+    known->size = size - first;
+    memmove(known->bytes, known->bytes + first, known->size);
+    wrong = wrong_with_secret(known->bytes, known->size);
+    if (wrong == NULL) return 0;
+    fprintf(stderr, "dmlcts_runner: the secret in %s can be guessed, or is none: %s; make one: --new-secret FILE\n", path, wrong);
+    return 2;
+}
+
+/* Make a secret, in a file that was not there and that nobody else may read. */
+static int write_secret(const char *path) {
+    static const char digits[] = "0123456789abcdef";
+    uint8_t drawn[32];
+    char text[65];
+    int file, count;
+    if (!draw(drawn)) return complain("there are no random bytes here", "");
+    for (int i = 0; i < 32; i++) {
+        text[2 * i] = digits[drawn[i] >> 4];
+        text[2 * i + 1] = digits[drawn[i] & 15];
+    }
+    text[64] = '\n';
+#ifdef _WIN32
+    file = _open(path, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE);
+    count = file < 0 ? -1 : _write(file, text, sizeof text);
+    if (file >= 0) _close(file);
+#else
+    file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    count = file < 0 ? -1 : (int)write(file, text, sizeof text);
+    if (file >= 0) close(file);
+#endif
+    if (count != (int)sizeof text) return complain("no secret can be written there, or there is a file already", path);
+    fprintf(stderr, "dmlcts_runner: written: %s; both machines need the same, and nobody else\n", path);
     return 0;
 }
 
 #ifdef _WIN32
 
+/* A thread a connection. Its state says whether it has a conversation's place; the thread that listens closes it. */
+
+enum { UNPROVEN = 0, PLACED = 1, ENDED = 2 };
+
 typedef struct connection {
     dmlcts_runner *runner;
     const secret *known;
     SOCKET socket;
-    volatile LONG *count;
+    ULONGLONG since;
+    volatile LONG state;
 } connection;
+
+static volatile LONG places_taken = 0;
+
+static int take_place(const door *asked) {
+    if (asked == NULL) return 1;
+    for (int waited = 0; waited <= PLACE_TIME; waited += TICK) {
+        if (InterlockedIncrement(&places_taken) <= MOST_CONVERSATIONS) {
+            InterlockedExchange(asked->state, PLACED);
+            return 1;
+        }
+        InterlockedDecrement(&places_taken);
+        Sleep(TICK);
+    }
+    return 0;
+}
 
 static unsigned __stdcall serve_connection(void *given) {
     connection *made = (connection *)given;
     channel way;
+    door asked;
     memset(&way, 0, sizeof way);
     way.is_socket = 1;
     way.socket = made->socket;
-    converse(made->runner, &way, made->known, 0, 0);
-    closesocket(made->socket);
-    InterlockedDecrement(made->count);
-    free(made);
+    asked.state = &made->state;
+    converse(made->runner, &way, made->known, &asked, 0, 0);
+    if (InterlockedExchange(&made->state, ENDED) == PLACED) InterlockedDecrement(&places_taken);
     return 0;
 }
 
+/* Close what has ended, and stop what has proven nothing in its time; gives how many have proven nothing. */
+static int tend(connection **made, int *count) {
+    const ULONGLONG now = GetTickCount64();
+    connection *oldest = NULL;
+    int unproven = 0;
+    for (int i = 0; i < *count;) {
+        const LONG state = InterlockedCompareExchange(&made[i]->state, ENDED, ENDED);
+        if (state == ENDED) {
+            closesocket(made[i]->socket);
+            free(made[i]);
+            made[i] = made[--*count];
+            continue;
+        }
+        if (state == UNPROVEN) {
+            unproven++;
+            if (oldest == NULL || made[i]->since < oldest->since) oldest = made[i];
+            if (now - made[i]->since > UNPROVEN_TIME) shutdown(made[i]->socket, SD_BOTH);
+        }
+        i++;
+    }
+    if (unproven == MOST_UNPROVEN && now - oldest->since > CROWDED_TIME) shutdown(oldest->socket, SD_BOTH);
+    return unproven;
+}
+
 static int serve_connections(dmlcts_runner *runner, const char *address, const char *port, const secret *known) {
-    static volatile LONG count = 0;
+    static connection *made[MOST_CONVERSATIONS + MOST_UNPROVEN];
+    int count = 0;
     struct addrinfo wanted, *found = NULL;
     WSADATA data;
     SOCKET listening;
@@ -776,39 +918,77 @@ static int serve_connections(dmlcts_runner *runner, const char *address, const c
         return complain("this is no address", address);
     listening = socket(found->ai_family, SOCK_STREAM, 0);
     if (listening == INVALID_SOCKET || bind(listening, found->ai_addr, (int)found->ai_addrlen) != 0 ||
-        listen(listening, MOST_CONNECTIONS) != 0)
+        listen(listening, 4 * MOST_UNPROVEN) != 0)
         return complain("nobody can listen there", address);
     freeaddrinfo(found);
     fprintf(stderr, "dmlcts_runner: listening on %s, port %s\n", address, port);
     for (;;) {
-        SOCKET socket = accept(listening, NULL, NULL);
+        struct timeval tick;
+        fd_set asked;
+        SOCKET socket;
         BOOL on = 1;
-        connection *made;
         uintptr_t thread;
+        if (tend(made, &count) >= MOST_UNPROVEN || count == MOST_CONVERSATIONS + MOST_UNPROVEN) {
+            Sleep(TICK); /* whoever comes now waits until there is a place */
+            continue;
+        }
+        FD_ZERO(&asked);
+        FD_SET(listening, &asked);
+        tick.tv_sec = 0;
+        tick.tv_usec = 1000 * TICK;
+        if (select(0, &asked, NULL, NULL, &tick) <= 0) continue;
+        socket = accept(listening, NULL, NULL);
         if (socket == INVALID_SOCKET) continue;
-        made = count < MOST_CONNECTIONS ? (connection *)malloc(sizeof *made) : NULL;
-        if (made == NULL) {
+        made[count] = (connection *)calloc(1, sizeof **made);
+        if (made[count] == NULL) {
             closesocket(socket);
             continue;
         }
         setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof on);
-        made->runner = runner;
-        made->known = known;
-        made->socket = socket;
-        made->count = &count;
-        InterlockedIncrement(&count);
-        thread = _beginthreadex(NULL, 0, serve_connection, made, 0, NULL);
-        if (thread != 0) CloseHandle((HANDLE)thread);
+        setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, (const char *)&on, sizeof on);
+        made[count]->runner = runner;
+        made[count]->known = known;
+        made[count]->socket = socket;
+        made[count]->since = GetTickCount64();
+        thread = _beginthreadex(NULL, 0, serve_connection, made[count], 0, NULL);
+        if (thread == 0) {
+            closesocket(socket);
+            free(made[count]);
+            continue;
+        }
+        CloseHandle((HANDLE)thread);
+        count++;
     }
 }
 
 #else
 
+/* A process a connection. It asks the one that listens for a conversation's place when it has proven itself. */
+
 typedef struct child {
     pid_t process;
-    int socket; /* kept open here, to see when the suite has gone while the process is busy or hangs */
-    int leaving; /* how often it was seen since */
+    int socket;    /* kept open here, to see when the suite has gone while the process is busy or hangs */
+    int asking;    /* where the process asks for a place; -1: it was answered */
+    int placed;    /* it has one */
+    int asks;      /* it asked, and waits */
+    int64_t since; /* when it came; when it asked; when it was turned away */
+    int64_t gone;  /* when its suite was seen to have gone, -1: it has not */
 } child;
+
+static int take_place(const door *asked) {
+    char byte = 'p';
+    if (asked == NULL) return 1;
+    if (write(asked->asking, &byte, 1) != 1) return 0;
+    while (read(asked->asking, &byte, 1) != 1)
+        if (errno != EINTR) return 0;
+    return byte == 'y';
+}
+
+static int64_t now_in_milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 static int is_loopback(const struct sockaddr *address) {
     if (address->sa_family == AF_INET)
@@ -822,22 +1002,89 @@ static int has_gone(int socket) {
     return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* Forget the processes that have ended; end those whose suite has gone for two seconds. */
+static void forget(child *children, int *count, int index) {
+    close(children[index].socket);
+    if (children[index].asking >= 0) close(children[index].asking);
+    children[index] = children[--*count];
+}
+
+/* Forget the processes that have ended; end those that have proven nothing in their time, or whose suite has gone. */
 static void tend(child *children, int *count) {
+    const int64_t now = now_in_milliseconds();
     for (int i = 0; i < *count;) {
-        if (children[i].leaving > 0 || has_gone(children[i].socket)) children[i].leaving++;
-        if (children[i].leaving > 20) kill(children[i].process, SIGKILL);
-        if (waitpid(children[i].process, NULL, WNOHANG) == 0) {
-            i++;
-            continue;
-        }
-        close(children[i].socket);
-        children[i] = children[--*count];
+        child *one = &children[i];
+        if (one->gone < 0 && has_gone(one->socket)) one->gone = now;
+        if ((one->gone >= 0 && now - one->gone > GONE_TIME) || (!one->placed && !one->asks && now - one->since > UNPROVEN_TIME))
+            kill(one->process, SIGKILL);
+        if (waitpid(one->process, NULL, WNOHANG) == 0) i++;
+        else forget(children, count, i);
     }
 }
 
+/* Give places to those that have proven themselves; who has waited long is told that there is none. */
+static void give_places(child *children, int count) {
+    const int64_t now = now_in_milliseconds();
+    int taken = 0;
+    for (int i = 0; i < count; i++) taken += children[i].placed;
+    for (int i = 0; i < count; i++) {
+        child *one = &children[i];
+        if (!one->asks || (taken == MOST_CONVERSATIONS && now - one->since <= PLACE_TIME)) continue;
+        one->placed = taken < MOST_CONVERSATIONS;
+        taken += one->placed;
+        one->asks = 0;
+        one->since = now;
+        if (write(one->asking, one->placed ? "y" : "n", 1) != 1) kill(one->process, SIGKILL);
+        close(one->asking);
+        one->asking = -1;
+    }
+}
+
+static void hear(child *one) { /* it asks, or its process has ended */
+    char byte;
+    if (read(one->asking, &byte, 1) == 1) {
+        one->asks = 1;
+        one->since = now_in_milliseconds();
+    } else {
+        close(one->asking);
+        one->asking = -1;
+    }
+}
+
+/* Make room for one that has proven nothing; 0 where there is none yet. */
+static int has_room(child *children, int *count, int making) {
+    int unproven = 0, oldest = -1;
+    for (int i = 0; i < *count; i++) {
+        if (children[i].placed) continue;
+        unproven++;
+        if (!children[i].asks && (oldest < 0 || children[i].since < children[oldest].since)) oldest = i;
+    }
+    if (unproven < MOST_UNPROVEN) return 1;
+    if (oldest < 0 || now_in_milliseconds() - children[oldest].since <= CROWDED_TIME) return 0;
+    if (making) {
+        kill(children[oldest].process, SIGKILL);
+        waitpid(children[oldest].process, NULL, 0);
+        forget(children, count, oldest);
+    }
+    return 1;
+}
+
+static void settle(int socket) { /* no delays, and an end where the other machine is gone without a word */
+    const int on = 1;
+    fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) & ~O_NONBLOCK);
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+#if defined(TCP_KEEPIDLE) && defined(TCP_KEEPINTVL) && defined(TCP_KEEPCNT)
+    {
+        const int idle = 30, interval = 10, most = 3;
+        setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+        setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+        setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &most, sizeof most);
+    }
+#endif
+}
+
 static int serve_connections(dmlcts_runner *runner, const char *address, const char *port, const secret *known) {
-    child children[MOST_CONNECTIONS];
+    child children[MOST_CONVERSATIONS + MOST_UNPROVEN];
     int count = 0, listening, on = 1;
     struct addrinfo wanted, *found = NULL;
     struct sockaddr_storage bound;
@@ -849,48 +1096,76 @@ static int serve_connections(dmlcts_runner *runner, const char *address, const c
     if (getaddrinfo(address, port, &wanted, &found) != 0) return complain("this is no address", address);
     listening = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listening >= 0) setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (listening < 0 || bind(listening, found->ai_addr, found->ai_addrlen) != 0 || listen(listening, MOST_CONNECTIONS) != 0)
+    if (listening < 0 || bind(listening, found->ai_addr, found->ai_addrlen) != 0 || listen(listening, 4 * MOST_UNPROVEN) != 0)
         return complain("nobody can listen there", strerror(errno));
     freeaddrinfo(found);
+    fcntl(listening, F_SETFL, fcntl(listening, F_GETFL) | O_NONBLOCK); /* who has gone before accept is waited for by nobody */
     if (getsockname(listening, (struct sockaddr *)&bound, &bound_size) != 0 ||
         getnameinfo((struct sockaddr *)&bound, bound_size, NULL, 0, service, sizeof service, NI_NUMERICSERV) != 0)
         return complain("nobody can listen there", strerror(errno));
     fprintf(stderr, "dmlcts_runner: listening on %s, port %s\n", address, service);
     for (;;) {
-        struct pollfd asked;
-        int socket, local;
+        struct pollfd heard[1 + MOST_CONVERSATIONS + MOST_UNPROVEN];
+        int socket, local, ends[2];
         struct sockaddr_storage peer;
         socklen_t peer_size = sizeof peer;
-        asked.fd = listening;
-        asked.events = POLLIN;
+        pid_t process;
         tend(children, &count);
-        if (poll(&asked, 1, count > 0 ? 100 : 1000) <= 0) continue;
-        socket = accept(listening, (struct sockaddr *)&peer, &peer_size);
-        if (socket < 0) continue;
-        tend(children, &count);
-        local = is_loopback((struct sockaddr *)&peer);
-        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        if (count < MOST_CONNECTIONS) {
-            pid_t process = fork();
-            if (process == 0) {
-                channel way;
-                memset(&way, 0, sizeof way);
-                way.in = way.out = socket;
-                close(listening);
-                for (int i = 0; i < count; i++) close(children[i].socket);
-#ifdef __linux__
-                prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-                exit(converse(runner, &way, known, local, 0));
-            }
-            if (process > 0) {
-                children[count].process = process;
-                children[count].leaving = 0;
-                children[count++].socket = socket;
-                continue;
-            }
+        give_places(children, count);
+        heard[0].fd = has_room(children, &count, 0) ? listening : -1; /* else whoever comes waits until there is a place */
+        for (int i = 0; i < count; i++) heard[1 + i].fd = children[i].asks ? -1 : children[i].asking;
+        for (int i = 0; i <= count; i++) {
+            heard[i].events = POLLIN;
+            heard[i].revents = 0;
         }
-        close(socket);
+        if (poll(heard, (nfds_t)(1 + count), count > 0 ? TICK : 10 * TICK) <= 0) continue;
+        for (int i = 0; i < count; i++)
+            if (heard[1 + i].revents != 0) hear(&children[i]);
+        if (heard[0].revents == 0) continue;
+        tend(children, &count);
+        give_places(children, count);
+        if (!has_room(children, &count, 1)) continue;
+        socket = accept(listening, (struct sockaddr *)&peer, &peer_size);
+        if (socket < 0) {
+            if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) poll(NULL, 0, TICK); /* as where descriptors ran out */
+            continue;
+        }
+        local = is_loopback((struct sockaddr *)&peer);
+        settle(socket);
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+            close(socket);
+            continue;
+        }
+        process = fork();
+        if (process == 0) {
+            channel way;
+            door asked;
+            memset(&way, 0, sizeof way);
+            way.in = way.out = socket;
+            asked.asking = ends[1];
+            close(listening);
+            close(ends[0]);
+            for (int i = 0; i < count; i++) {
+                close(children[i].socket);
+                if (children[i].asking >= 0) close(children[i].asking);
+            }
+#ifdef __linux__
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+            exit(converse(runner, &way, known, &asked, local, 0));
+        }
+        close(ends[1]);
+        if (process < 0) {
+            close(ends[0]);
+            close(socket);
+            continue;
+        }
+        children[count].process = process;
+        children[count].socket = socket;
+        children[count].asking = ends[0];
+        children[count].placed = children[count].asks = 0;
+        children[count].since = now_in_milliseconds();
+        children[count++].gone = -1;
     }
 }
 
@@ -946,7 +1221,7 @@ static int execute_folder(dmlcts_runner *runner, const char *cases, const char *
         if (way.in < 0) failed++;
         else if (way.out < 0) there++;
         else {
-            failed += converse(runner, &way, &none, 0, 1) != 0;
+            failed += converse(runner, &way, &none, NULL, 0, 1) != 0;
             ran++;
         }
         close_file(way.in);
@@ -974,13 +1249,15 @@ int dmlcts_run(dmlcts_runner *runner, int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a suite that has gone is seen by what write gives */
 #endif
     if (argc == 4 && strcmp(argv[1], "--offline") == 0) return execute_folder(runner, argv[2], argv[3]);
+    if (argc == 3 && strcmp(argv[1], "--new-secret") == 0) return write_secret(argv[2]);
     for (int i = 1; i < argc; i++) {
         const char **target = strcmp(argv[i], "--listen") == 0    ? &port
                               : strcmp(argv[i], "--address") == 0 ? &address
                               : strcmp(argv[i], "--secret") == 0  ? &file
                                                                   : NULL;
         if (target == NULL || i + 1 == argc)
-            return complain("write RUNNER, RUNNER --listen PORT [--address A] [--secret FILE], or RUNNER --offline CASES OUTPUTS", argv[i]);
+            return complain("write RUNNER, RUNNER --listen PORT [--address A] [--secret FILE], RUNNER --new-secret FILE, or RUNNER --offline "
+                            "CASES OUTPUTS", argv[i]);
         *target = argv[++i];
     }
     if (port == NULL) return serve_pipes(runner);

@@ -42,8 +42,10 @@ enum dmlcts_kind {
     DMLCTS_KIND_PING = 5,
     DMLCTS_KIND_BYE = 6,
     DMLCTS_KIND_SHARE = 7,
-    DMLCTS_KIND_CHALLENGE = 8,
-    DMLCTS_KIND_PROVE = 9
+    DMLCTS_KIND_CHALLENGE = 8, /* of an earlier order, which the kit refuses */
+    DMLCTS_KIND_PROVE = 9,
+    DMLCTS_KIND_BEGIN = 10,
+    DMLCTS_KIND_AUTHENTICATE = 11
 };
 
 /* What create and dispatch return. */
@@ -188,6 +190,22 @@ typedef struct dmlcts_prove {
     uint8_t proof[32];
 } dmlcts_prove;
 
+typedef struct dmlcts_begin {
+    uint8_t nonce[32];
+} dmlcts_begin;
+
+typedef struct dmlcts_begin_reply {
+    uint8_t nonce[32];
+} dmlcts_begin_reply;
+
+typedef struct dmlcts_authenticate {
+    uint8_t proof[32];
+} dmlcts_authenticate;
+
+typedef struct dmlcts_authenticate_reply {
+    uint8_t proof[32];
+} dmlcts_authenticate_reply;
+
 /* What a runner is made of. */
 
 /* The operator to make ready. The arrays are the kit's, and gone when create returns: copy what you need. */
@@ -236,9 +254,11 @@ struct dmlcts_runner {
        RUNNER --listen PORT [--secret FILE]              serve connections on this machine's own address
        RUNNER --listen PORT --address A --secret FILE    serve connections on another address, which needs a secret
        RUNNER --offline CASES OUTPUTS                    execute a folder of recorded conversations
+       RUNNER --new-secret FILE                          make a secret: 32 random bytes, for both machines
 
    What the program prints to standard output goes to standard error while it runs. Where it listens, each connection
-   gets a process of its own (on Windows a thread), 16 at a time. */
+   gets a process of its own (on Windows a thread), 16 conversations at a time. A connection has 5 seconds to prove the
+   secret, or without one to say hello, and takes no conversation's place until then. */
 int dmlcts_run(dmlcts_runner *runner, int argc, char **argv);
 
 /* The tensor or attribute that is this member of the operator's structure, counted from 0; NULL where it is not there. */

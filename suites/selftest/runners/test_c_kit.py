@@ -151,7 +151,10 @@ WRONG: dict[str, tuple[bytes, int]] = {
     "a close of no kernel": (HELLO + CLOSE, BAD),
     "a challenge where there is no secret": (
         request("challenge", 1, bytes(32)) + HELLO, KNOWN.statuses["not_supported"]),
-    "a proof without a challenge": (request("prove", 1, bytes(32)), BAD),
+    "a beginning where there is no secret": (request("begin", 1, bytes(32)) + HELLO, KNOWN.statuses["not_supported"]),
+    "a proof without a beginning": (request("authenticate", 1, bytes(32)), BAD),
+    "a proof of the earlier order": (request("prove", 1, bytes(32)), BAD),
+    "half a beginning": (request("begin", 1, bytes(16)), BAD),
     "a tensor that is not bound": (HELLO + CREATE + request("dispatch", 3, messages.encode_dispatch(
         7, MEMBERS, {"InputTensor": Region(0, 20)}, 64, 0) + bytes(64)), KNOWN.statuses["execution_failed"]),
     "a binding that is too small": (HELLO + CREATE + request("dispatch", 3, messages.encode_dispatch(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dmlcts.backends.registry import open_device, resolve
+from dmlcts.backends.runners.authentication import wrong_with_secret
 from dmlcts.backends.runners.definition import definition
 from dmlcts.backends.runners.examples import SECRET, blocks, filled_in
 from dmlcts.suites.selftest.runners import kit
@@ -50,7 +51,8 @@ def test_the_proofs_in_the_guide_are_those_of_its_secret() -> None:
 
     suite, runner = bytes(range(32)), bytes(range(32, 64))
     assert SECRET.decode() in text()
-    for role in ("runner", "suite"):
+    assert not wrong_with_secret(SECRET)
+    for role in ("suite proves", "runner proves", "runner", "suite"):
         proof = hmac.new(SECRET, b"dmlcts-runner/1 " + role.encode() + suite + runner, hashlib.sha256).digest()
         assert proof.hex(" ") in text()
 

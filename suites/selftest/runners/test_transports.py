@@ -67,7 +67,7 @@ def listening(runner: Path, *words: str) -> Iterator[tuple[int, int]]:
 @pytest.fixture
 def secret(tmp_path: Path) -> str:
     path = tmp_path / "secret"
-    path.write_text("correct horse battery staple\n", encoding="utf-8")
+    authentication.write_secret(str(path))
     return str(path)
 
 
@@ -207,41 +207,16 @@ def test_a_listener_that_is_no_runner() -> None:
 
 def test_a_secret_lets_in_who_knows_it(plain_runner: Path, secret: str, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    other.write_text("correct horse battery stable", encoding="utf-8")
+    authentication.write_secret(str(other))
     with listening(plain_runner, "--secret", secret) as (port, _):
         with opened(f"tcp:{port}", secret=secret) as device:
             assert works(device)
-        with pytest.raises(UsageError, match="does not know the secret"):
+        with pytest.raises(UsageError, match="the secret is another"):
             opened(f"tcp:{port}", secret=str(other))
         with pytest.raises(UsageError, match="asks for a secret"):
             opened(f"tcp:{port}")
     with listening(plain_runner) as (port, _), pytest.raises(UsageError, match="knows no secret"):
         opened(f"tcp:{port}", secret=secret)
-
-
-def test_a_suite_that_does_not_know_the_secret_is_turned_away(plain_runner: Path, secret: str) -> None:
-    """One that goes on after the runner's own proof was wrong: its proof is compared too."""
-    from dmlcts.backends.runners.definition import definition
-    from dmlcts.backends.runners.session import Refused, Session
-    from dmlcts.backends.runners.transports import SocketTransport
-
-    layouts = definition().layouts
-    with listening(plain_runner, "--secret", secret) as (port, _):
-        for known in (b"correct horse battery stable", Path(secret).read_bytes().strip()):
-            session = Session(SocketTransport("127.0.0.1", port))
-            mine = authentication.nonce()
-            said = session.ask("challenge", [layouts["challenge"].pack(nonce=mine)], range(64, 65))
-            proof = authentication.proof(known, "suite", mine, said[:32])
-            if known.endswith(b"staple"):
-                assert session.ask("prove", [proof]) == b""
-                session.close()
-                continue
-            reflected = Session(SocketTransport("127.0.0.1", port))
-            again = reflected.ask("challenge", [layouts["challenge"].pack(nonce=mine)], range(64, 65))
-            for wrong, asked in ((proof, session), (again[32:], reflected)):
-                with pytest.raises(Refused, match="the secret is another"):
-                    asked.ask("prove", [wrong])
-                asked._transport.close()
 
 
 def test_the_secret_itself_is_never_sent(plain_runner: Path, secret: str) -> None:
@@ -278,7 +253,7 @@ def test_the_secret_itself_is_never_sent(plain_runner: Path, secret: str) -> Non
             assert works(device)
         thread.join(10)
     assert b"DMLR" in seen
-    assert b"staple" not in seen
+    assert Path(secret).read_bytes().strip() not in seen
 
 
 def test_another_machine_needs_a_secret_on_both_sides(plain_runner: Path) -> None:
@@ -290,18 +265,6 @@ def test_another_machine_needs_a_secret_on_both_sides(plain_runner: Path) -> Non
     )  # fmt: skip
     assert done.returncode == 2
     assert "needs --secret" in done.stderr
-
-
-@pytest.mark.parametrize("content", [b"too short", b"x" * 2000])
-def test_a_secret_has_a_length(plain_runner: Path, tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "secret"
-    path.write_bytes(content)
-    with pytest.raises(UsageError, match="bytes"):
-        authentication.read_secret(str(path))
-    words = [str(plain_runner), "--listen", "0", "--secret", str(path)]
-    assert subprocess.run(words, capture_output=True, timeout=10, check=False).returncode == 2
-    with pytest.raises(UsageError, match="cannot be read"):
-        authentication.read_secret(str(tmp_path / "none"))
 
 
 def children(pid: int) -> list[int]:
@@ -323,13 +286,12 @@ def test_a_connection_that_crashes_takes_no_other_with_it(plain_runner: Path) ->
 
 
 def test_connections_are_counted(plain_runner: Path) -> None:
-    """The seventeenth is turned away; when one has gone there is room again."""
+    """The seventeenth is told so; when one has gone there is room again."""
     with listening(plain_runner) as (port, _), contextlib.ExitStack() as stack:
         devices = [stack.enter_context(opened(f"tcp:{port}")) for _ in range(16)]
-        with pytest.raises(BackendUnavailable, match="ended"):
-            opened(f"tcp:{port}", patience="2")
+        with pytest.raises(BackendUnavailable, match="all places for conversations are taken, 16 of them"):
+            opened(f"tcp:{port}")
         devices[3].close()
-        time.sleep(0.5)
         with opened(f"tcp:{port}") as device:
             assert works(device)
 
