@@ -304,16 +304,15 @@ class RunnerBackend:
         share = shared_memory == "yes" and sharing.can_share()
 
         def connect() -> Session:
-            begun = time.monotonic()
+            begun = time.monotonic()  # the patience is for all that has to happen, a second connection among it
             session = Session(self._transport(seconds))
             try:
-                session.greet(options, known, shared_memory=share, patience=seconds)
+                session.greet(options, known, shared_memory=share, patience=seconds, begun=begun)
                 return session
             except RunnerProvesFirst:
                 details["secret"] = _EARLIER_ORDER
-            left = max(_LEAST_PATIENCE, begun + seconds - time.monotonic())
-            session = Session(self._transport(left))
-            session.greet(options, known, shared_memory=share, patience=left, runner_proves_first=True)
+            session = Session(self._transport(max(_LEAST_PATIENCE, begun + seconds - time.monotonic())))
+            session.greet(options, known, shared_memory=share, patience=seconds, begun=begun, runner_proves_first=True)
             return session
 
         details = {"runner": self._scheme}

@@ -178,6 +178,7 @@ class Session:
         *,
         shared_memory: bool,
         patience: float,
+        begun: float | None = None,
         runner_proves_first: bool = False,
     ) -> Hello:
         """Prove the secret where there is one, and say hello.
@@ -187,6 +188,7 @@ class Session:
             secret: what both sides know; b"" for none.
             shared_memory: whether to offer it.
             patience: seconds that the runner may take for all of it.
+            begun: since when they count, of :func:`time.monotonic`; ``None`` for now.
             runner_proves_first: prove the secret in the earlier order. Nothing is lost by asking so: whoever answers
                 has to prove the secret before the suite does.
 
@@ -196,15 +198,22 @@ class Session:
             UsageError: an option that it does not take, or a secret that it does not know.
         """
         try:
-            prove = self._prove_second if runner_proves_first else self._prove_first
-            self.hello = self._greeted(encode_hello(options, shared_memory=shared_memory), secret, patience, prove)
+            self.hello = self._greeted(
+                encode_hello(options, shared_memory=shared_memory),
+                secret,
+                (time.monotonic() if begun is None else begun) + patience,
+                self._prove_second if runner_proves_first else self._prove_first,
+            )
+        except SilentError:
+            said = self._transport.lost("", f"no hello from the runner within {patience:g} s")
+            self.close()
+            raise BackendUnavailable(str(said), "see that it answers, or give it time: -o patience=SECONDS") from None
         except BaseException:
             self.close()
             raise
         return self.hello
 
-    def _greeted(self, greeting: bytes, secret: bytes, patience: float, prove: Callable[[bytes, float], None]) -> Hello:
-        deadline = time.monotonic() + patience
+    def _greeted(self, greeting: bytes, secret: bytes, deadline: float, prove: Callable[[bytes, float], None]) -> Hello:
         try:
             if secret:
                 prove(secret, deadline)
@@ -214,9 +223,6 @@ class Session:
         except ProcessLost as lost:
             mend = "see that it speaks dmlcts-runner/1, and that nothing else prints to its standard output"
             raise BackendUnavailable(f"no hello from the runner: {lost}", mend) from None
-        except SilentError:
-            said = self._transport.lost("", f"no hello from the runner within {patience:.3g} s")
-            raise BackendUnavailable(str(said), "see that it answers, or give it time: -o patience=SECONDS") from None
 
     def _prove_first(self, secret: bytes, deadline: float) -> None:
         layouts, drawn = definition().layouts, authentication.nonce()

@@ -50,7 +50,7 @@ def backends(
 
     --check opens it in a process of its own, says what it claims and how long a dispatch takes, and runs one trivial
     case for each operator and type: in seconds, without a verdict. Exit code 0 where all of it works, 1 where something
-    does not, with what to mend; 3 where it cannot be reached.
+    does not, with what to mend; 3 where it cannot be reached. A runner has 4 s to say hello (-o patience=SECONDS).
 
     \b
     dmlcts backends

@@ -5,11 +5,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dmlcts.backends import DeviceInfo
+from dmlcts.backends.registry import RUNNERS
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.bench import Bench, DeviceGone
@@ -23,6 +24,7 @@ _ELEMENTS = 16
 _MOST_LOSSES = 3
 _MOST_DISPATCHES = 100
 _MOST_SECONDS = 0.25
+_PATIENCE = ("patience", "4")  # seconds that a runner has to say hello here, unless -o patience gives it others
 _ALL = "it was lost so often that the rest was left out"
 _MENDS: Mapping[str, str] = {
     "fail": "compute what `dmlcts spec show` says; `dmlcts run` with --operator and --data-type tells more",
@@ -99,6 +101,8 @@ def try_backend(settings: Settings) -> Trial:
         BackendUnavailable: it cannot run here.
         ContractError: it breaks the backend contract.
     """
+    if settings.backend.partition(":")[0] in RUNNERS:
+        settings = replace(settings, options=tuple(dict([_PATIENCE, *settings.options]).items()))
     begun = time.monotonic()
     bench = settings.open()
     opening = time.monotonic() - begun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from pathlib import Path
 
@@ -66,6 +67,19 @@ class TestRunners:
             ran = check(spec(name))
             assert ran.exit_code == 3
             assert len(ran.output.strip().splitlines()) <= 3, ran.output
+
+    def test_a_silent_runner_has_four_seconds(self) -> None:
+        """And others where the user says so."""
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            for backend in ("exec:sleep 600", f"tcp:127.0.0.1:{silent.getsockname()[1]}"):
+                for words, seconds in (((), "4"), (("-o", "patience=0.5"), "0.5")):
+                    ran = check(backend, *words)
+                    assert ran.exit_code == 3, ran.output
+                    (said,) = ran.output.strip().splitlines()
+                    assert f"no hello from the runner within {seconds} s" in said
+                    assert "-o patience=SECONDS" in said
 
     def test_it_gives_up_on_what_is_always_lost(self) -> None:
         ran = check(spec("crashes"), "--operator", "CLIP", "--timeout", "20")
