@@ -20,6 +20,7 @@ from typing import Protocol
 from dmlcts.backends.contract import BackendUnavailable, ProcessLost
 from dmlcts.backends.endings import LastWords, Outcome, ended
 from dmlcts.backends.growth import Resident, most_growth, overgrown
+from dmlcts.backends.interpreter import users_environment
 from dmlcts.specs import UsageError
 
 Part = bytes | memoryview
@@ -97,6 +98,7 @@ class ProcessTransport:
         try:
             self._process = subprocess.Popen(  # noqa: S603  # what the user named after exec:
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+                env=users_environment(),
                 preexec_fn=_dying_with_parent(),  # one system call
             )  # fmt: skip
         except (OSError, ValueError) as error:

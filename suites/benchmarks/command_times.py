@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dmlcts.backends.interpreter import own_python, safe_environment
 from dmlcts.specs import UsageError
 
 HELP_BAR = 0.25
@@ -54,7 +55,8 @@ def _run(script: str, words: Sequence[str], *codes: int) -> _Spent:
     with tempfile.TemporaryFile() as errors:
         started = time.perf_counter()
         process = subprocess.Popen(  # noqa: S603  # this Python, with words of our own
-            [sys.executable, "-c", script, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors
+            own_python("-c", script, *words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+            env=safe_environment(),
         )
         try:
             spent = _waited(process, started)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from dmlcts.backends.interpreter import own_python, safe_environment
 from dmlcts.specs import UsageError
 from dmlcts.suites.console.saying import say
 from dmlcts.suites.judging.judge import Judge
@@ -110,7 +111,9 @@ def ordinary_run_apart(backend: str, options: Sequence[str], operators: Sequence
         UsageError: the run ended otherwise than with figures.
     """
     asked = json.dumps([backend, list(options), list(operators)])
-    ended = subprocess.run([sys.executable, "-m", __name__, asked], stdout=subprocess.PIPE, check=False)  # noqa: S603  # our own
+    ended = subprocess.run(  # noqa: S603  # our own
+        own_python("-m", __name__, asked), stdout=subprocess.PIPE, check=False, env=safe_environment()
+    )
     if ended.returncode:
         raise UsageError(f"a quick run on {backend} ended with exit code {ended.returncode}",
                          "see what it said, or measure with --no-run")  # fmt: skip

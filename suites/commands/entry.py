@@ -1,13 +1,21 @@
-"""What the script ``dmlcts`` starts: nothing is imported before Ctrl-C is understood."""
+"""What the script ``dmlcts`` starts: nothing is imported before Ctrl-C is understood and the current folder is left."""
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import NoReturn
 
 
+def _leave_current_folder() -> None:
+    """Take the current folder off ``sys.path``, where ``python -m`` puts it before the standard library."""
+    if not sys.flags.safe_path and sys.path and os.path.abspath(sys.path[0]) == os.getcwd():
+        del sys.path[0]
+
+
 def main() -> NoReturn:
     """Run the command line."""
+    _leave_current_folder()
     try:
         from dmlcts.suites.commands.main import main as run
     except KeyboardInterrupt:

@@ -24,6 +24,9 @@ from dmlcts.suites.offline.command import offline
 @click.version_option(package_name="dmlcts", prog_name="dmlcts")
 def main() -> None:
     """Judge an implementation of the DirectML element-wise operators by Microsoft's pages."""
+    from dmlcts.backends.interpreter import keep_children_safe
+
+    keep_children_safe()
 
 
 @main.command()

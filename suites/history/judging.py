@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dmlcts.backends.contract import BackendUnavailable
+from dmlcts.backends.interpreter import own_python, safe_environment
 from dmlcts.reports.comparing.history import Release
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import DocumentError, load_results
@@ -27,7 +26,7 @@ Run = Callable[[Sequence[str], Mapping[str, str]], "subprocess.CompletedProcess[
 def run_command(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     """Run a command with further variables of the environment, and keep what it says."""
     return subprocess.run(  # noqa: S603 - our own command
-        command, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+        command, capture_output=True, text=True, check=False, env=safe_environment(environment)
     )
 
 
@@ -96,7 +95,7 @@ class Judging:
 
     def _judged(self, version: str, prepared: Prepared, folder: Path) -> Release:
         self.say(f"{self.package.name} {version}: judging")
-        command = [sys.executable, "-m", "dmlcts.suites.commands.main", "run", *prepared.arguments]
+        command = own_python("-m", "dmlcts.suites.commands.main", "run", *prepared.arguments)
         done = self.run([*command, "--results", str(folder), *self.arguments], prepared.environment)
         # The selection was read before: what is wrong with opening lies in the release, and the others may be right.
         if done.returncode == 2 and not _why(done).startswith("opening "):

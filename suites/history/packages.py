@@ -17,6 +17,7 @@ from packaging.version import InvalidVersion, Version
 
 from dmlcts.backends.contract import BackendUnavailable
 from dmlcts.backends.directml.loading import windows_releases
+from dmlcts.backends.interpreter import own_python, safe_environment
 from dmlcts.specs import UsageError
 from dmlcts.suites.history.standins import stand_in
 
@@ -148,10 +149,10 @@ class FromPyPI:
         return self.name != "torch" or _OF_CUDA.fullmatch(one.name.lower()) is None
 
     def _pip(self, *arguments: str) -> str:
-        command = [sys.executable, "-m", "pip", *arguments, "--disable-pip-version-check"]
+        command = own_python("-m", "pip", *arguments, "--disable-pip-version-check")
         if self.index:
             command += ["--index-url", self.index]
-        done = self.run(command, capture_output=True, text=True, check=False)
+        done = self.run(command, capture_output=True, text=True, check=False, env=safe_environment())
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if line.strip()]
             errors = [line for line in said if line.startswith("ERROR")]

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from dmlcts.backends.endings import LastWords, ended
+from dmlcts.backends.interpreter import own_python, users_environment
 from dmlcts.suites.isolation import framing
 from dmlcts.suites.isolation.losses import WorkerLost
 
@@ -132,9 +133,9 @@ class WorkerProcess:
         threaded: bool = False,
     ) -> None:
         self._clock = clock
-        command = [sys.executable, "-P", "-m", "dmlcts.suites.isolation.worker", str(file), name]
+        command = own_python("-m", "dmlcts.suites.isolation.worker", str(file), name)
         command += [] if growth is None else [str(growth)]
-        settings: dict[str, Any] = {}
+        settings: dict[str, Any] = {"env": users_environment()}  # what it starts is the implementation's
         if sys.platform == "win32":
             settings["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
         else:

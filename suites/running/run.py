@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dmlcts.backends import DeviceInfo
+from dmlcts.backends.interpreter import keep_children_safe
 from dmlcts.reports.documents.journal import NAME, SCHEMA, Collection, Journal, JournalContent, read_journal
 from dmlcts.reports.documents.locking import FolderLock
 from dmlcts.reports.documents.outcomes import Verdict
@@ -163,6 +164,7 @@ class Run:
         """
         if self._journal is not None:
             return
+        keep_children_safe()  # pytest-xdist starts its processes after this
         self.prepare()
         path = self.settings.results / NAME
         header = self.header()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dmlcts.backends import BackendUnavailable
+from dmlcts.backends.interpreter import own_python, safe_environment
 from dmlcts.backends.registry import parse_options, resolve
 from dmlcts.reports.comparing.comparison import Column, finished
 from dmlcts.specs import UsageError
@@ -63,19 +63,18 @@ def judge(contender: Contender, folder: Path, arguments: Sequence[str]) -> Colum
     Raises:
         UsageError: the arguments mean nothing, or the backend does not take the options.
     """
-    try:
-        resolve(contender.backend)
-    except BackendUnavailable as error:
-        return Column(contender.label, None, str(error))
-    except UsageError as error:
-        if ":" in contender.backend:
-            raise
-        return Column(contender.label, None, str(error))  # a name that nothing here registers
-    command = [sys.executable, "-m", "dmlcts.suites.commands.main", "run", "--backend", contender.backend]
+    if ":" not in contender.backend:  # the code of a file or module runs in its own run alone, never here
+        try:
+            resolve(contender.backend)
+        except (BackendUnavailable, UsageError) as error:  # it cannot be imported, or nothing here registers it
+            return Column(contender.label, None, str(error))
+    command = own_python("-m", "dmlcts.suites.commands.main", "run", "--backend", contender.backend)
     for key, value in contender.options:
         command += ["-o", f"{key}={value}"]
     command += ["--results", str(folder), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # our own command
+    done = subprocess.run(  # noqa: S603  # our own command
+        command, capture_output=True, text=True, check=False, env=safe_environment()
+    )
     if done.returncode in _HAVE_RESULTS:
         return finished(contender.label, folder)
     if done.returncode == _UNAVAILABLE:

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from dmlcts.backends.interpreter import own_python, safe_environment
+
 SECONDS = 300  # a run may take
 
 
@@ -31,7 +33,7 @@ class CommandServer:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            own_python("-m", __name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=safe_environment()
         )
 
     def __enter__(self) -> CommandServer:
@@ -103,7 +105,6 @@ def become(request: dict[str, Any]) -> None:
         os.dup2(opened, number)
         os.close(opened)
     sys.argv = ["dmlcts", *request["arguments"]]
-    sys.path[0] = request["folder"]
 
 
 def _prepare() -> None:

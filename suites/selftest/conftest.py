@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from dmlcts.backends.interpreter import keep_children_safe, own_python, safe_environment
 from dmlcts.suites.selftest.command_server import SECONDS, CommandServer
 
 
@@ -32,7 +33,8 @@ class Ran:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Say what the marker of tests that take long means."""
+    """Say what the marker of tests that take long means, and start no Python on the current folder's code."""
+    keep_children_safe()
     config.addinivalue_line("markers", "sampled(number): the quick profile runs one of so many parameters, in order")
     config.addinivalue_line("markers", "long: the quick profile leaves the test out; a shorter one shows most of it")
 
@@ -83,8 +85,8 @@ def dmlcts(tmp_path: Path, command_server: CommandServer | None) -> Callable[...
         where = folder or tmp_path
         if from_the_start or command_server is None:
             done = subprocess.run(
-                [sys.executable, "-m", "dmlcts.suites.commands.main", *arguments],
-                cwd=where, capture_output=True, text=True, timeout=SECONDS, check=False,
+                own_python("-m", "dmlcts.suites.commands.main", *arguments),
+                cwd=where, env=safe_environment(), capture_output=True, text=True, timeout=SECONDS, check=False,
             )  # fmt: skip
             code, out, err = done.returncode, done.stdout, done.stderr
         else:

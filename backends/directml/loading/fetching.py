@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from dmlcts.backends.contract import BackendUnavailable
+from dmlcts.backends.interpreter import own_python, safe_environment
 
 DISTRIBUTION = "torch-directml"
 VERSION = "0.2.5.dev240914"
@@ -104,7 +104,9 @@ def fetch(folder: Path, say: Callable[[str], object], run: Run | None = None) ->
 
 def run_command(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Run a command and keep what it says."""
-    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own pip command
+    return subprocess.run(  # noqa: S603 - our own pip command
+        command, capture_output=True, text=True, check=False, env=safe_environment()
+    )
 
 
 def downloaded(work: Path, run: Run, distribution: str, version: str, platform: str, python: str) -> Path:
@@ -123,7 +125,7 @@ def downloaded(work: Path, run: Run, distribution: str, version: str, platform: 
     """
     folder = work / "wheel"
     tags = ("--platform", platform, "--python-version", python)
-    command = [sys.executable, "-m", "pip", *_PIP, *tags, "--dest", str(folder), f"{distribution}=={version}"]
+    command = own_python("-m", "pip", *_PIP, *tags, "--dest", str(folder), f"{distribution}=={version}")
     mend = "see that pip works and reaches PyPI (or a mirror of it), then run it again"
     try:
         done = run(command)

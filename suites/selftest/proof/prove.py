@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import hypothesis
 
+from dmlcts.backends.interpreter import spawn_context
 from dmlcts.reports.documents.killmatrix import EXPECTED_KILLS, document
 from dmlcts.specs import DmlctsError
 from dmlcts.specs.identity import ByIdentity
@@ -354,7 +355,7 @@ def in_parallel(
     """Run the jobs in worker processes, telling each verdict at once; the results come in the order of the jobs."""
     jobs = list(jobs)
     progress = _Progress(0, len(jobs), told)
-    context = multiprocessing.get_context("spawn")
+    context = spawn_context()
     with concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_follow_the_parent) as pool:
         futures = {pool.submit(function, *arguments, **named): arguments for function, arguments, named in jobs}
         try:

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from dmlcts.backends import BackendUnavailable
+from dmlcts.backends.interpreter import spawn_context
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.specs import DmlctsError
 from dmlcts.suites.sweeping.blocks.streaming import MOST_THREADS
@@ -92,7 +93,7 @@ class Processes:
         self._orders = orders
         # a process of the implementation's own is ended by its worker, which tries the block's tensor once more
         self._timeout = orders.timeout if orders.isolation == "none" else 2 * orders.timeout + _OPENING_SECONDS
-        self._context = multiprocessing.get_context("spawn")
+        self._context = spawn_context()
         self._seats = [self._hired() for _ in range(size or 1)]  # all open their devices at once, before any judges
         self._description: Description = self._ask_all("describe")[0]
         if not size:
