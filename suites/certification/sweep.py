@@ -67,7 +67,9 @@ def sweep(
         with held(swept) as journal:
             with showing.progress(swept, crew.size) as told:
                 conduct(swept, crew, told, journal)
-            record, _ = publish(swept, crew.size)
+            size = crew.size
+            crew.close()  # nothing of the implementation runs any more when the record is written
+            record, _ = publish(swept, size)
     finally:
         crew.close()
     return record

@@ -80,6 +80,15 @@ def seed_option(command: Command) -> Command:
     return click.option("--seed", default="0", show_default=True, metavar="N", help=help_text)(command)
 
 
+def digest_option(command: Command) -> Command:
+    """Whether the digest of the results is told."""
+    return _with(
+        command,
+        click.option("--digest", is_flag=True, help="Say the SHA-256 of what was written in the last line: what holds "
+                     "it tells whether the file was changed since."),
+    )  # fmt: skip
+
+
 def process_options(command: Command) -> Command:
     """Give a command the options of the process in which the implementation runs."""
     return _with(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -186,6 +187,11 @@ def tell_briefly(folder: Path, tables: Tables) -> None:
     from dmlcts.suites.console.plain import PlainConsole
 
     summary(load_results(folder), tables, PlainConsole(file=sys.stdout), folder=folder, brief=True)
+
+
+def tell_digest(path: Path) -> None:
+    """Print the SHA-256 of a file of results, which nothing that was judged can write any more."""
+    say(f"{path.name} sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}")
 
 
 def tell_github(folder: Path, tables: Tables) -> None:

@@ -16,6 +16,7 @@ from dmlcts.suites.commands.options import (
     NOT_CONFORMANT,
     USAGE,
     backend_options,
+    digest_option,
     generation_options,
     process_options,
     seed_option,
@@ -52,6 +53,7 @@ from dmlcts.suites.console.saying import say, tell
 @click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first failing test.")
 @click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing tests.")
 @click.option("-v", "--verbose", is_flag=True, help="A line for every test, and each failure whole where it happens.")
+@digest_option
 @click.option("-q", "--quiet", is_flag=True, help="Say only which clauses fail, and the verdict.")
 def run(
     backend: str | None,
@@ -62,6 +64,7 @@ def run(
     maxfail: int | None,
     verbose: bool,
     quiet: bool,
+    digest: bool,
     **given: Any,
 ) -> None:
     r"""Judge a backend and write the records.
@@ -121,6 +124,8 @@ def run(
     if quiet:
         reports.tell_briefly(settings.results, settings.tables)
     reports.tell_github(settings.results, settings.tables)
+    if digest:
+        reports.tell_digest(settings.results / "results.json")
     if finished.complaint is not None:
         sys.exit(USAGE)  # the plugin has said it, below the summary
     sys.exit(exit_code(finished.verdict))

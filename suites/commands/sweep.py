@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from dmlcts.suites.commands.options import operator_options
+from dmlcts.suites.commands import reports
+from dmlcts.suites.commands.options import digest_option, operator_options
 from dmlcts.suites.console.saying import complain
 
 
@@ -37,6 +38,7 @@ from dmlcts.suites.console.saying import complain
     "--scheduler", metavar="ADDRESS", help="Spread the blocks over the workers of a Dask scheduler (tcp://…)."
 )
 @click.option("--no-compiled", is_flag=True, help="Judge with numpy alone, also where numba is installed.")
+@digest_option
 def sweep(
     profile: str,
     results: str,
@@ -47,6 +49,7 @@ def sweep(
     timeout: float,
     scheduler: str | None,
     no_compiled: bool,
+    digest: bool,
     **given: Any,
 ) -> None:
     r"""Judge every input: all 2^32 of a 32-bit type, for a list of bounds, in every mode.
@@ -87,10 +90,14 @@ def sweep(
         with held(swept, resume=resume is not None) as journal:
             with showing.progress(swept, crew.size) as told:
                 conduct(swept, crew, told, journal)
-            record, written = publish(swept, crew.size)
+            size = crew.size
+            crew.close()  # nothing of the implementation runs any more when the record is written
+            record, written = publish(swept, size)
     finally:
         crew.close()
     showing.summary(record, written)
+    if digest:
+        reports.tell_digest(settings.results / "sweep.json")
     assert swept.verdict is not None  # noqa: S101  # publish sets it
     sys.exit(exit_code(swept.verdict))
 

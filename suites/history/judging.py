@@ -17,6 +17,7 @@ from dmlcts.reports.documents.validation import DocumentError, load_results
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.history.packages import Package, Prepared, Say
+from dmlcts.suites.isolation.custody import held
 
 _HAVE_RESULTS = (0, 1, 4)
 _CLEAN = {Outcome.PASS.value, Outcome.CHARACTERISED.value, Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value}
@@ -25,9 +26,10 @@ Run = Callable[[Sequence[str], Mapping[str, str]], "subprocess.CompletedProcess[
 
 def run_command(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     """Run a command with further variables of the environment, and keep what it says."""
-    return subprocess.run(  # noqa: S603 - our own command
-        command, capture_output=True, text=True, check=False, env=safe_environment(environment)
-    )
+    with held():
+        return subprocess.run(  # noqa: S603 - our own command
+            command, capture_output=True, text=True, check=False, env=safe_environment(environment)
+        )
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from dmlcts.backends.endings import LastWords, ended
 from dmlcts.backends.interpreter import own_python, users_environment
 from dmlcts.suites.isolation import framing
+from dmlcts.suites.isolation.custody import custody
 from dmlcts.suites.isolation.losses import WorkerLost
 
 Clock = Callable[[], float]
@@ -24,6 +25,7 @@ Clock = Callable[[], float]
 _CHUNK = 1 << 16
 _GRACE_SECONDS = 2.0
 MOST_STEPS = 3  # that one message may ask for: a kernel is made, dispatched and closed
+_CALLS_A_BURIAL = 1 << 10
 _LOOK_SECONDS = 0.2  # how often a pipe that somebody else may hold open is left, to see whether the worker is there
 
 
@@ -141,9 +143,16 @@ class WorkerProcess:
         else:
             settings["start_new_session"] = True  # Ctrl-C is the suite's; what the worker starts ends with it
             settings["pass_fds"] = (file,) if file >= 0 else ()
-        self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, **settings
-        )
+        custody().enter()
+        self._stopped = False
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, **settings
+            )
+        except BaseException:
+            custody().leave()
+            raise
+        custody().add(self._process.pid)
         source, target, said = self._process.stdout, self._process.stdin, self._process.stderr
         assert source is not None and target is not None and said is not None  # noqa: PT018, S101  # pipes, as asked for
         self._input = target.fileno()
@@ -195,7 +204,11 @@ class WorkerProcess:
         Raises:
             WorkerLost: there is no proper reply; the worker has been stopped.
         """
+        if not self._asked:
+            custody().used(self._process.pid)
         self._asked += 1
+        if not self._asked % _CALLS_A_BURIAL:
+            custody().bury()
         try:
             frame = framing.encode({"id": self._asked, "do": do, **fields})
             while frame:
@@ -271,9 +284,13 @@ class WorkerProcess:
         return self._lost(known, error["said"], error["text"])
 
     def stop(self) -> None:
-        """End the process; calling it again does nothing."""
+        """End the process and all that stems from it; calling it again does nothing."""
         if self._process.poll() is None:
             self._kill()
+        if not self._stopped:
+            self._stopped = True
+            custody().gone(self._process.pid)
+            custody().leave()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()

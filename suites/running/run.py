@@ -227,11 +227,14 @@ class Run:
         return f"{said}; {f'{left} are left' if left > 0 else 'none is left'}"
 
     def end(self) -> None:
-        """Note that the run came to its end, where it did.
+        """Close the bench, and note that the run came to its end, where it did.
 
         Raises:
             UsageError: the journal cannot be written.
         """
+        _ = self.info or self.bench.info  # with pytest-xdist nothing was judged in this process
+        with contextlib.suppress(Exception):  # nor on that device
+            self.close_bench()  # nothing of the implementation runs any more when the results are written
         ended = self._earlier is not None and self._earlier.ended
         if self._journal is not None and self.complete and not self.interrupted and not ended:
             self._journal.append("end", {"items": len(self.done)})

@@ -13,6 +13,7 @@ from dmlcts.backends.interpreter import own_python, safe_environment
 from dmlcts.backends.registry import parse_options, resolve
 from dmlcts.reports.comparing.comparison import Column, finished
 from dmlcts.specs import UsageError
+from dmlcts.suites.isolation.custody import held
 
 _WRITTEN = re.compile(r"(?P<backend>[^\[\]]+)(?:\[(?P<options>[^\[\]]*)\])?")
 _HAVE_RESULTS = (0, 1, 4)
@@ -72,9 +73,10 @@ def judge(contender: Contender, folder: Path, arguments: Sequence[str]) -> Colum
     for key, value in contender.options:
         command += ["-o", f"{key}={value}"]
     command += ["--results", str(folder), *arguments]
-    done = subprocess.run(  # noqa: S603  # our own command
-        command, capture_output=True, text=True, check=False, env=safe_environment()
-    )
+    with held():
+        done = subprocess.run(  # noqa: S603  # our own command
+            command, capture_output=True, text=True, check=False, env=safe_environment()
+        )
     if done.returncode in _HAVE_RESULTS:
         return finished(contender.label, folder)
     if done.returncode == _UNAVAILABLE:

@@ -8,6 +8,7 @@ is what the implementation does with it.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import signal
 import time
@@ -21,6 +22,7 @@ from dmlcts.backends import BackendUnavailable
 from dmlcts.backends.interpreter import spawn_context
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.specs import DmlctsError
+from dmlcts.suites.isolation.custody import held
 from dmlcts.suites.sweeping.blocks.streaming import MOST_THREADS
 from dmlcts.suites.sweeping.blocks.targets import Block, Target
 from dmlcts.suites.sweeping.blocks.totals import Totals, lost
@@ -94,8 +96,15 @@ class Processes:
         # a process of the implementation's own is ended by its worker, which tries the block's tensor once more
         self._timeout = orders.timeout if orders.isolation == "none" else 2 * orders.timeout + _OPENING_SECONDS
         self._context = spawn_context()
-        self._seats = [self._hired() for _ in range(size or 1)]  # all open their devices at once, before any judges
-        self._description: Description = self._ask_all("describe")[0]
+        self._seats: list[_Seat] = []
+        self._custody = contextlib.ExitStack()
+        self._custody.enter_context(held())
+        try:
+            self._seats += [self._hired() for _ in range(size or 1)]  # all open their devices before any judges
+            self._description: Description = self._ask_all("describe")[0]
+        except BaseException:
+            self.close()
+            raise
         if not size:
             size = min(multiprocessing.cpu_count(), _MOST_BY_DEFAULT) if self._description.independent else 1
         self.size = size
@@ -197,7 +206,7 @@ class Processes:
         return found
 
     def close(self) -> None:
-        """Let idle workers close their devices, and end the others."""
+        """Let idle workers close their devices, end the others and what is left of implementations; once is enough."""
         for seat in self._seats:
             if not seat.jobs and seat.process.is_alive():
                 seat.pipe.send(None)
@@ -205,6 +214,8 @@ class Processes:
             if not seat.jobs:
                 seat.process.join(5)
             self._dismissed(seat)
+        self._seats.clear()
+        self._custody.close()
 
     @staticmethod
     def _dismissed(seat: _Seat) -> None:
