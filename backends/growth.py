@@ -1,16 +1,20 @@
-"""How much memory a process holds by itself, how much an implementation's may hold, and giving back what is free."""
+"""How much memory a process holds, how much an implementation's may hold, and giving back what is free."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
 import platform
 import sys
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 _MOST_GROWTH = 4 << 30
 _STEP = 256 << 20
+_CALLS_A_LOOK = 128  # at descriptors: some 50 us, where a call takes 100 us and more
+_BLOCK = 512  # what st_blocks counts
 
 
 def resident_bytes() -> int:
@@ -33,9 +37,15 @@ class Resident:
 
     Args:
         pid: the process, or ``self``.
+
+    Attributes:
+        pid: the process.
+        total: what it held at the last call, with all that it shares and the libraries that it maps.
     """
 
     def __init__(self, pid: int | str) -> None:
+        self.pid = pid
+        self.total = 0
         self._file = os.open(f"/proc/{pid}/statm", os.O_RDONLY) if sys.platform == "linux" else None
 
     def bytes(self) -> int:
@@ -46,7 +56,8 @@ class Resident:
             _, resident, shared, *_ = os.pread(self._file, 256, 0).split()
         except (OSError, ValueError):  # an ended process has no memory
             return 0
-        return (int(resident) - int(shared)) * mmap.PAGESIZE
+        self.total = int(resident) * mmap.PAGESIZE
+        return self.total - int(shared) * mmap.PAGESIZE
 
     def close(self) -> None:
         """Look no more; calling it again does nothing."""
@@ -58,6 +69,93 @@ class Resident:
 @lru_cache(maxsize=1)
 def _own() -> Resident:
     return Resident("self")
+
+
+class Growth:
+    """How far a process has grown since a start: what it holds by itself, and on Linux what it could share with others.
+
+    That is memory of ``MAP_SHARED``, of ``memfd_create`` and under ``/dev/shm``: mapped, or written into files that it
+    has open. Of the two the larger counts, since most is both. Libraries do not count, nor what the suite shares.
+
+    Args:
+        allowed: by how many bytes it may grow.
+        ours: how many bytes the suite shares with it, and the descriptors here of the files that hold them.
+        resident: of the process; by default of this one.
+    """
+
+    def __init__(
+        self, allowed: int, ours: Callable[[], tuple[int, Iterable[int]]], resident: Resident | None = None
+    ) -> None:
+        self._resident = resident or _own()
+        self._allowed = allowed
+        self._ours = ours
+        self._start = 0
+        self._in_files = 0
+        self._calls = 0
+
+    def begin(self, held: int) -> None:
+        """Count from here, unless it held more before; ``held`` is what it holds by itself."""
+        self._look_at_files()
+        self._start = max(self._start, self._all(held))
+
+    def grown(self, held: int) -> int:
+        """By how much; where it is less than allowed, perhaps less than it is.
+
+        Args:
+            held: what it holds by itself, just asked for.
+        """
+        self._calls += 1
+        if not self._calls % _CALLS_A_LOOK:
+            self._look_at_files()
+        if max(self._resident.total, held + self._in_files) - self._start <= self._allowed:
+            return max(0, held - self._start)
+        return self._all(held) - self._start
+
+    def _all(self, held: int) -> int:
+        if sys.platform != "linux":
+            return held
+        return held + max(0, _mapped_shared(self._resident.pid) - self._ours()[0], self._in_files)
+
+    def _look_at_files(self) -> None:
+        if sys.platform == "linux":
+            self._in_files = _in_memory_files(self._resident.pid, self._ours()[1])
+
+
+def _mapped_shared(pid: int | str) -> int:
+    """Bytes of shared memory that a process maps and has touched; 0 where the system does not tell."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status", "rb") as stream:
+        for line in stream:
+            if line.startswith(b"RssShmem:"):
+                return int(line.split()[1]) << 10
+    return 0
+
+
+def _in_memory_files(pid: int | str, ours: Iterable[int]) -> int:
+    """Bytes of the files in memory that a process has open, but for those whose descriptors here are given."""
+    devices = _memory_devices()
+    known = {(one.st_dev, one.st_ino) for one in map(os.fstat, ours)}
+    held = 0
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                found = os.stat(f"/proc/{pid}/fd/{name}")
+                if found.st_dev in devices and (found.st_dev, found.st_ino) not in known:
+                    known.add((found.st_dev, found.st_ino))
+                    held += found.st_blocks * _BLOCK
+    return held
+
+
+@lru_cache(maxsize=1)
+def _memory_devices() -> frozenset[int]:
+    """The devices on which files in memory stand."""
+    found = set()
+    with contextlib.suppress(OSError):
+        file = os.memfd_create("dmlcts-device")
+        found.add(os.fstat(file).st_dev)
+        os.close(file)
+    with contextlib.suppress(OSError):
+        found.add(os.stat("/dev/shm").st_dev)  # noqa: S108  # looked at, never written
+    return frozenset(found)
 
 
 def _windows_peak() -> int:

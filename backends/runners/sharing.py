@@ -9,6 +9,9 @@ from __future__ import annotations
 import mmap
 import os
 import sys
+import weakref
+from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +22,17 @@ TOKEN_BYTES = 16
 def can_share() -> bool:
     """Whether this system has what sharing needs."""
     return sys.platform == "linux" and hasattr(os, "memfd_create")
+
+
+def all_shared() -> tuple[int, Iterable[int]]:
+    """How many bytes this process shares with its runners, and the descriptors of their files."""
+    files = [segment.file for segment in _alive() if segment.file >= 0]
+    return sum(segment.size for segment in _alive()), files
+
+
+@lru_cache(maxsize=1)
+def _alive() -> weakref.WeakSet[SharedSegment]:
+    return weakref.WeakSet()
 
 
 class SharedSegment:
@@ -32,6 +46,7 @@ class SharedSegment:
         OSError: the system gives none.
 
     Attributes:
+        file: the file's descriptor; -1 once it is closed.
         path: where the runner finds it.
         asked: what its first 16 bytes hold, and what the runner checks.
         due: what the next 16 bytes hold, and what the runner answers: only who maps the same memory can.
@@ -42,22 +57,23 @@ class SharedSegment:
         self.size = size
         import fcntl  # not there on every system
 
-        self._file = os.memfd_create("dmlcts-runner", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        self.file = os.memfd_create("dmlcts-runner", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
-            os.ftruncate(self._file, size)
+            os.ftruncate(self.file, size)
             # a runner that cut the file off would end this process where it looks at what is gone
-            fcntl.fcntl(self._file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-            self._mapping = mmap.mmap(self._file, size)
+            fcntl.fcntl(self.file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+            self._mapping = mmap.mmap(self.file, size)
         except OSError:
-            os.close(self._file)
+            os.close(self.file)
             raise
         self.bytes: NDArray[np.uint8] = np.frombuffer(self._mapping, np.uint8)
         self.asked, self.due = os.urandom(TOKEN_BYTES), os.urandom(TOKEN_BYTES)
         self._mapping[: 2 * TOKEN_BYTES] = self.asked + self.due
-        self.path = f"/proc/{os.getpid()}/fd/{self._file}"
+        self.path = f"/proc/{os.getpid()}/fd/{self.file}"
+        _alive().add(self)
 
     def close(self) -> None:
         """Give the file back; the memory goes when the last array that looks into it does."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1

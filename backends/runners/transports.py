@@ -19,8 +19,9 @@ from typing import Protocol
 
 from dmlcts.backends.contract import BackendUnavailable, ProcessLost
 from dmlcts.backends.endings import LastWords, Outcome, ended
-from dmlcts.backends.growth import Resident, most_growth, overgrown
+from dmlcts.backends.growth import Growth, Resident, most_growth, overgrown
 from dmlcts.backends.interpreter import users_environment
+from dmlcts.backends.runners.sharing import all_shared
 from dmlcts.specs import UsageError
 
 Part = bytes | memoryview
@@ -94,7 +95,7 @@ class ProcessTransport:
     def __init__(self, command: str, allowed: int | None = None) -> None:
         words = split_command(command)
         self._allowed = most_growth() if allowed is None else allowed
-        self._start: int | None = None
+        self._growth: Growth | None = None
         try:
             self._process = subprocess.Popen(  # noqa: S603  # what the user named after exec:
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
@@ -193,9 +194,10 @@ class ProcessTransport:
     def check_growth(self) -> None:
         """Stop it where it holds far more memory than at the first check."""
         held = self._resident.bytes()
-        if self._start is None:
-            self._start = held
-        said = overgrown(held - self._start, self._allowed)
+        if self._growth is None:
+            self._growth = Growth(self._allowed, all_shared, self._resident)
+            self._growth.begin(held)
+        said = overgrown(self._growth.grown(held), self._allowed)
         if said:
             raise self._stopped("resource_error", "the runner holds ever more memory", f"it was stopped: {said}")
 

@@ -257,6 +257,10 @@ class WorkerMemory:
         self._name = name
         self._known: dict[int, Segment] = {}
 
+    def shared(self) -> tuple[int, list[int]]:
+        """How many bytes of the suite's memory are mapped here, and the descriptor of their file."""
+        return sum(segment.pages for segment in self._known.values()) * PAGE, [self._file] if self._file >= 0 else []
+
     def drop(self, tokens: list[int]) -> None:
         """Forget segments that the suite has given up."""
         for token in tokens:

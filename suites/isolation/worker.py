@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dmlcts.backends.contract import BackendUnavailable, ContractError, ProcessLost, error_kind, words_of
 from dmlcts.backends.frames import with_frames
-from dmlcts.backends.growth import Trimmer, most_growth, overgrown, resident_bytes, trim
+from dmlcts.backends.growth import Growth, Trimmer, most_growth, overgrown, resident_bytes, trim
 from dmlcts.backends.registry import open_device, resolve
 from dmlcts.specs import DmlctsError, Region
 from dmlcts.specs.description_data import read_operator
@@ -42,9 +42,17 @@ class _Worker:
         self._kernels: dict[int, Any] = {}
         self.step = ""  # of a kernel's whole life, which one message asks for: what is done of it now
         self.streams = WorkerStreams(memory)
-        self._start = resident_bytes()
+        self._growth = Growth(allowed, self._shared)
+        self._growth.begin(resident_bytes())
         self._allowed = allowed
         self._trimmer = Trimmer()
+
+    def _shared(self) -> tuple[int, list[int]]:
+        """What the suite shares with this process, and this process with a runner: no growth of the implementation."""
+        runners = sys.modules.get("dmlcts.backends.runners.sharing")
+        with_runners, files = (0, []) if runners is None else runners.all_shared()
+        with_suite, own = self._memory.shared()
+        return with_suite + with_runners, [*own, *files]
 
     def open(self, device: int, backend: str, options: dict[str, str], path: list[str]) -> dict[str, Any]:
         """Open a device, of a new backend object where one can be made."""
@@ -57,7 +65,7 @@ class _Worker:
                 self._backend = type(self._backend)()
         opened = self._devices[device] = open_device(self._backend, options)
         answer = {"device": device, "name": name, "info": write_info(opened.info)}
-        self._start = max(self._start, resident_bytes())
+        self._growth.begin(resident_bytes())
         return answer
 
     def close(self, device: int) -> dict[str, Any]:
@@ -120,10 +128,10 @@ class _Worker:
 
     def grown(self) -> str:
         """What is wrong with the memory that this process holds, "" for nothing."""
-        growth = self._trimmer.look() - self._start
+        growth = self._growth.grown(self._trimmer.look())
         if growth > self._allowed:
             trim()  # what is freed and kept for later is no leak
-            growth = resident_bytes() - self._start
+            growth = self._growth.grown(resident_bytes())
         return overgrown(growth, self._allowed)
 
 

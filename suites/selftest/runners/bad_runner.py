@@ -6,6 +6,7 @@ here as a stranger writes them. ``BAD`` maps each name to where it is noticed, a
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
 import struct
@@ -436,6 +437,16 @@ class leaks_when_pinged(Right):  # noqa: N801
     def answer(self, kind: int, payload: bytes) -> tuple[int, bytes]:
         if kind == PING:
             self.kept = [*getattr(self, "kept", ()), b"x" * (16 << 20)]
+        return super().answer(kind, payload)
+
+
+class leaks_shared_memory(Right):  # noqa: N801
+    """The same, in memory that it could share."""
+
+    def answer(self, kind: int, payload: bytes) -> tuple[int, bytes]:
+        if kind == PING:
+            self.kept = [*getattr(self, "kept", ()), mmap.mmap(-1, 16 << 20)]
+            self.kept[-1].write(b"x" * (16 << 20))
         return super().answer(kind, payload)
 
 

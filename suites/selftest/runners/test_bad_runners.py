@@ -121,6 +121,7 @@ def test_the_next_call_after_a_loss_finds_a_fresh_runner() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what another process holds")
 @pytest.mark.parametrize("name, allowed, outcome", [
     ("leaks_when_pinged", 64 << 20, "resource_error"), ("leaks_when_pinged", 1 << 30, ""), ("right", 64 << 20, ""),
+    ("leaks_shared_memory", 64 << 20, "resource_error"), ("leaks_shared_memory", 1 << 30, ""),
 ])  # fmt: skip
 def test_one_that_holds_ever_more_memory_is_stopped(name: str, allowed: int, outcome: str) -> None:
     session = Session(ProcessTransport(spec(name).removeprefix("exec:"), allowed))

@@ -1,0 +1,128 @@
+"""Memory that an implementation could share counts toward the limit of its growth; the suite's own does not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dmlcts.backends.growth import Growth, Resident
+from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import Execution, Outcome
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.isolation.proxy import IsolatedBackend
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what is shared")
+
+TABLES = load_tables()
+MANY = 140  # dispatches: descriptors are looked at every 128 calls
+STEP = 1 << 20
+LIMIT = 48 << 20
+LEAKING = f"""
+import mmap, os, tempfile
+from dmlcts.backends.cpu import CpuBackend
+
+STEP = {STEP}
+KEPT = []
+
+def anonymous():
+    KEPT.append(mmap.mmap(-1, STEP))
+    KEPT[-1][:] = b"x" * STEP
+
+def mapped():
+    file = os.memfd_create("leak")
+    os.ftruncate(file, STEP)
+    KEPT.append(mmap.mmap(file, STEP))
+    os.close(file)
+    KEPT[-1][:] = b"x" * STEP
+
+def written():
+    KEPT.append(KEPT[0] if KEPT else os.memfd_create("leak"))
+    os.write(KEPT[0], b"x" * STEP)
+
+def in_a_file():
+    KEPT.append(tempfile.TemporaryFile(dir="/dev/shm"))
+    KEPT[-1].write(b"x" * STEP)
+    KEPT[-1].flush()
+
+def given_back():
+    written()
+    os.ftruncate(KEPT[0], 0)
+    os.lseek(KEPT[0], 0, os.SEEK_SET)
+
+def nothing():
+    pass
+
+class Backend(CpuBackend):
+    def open(self, leak, **options):
+        device = super().open(**options)
+        create = device.create
+        def leaking(operator):
+            globals()[leak]()
+            return create(operator)
+        device.create = leaking
+        return device
+"""
+
+
+def case(elements: int = 5) -> Case:
+    tensor = TensorDesc(DataType.FLOAT32, (1, 1, 1, elements))
+    attributes = {"ScaleBias": None, "Min": np.float32(0), "Max": np.float32(1)}
+    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    return Case(operator, Values.of([0.5], DataType.FLOAT32), "clip.formula")
+
+
+def outcomes(folder: Path, leak: str, limit: int, elements: int = 5) -> list[Outcome]:
+    (folder / "leaking.py").write_text(LEAKING, encoding="utf-8")
+    backend = IsolatedBackend(f"{folder / 'leaking.py'}:Backend", 60, limit)
+    bench = Bench("leaking", backend, {"leak": leak}, TABLES)
+    found: list[Outcome] = []
+    try:
+        while len(found) < MANY and all(isinstance(one, Execution) for one in found):
+            found.append(bench.run(case(elements)))
+    finally:
+        bench.close()
+    return found
+
+
+@pytest.mark.parametrize("leak", ["anonymous", "mapped", "written", "in_a_file"])
+def test_shared_memory_counts(tmp_path: Path, leak: str) -> None:
+    found = outcomes(tmp_path, leak, LIMIT)
+    assert getattr(found[-1], "outcome", "") == "resource_error", found[-1]
+    assert len(found) > LIMIT // STEP // 2
+    assert all(isinstance(one, Execution) for one in outcomes(tmp_path, leak, 4 * MANY * STEP))
+
+
+@pytest.mark.parametrize("leak", ["nothing", "given_back"])
+def test_who_keeps_nothing_goes_on(tmp_path: Path, leak: str) -> None:
+    assert all(isinstance(one, Execution) for one in outcomes(tmp_path, leak, LIMIT))
+
+
+def test_what_the_suite_shares_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "leaking.py").write_text(LEAKING, encoding="utf-8")
+    backend = IsolatedBackend(f"{tmp_path / 'leaking.py'}:Backend", 60, LIMIT)
+    bench = Bench("leaking", backend, {"leak": "nothing"}, TABLES)
+    try:
+        arenas = [bench.prepare(case(elements << 20)) for elements in (4, 5, 6)]  # 32, 40 and 48 MiB, all alive
+        for arena in arenas:
+            arena.memory[:] = 0
+        kernels = [bench.create(case(elements << 20).operator) for elements in (4, 5, 6)]
+        for kernel, arena in zip(kernels, arenas, strict=True):
+            assert bench.dispatch(kernel, arena) is None
+    finally:
+        bench.close()
+
+
+def test_what_a_process_held_at_its_start_is_no_growth() -> None:
+    resident = Resident("self")
+    growth = Growth(1 << 20, lambda: (0, ()), resident)
+    held = resident.bytes()
+    growth.begin(held)
+    assert growth.grown(held) == 0
+    assert growth.grown(held + (8 << 20)) == 8 << 20
+    resident.close()
