@@ -246,17 +246,14 @@ def judge(request: pytest.FixtureRequest, bench: Bench) -> Judge:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A test none of whose cases ran, refused rightly or beyond what the backend can express, is skipped."""
+    """A test that judged nothing is skipped, and says why."""
     result = yield
     item.config.stash[_TRIMMER].look()  # a test with large tensors has freed them by now
     made = item.stash.get(_JUDGE, None)
     if made is not None:
         made.conclude()
-    if made is not None and made.ledger.is_empty:
-        if made.ledger.unsupported:
-            pytest.skip(one_line(f"the backend cannot express it: {made.ledger.unsupported}"))
-        if made.ledger.refused and not made.ledger.tallies:
-            pytest.skip(f"not supported, and not obliged at feature level {made.bench.level}")
+        if made.idle:
+            pytest.skip(one_line(made.idle))
     return result
 
 

@@ -59,21 +59,22 @@ def certified(statement: Mapping[str, Any], tables: Tables) -> tuple[str, ...]:
     return tuple(statement.get("operators", obliged_operators(tables, level)))
 
 
-def operator_faults(statement: Mapping[str, Any], results: Mapping[str, Any], tables: Tables) -> list[str]:
-    """In which ways the operators that a statement names are not those that its run selected and judged."""
+def operator_faults(statement: Mapping[str, Any], results: Mapping[str, Any], tables: Tables) -> list[tuple[str, str]]:
+    """In which ways the operators that a statement names are not those that its run selected and judged, by kind."""
     level, named = FeatureLevel.parse(statement["feature_level"]), certified(statement, tables)
     obliged = obliged_operators(tables, level)
-    faults = [f"{name} is no operator of the tables" for name in named if name not in tables.operators]
-    faults += [f"level {level} obliges nothing of {name}" for name in named
-               if name in tables.operators and name not in obliged]  # fmt: skip
-    faults += [f"the statement names {name} {times} times" for name, times in Counter(named).items() if times > 1]
+    known = [name for name in named if name in tables.operators]
+    faults = [("unknown", f"{name} is no operator of the tables") for name in named if name not in known]
+    faults += [("idle", f"level {level} obliges nothing of {name}") for name in known if name not in obliged]
+    repeated = {name: times for name, times in Counter(named).items() if times > 1}
+    faults += [("repeated", f"the statement names {name} {times} times") for name, times in repeated.items()]
     run = results["selection"].get("operators") or obliged
     unrun, unnamed = sorted(set(named) - set(run)), sorted(set(run) - set(named))
-    faults += [f"the statement names {name}, which was not selected in the run" for name in unrun]
-    faults += [f"the run selected {name}, which the statement does not name" for name in unnamed]
+    faults += [("unrun", f"the statement names {name}, which was not selected in the run") for name in unrun]
+    faults += [("unnamed", f"the run selected {name}, which the statement does not name") for name in unnamed]
     judged = {row["operator"] for row in results["clauses"] if row["obligation"] != "unspecified"}
-    faults += [f"the statement names {name}, of which the results have no row" for name in sorted(set(named) - judged)]
-    return faults
+    rowless = [f"the statement names {name}, of which the results have no row" for name in sorted(set(named) - judged)]
+    return [*faults, *(("rowless", said) for said in rowless)]
 
 
 def operators_told(statement: Mapping[str, Any], tables: Tables) -> str:

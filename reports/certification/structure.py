@@ -17,7 +17,7 @@ from dmlcts.reports.certification.drafts import ISOLATED, PROFILE, draft_reasons
 from dmlcts.reports.certification.identity import Reference, unreleased
 from dmlcts.reports.certification.operators import certified, operator_faults, operators_told
 from dmlcts.reports.certification.submission import Submission, digest
-from dmlcts.reports.certification.verdict import Said, Status
+from dmlcts.reports.certification.verdict import Said, Status, first_of_each
 from dmlcts.reports.documents.outcomes import Outcome, Verdict
 from dmlcts.reports.documents.waivers import WaiverError
 from dmlcts.reports.documents.wording import many
@@ -26,7 +26,6 @@ from dmlcts.specs import FeatureLevel
 _EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)
 _SKEW = timedelta(days=1)
 _TOLERANCE = timedelta(seconds=2)
-_MOST_SAID = 5
 
 
 @dataclass(frozen=True)
@@ -187,7 +186,7 @@ def check_options(context: Context) -> Said:
 def check_operators(context: Context) -> Said:
     """The operators that the statement names are known and obliged, and are those that were run and judged."""
     faults = operator_faults(context.statement, context.submission.results, context.reference.tables)
-    yield from ((Status.FAIL, fault) for fault in faults[:_MOST_SAID])
+    yield from first_of_each(Status.FAIL, faults)
     if not faults:
         yield Status.PASS, operators_told(context.statement, context.reference.tables)
 

@@ -47,15 +47,31 @@ class Line:
         check: the check's name.
         status: how it ended.
         said: one sentence.
+        count: how many faults it stands for.
     """
 
     check: str
     status: Status
     said: str
+    count: int = 1
 
 
-Said = Iterator[tuple[Status, str]]
-"""What a check yields: every fault it finds, or one pass."""
+Said = Iterator[tuple[Status, str] | tuple[Status, str, int]]
+"""What a check yields: the faults it finds, with their number where one stands for several, or one pass."""
+
+
+def first_of_each(status: Status, faults: Iterable[tuple[str, str]]) -> Said:
+    """The first fault of each kind, with the number of those of its kind.
+
+    Args:
+        status: of each.
+        faults: kind and sentence of each, in the order in which they were found.
+    """
+    kinds: dict[str, list[str]] = {}
+    for kind, said in faults:
+        kinds.setdefault(kind, []).append(said)
+    for first, *more in kinds.values():
+        yield status, f"{first} (and {len(more):,} more of this kind)" if more else first, 1 + len(more)
 
 
 @dataclass(frozen=True)
@@ -89,12 +105,17 @@ class Verification:
         """0 for a PASS, 1 for a FAIL, 4 for a DRAFT or what is INCOMPLETE."""
         return _EXIT_CODES[self.standing]
 
-    def text(self) -> Iterator[str]:
-        """The lines for a terminal, the standing last."""
+    def text(self, exit_code: int | None = None) -> Iterator[str]:
+        """The lines for a terminal, the standing last.
+
+        Args:
+            exit_code: that of the command that says them; ``None`` where it is the verification's own.
+        """
+        code = self.exit_code if exit_code is None else exit_code
         for line in self.lines:
             yield f"{line.status}  {line.check:<10} {one_line(line.said)}"
         yield ""
-        yield f"{self.words}: {one_line(self.summary())} (exit code {self.exit_code})"
+        yield f"{self.words}: {one_line(self.summary())} (exit code {code})"
 
     @property
     def words(self) -> str:
@@ -104,10 +125,11 @@ class Verification:
     def summary(self) -> str:
         """The standing in half a sentence."""
         failed = [line for line in self.lines if line.status is Status.FAIL]
+        faults = sum(line.count for line in failed)
         opened = [line for line in self.lines if line.status is Status.OPEN]
         match self.standing:
             case Standing.FAIL:
-                return f"{many(len(failed), 'fault')}, the first: {failed[0].said}" if failed else "nothing was checked"
+                return f"{many(faults, 'fault')}, the first: {failed[0].said}" if failed else "nothing was checked"
             case Standing.DRAFT:
                 return "it is what it says, and it says that it certifies nothing"
             case Standing.INCOMPLETE:
@@ -142,7 +164,8 @@ def about(statement: Mapping[str, Any]) -> dict[str, str]:
         **({"operators": ", ".join(statement["operators"])} if "operators" in statement else {}),
         "verdict claimed": statement["verdict"],
         "run": f"{statement['started']} to {statement['finished']}, seed {statement['seed']}",
-        "suite": f"{statement['suite']['version']} {statement['suite']['commit'] or '(installed)'}",
+        "suite": f"{statement['suite']['version']}, digest {statement['suite']['digest'][:16]}, "
+        f"{statement['suite']['commit'] or 'not from a checkout'}",
     } | ({"draft because": "; ".join(statement["draft"])} if statement["draft"] else {})
 
 
@@ -156,7 +179,7 @@ def collect(name: str, check: Callable[[], Said], expected: tuple[type[Exception
     """
     lines = []
     try:
-        lines = [Line(name, status, said) for status, said in check()]
+        lines = [Line(name, status, said, *count) for status, said, *count in check()]
     except expected as error:
         lines.append(Line(name, Status.FAIL, " ".join(str(error).split())))
     return lines

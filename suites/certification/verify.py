@@ -7,8 +7,7 @@ oracle with this suite's tables. No device is needed.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -19,20 +18,17 @@ from dmlcts.reports.certification.identity import Reference
 from dmlcts.reports.certification.operators import obliged_operators, wanted_operators
 from dmlcts.reports.certification.structure import Context
 from dmlcts.reports.certification.submission import Submission
-from dmlcts.reports.certification.verdict import Line, Said, Status, Verification
+from dmlcts.reports.certification.verdict import Line, Said, Status, Verification, first_of_each
 from dmlcts.reports.documents.outcomes import Outcome
-from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, stable
 from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel
 from dmlcts.suites.certification import evidence
 from dmlcts.suites.certification.command import certify_words
+from dmlcts.suites.certification.records import check_records
 from dmlcts.suites.certification.sweep import check_sweep
 from dmlcts.suites.combinations.coverage import told as told_of
 from dmlcts.suites.running.options import covering_of, owed_rows
-
-_MOST_SAID = 3
-_LEAST_CASES = 2  # a run makes some twenty for each tally
 
 
 def check_command(context: Context) -> Said:
@@ -58,51 +54,6 @@ def check_command(context: Context) -> Said:
         yield Status.PASS, "the command asks for this"
 
 
-def check_records(context: Context, expected: Sequence[str] | None) -> Said:
-    """Every test of the profile has exactly one record, and there is no other."""
-    held = Counter(record.test for record in context.submission.records)
-    owed = Counter(expected_tests(context) if expected is None else expected)
-    faults = [f"{test} has {times} records" for test, times in sorted(held.items()) if times > 1]
-    missing = sorted(set(owed) - set(held))
-    unknown = sorted(set(held) - set(owed))
-    faults += [f"{test} has no record" for test in missing]
-    faults += [f"{test} is no test of this suite" for test in unknown]
-    yield from ((Status.FAIL, fault) for fault in faults[:_MOST_SAID])
-    if len(faults) > _MOST_SAID:
-        yield Status.FAIL, f"and {len(faults) - _MOST_SAID} more records are missing, unknown or repeated"
-    for record in context.submission.records:
-        parts = [*(tally.outcome for tally in record.tallies), *(failure.outcome for failure in record.failures)]
-        worst = min(parts, default=record.outcome)
-        if worst.breaks_conformance and not record.outcome.breaks_conformance:
-            yield Status.FAIL, f"{record.test} is {record.outcome.value} with a {worst.value} in it"
-            return
-        if Outcome.WAIVED in (record.outcome, worst):
-            yield Status.FAIL, f"{record.test} is waived in its record, where a run never writes that"
-            return
-    hollow = list(_hollow(context.submission.records))
-    for fault in hollow[:_MOST_SAID]:
-        yield Status.OPEN if context.draft else Status.FAIL, fault
-    if not faults and not hollow:
-        yield Status.PASS, f"{many(len(owed), 'test')}, each once"
-
-
-def _hollow(records: Sequence[ItemRecord]) -> Iterator[str]:
-    """Records that say less than any run's do."""
-    cases = tallies = 0
-    for record in records:
-        idle = record.outcome.did_not_run
-        if not record.tallies and not idle and not record.failures:
-            yield f"{record.test} is {record.outcome.value} and checked nothing"
-        if not record.tallies and idle and not record.reason.strip():
-            yield f"{record.test} is {record.outcome.value} without a reason"
-        for tally in record.tallies:
-            cases, tallies = cases + tally.cases, tallies + 1
-            if not tally.cases and not tally.outcome.did_not_run and not tally.outcome.breaks_conformance:
-                yield f"{record.test} is {tally.outcome.value} on {tally.clause} without a case"
-    if cases < _LEAST_CASES * tallies:
-        yield f"{cases:,} cases for {tallies:,} tallies: a certification run makes more"
-
-
 def check_results(context: Context) -> Said:
     """The results, and with them the verdict, follow from the records, the tables and the waivers."""
     submission, statement = context.submission, context.statement
@@ -124,13 +75,12 @@ def check_results(context: Context) -> Said:
     rebuilt |= given.told(rebuilt)
     faults = list(_differences(stable(rebuilt), stable(told)))
     if rebuilt["verdict"] != statement["verdict"]:
-        faults.append(f"the records amount to {rebuilt['verdict']}, the statement says {statement['verdict']}")
-    yield from ((Status.FAIL, fault) for fault in faults[:_MOST_SAID])
-    idle = [row for row in rebuilt["clauses"] if Outcome(row["outcome"]).did_not_run]
-    for row in idle[:_MOST_SAID]:
-        name = f"{row['id']} on {row['operator']} {row['data_type']}"
-        status = Status.OPEN if context.draft else Status.FAIL
-        yield status, f"{name} is owed and was not run: {row['outcome']}"
+        said = f"the records amount to {rebuilt['verdict']}, the statement says {statement['verdict']}"
+        faults.append(("claimed", said))
+    yield from first_of_each(Status.FAIL, faults)
+    unrun = [row for row in rebuilt["clauses"] if Outcome(row["outcome"]).did_not_run]
+    idle = [(row["outcome"], f"{_named(row)} is owed and was not run: {row['outcome']}") for row in unrun]
+    yield from first_of_each(Status.OPEN if context.draft else Status.FAIL, idle)
     if not faults and not idle:
         yield Status.PASS, f"from the records follow {many(len(rebuilt['clauses']), 'row')}: {rebuilt['verdict']}"
 
@@ -149,21 +99,25 @@ def _unsupported(device: Mapping[str, Any]) -> set[tuple[str, str]]:
     return {(operator, item.name) for operator, names in claimed.items() for item in DataType if item.name not in names}
 
 
-def _differences(rebuilt: Mapping[str, Any], told: Mapping[str, Any]) -> Iterable[str]:
-    """Where the results differ from those that the records amount to, rows one by one."""
+def _differences(rebuilt: Mapping[str, Any], told: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """Where the results differ from those that the records amount to, by kind, rows one by one."""
     mine, theirs = ({_key(row): row for row in results["clauses"]} for results in (rebuilt, told))
     for key in sorted({*mine, *theirs}):
         if key not in theirs:
-            yield f"the results lack the row {' '.join(key)}"
+            yield "lacking", f"the results lack the row {' '.join(key)}"
         elif key not in mine:
-            yield f"the results have the row {' '.join(key)}, which no record supports"
+            yield "beside", f"the results have the row {' '.join(key)}, which no record supports"
         elif mine[key] != theirs[key]:
             named = [f"{name} {theirs[key][name]}, not {mine[key][name]}" for name in mine[key]
                      if mine[key][name] != theirs[key][name]]  # fmt: skip
-            yield f"{' '.join(key)}: the results say {'; '.join(named)}"
+            yield "other", f"{' '.join(key)}: the results say {'; '.join(named)}"
     for name in sorted({*rebuilt, *told} - {"clauses"}):
         if rebuilt.get(name) != told.get(name):
-            yield f"{name} of the results does not follow from the records"
+            yield name, f"{name} of the results does not follow from the records"
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    return f"{row['id']} on {row['operator']} {row['data_type']}"
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -191,23 +145,28 @@ def check_evidence(context: Context) -> Said:
     if len(absent) != len(told["absent"]) or any(index >= len(planned) for index in absent):
         yield Status.FAIL, "the evidence names absent cases twice, or some that are not planned"
         return
-    status = Status.OPEN if context.draft else Status.FAIL
-    for item in told["absent"][:_MOST_SAID]:
-        yield status, f"{planned[item['case']].identity} has no output: {item['outcome']}"
+    missing = (
+        (item["outcome"], f"{planned[item['case']].identity} has no output: {item['outcome']}")
+        for item in told["absent"]
+    )
+    yield from first_of_each(Status.OPEN if context.draft else Status.FAIL, missing)
     wrong = evidence.judge(planned, outputs, frozenset(absent), tables)
     conforming = statement["verdict"] == "CONFORMANT"
     broken = _waived_rows(context)
     waived = [found for found in wrong if _row(found) in broken]
     unexcused = [found for found in wrong if _row(found) not in broken]
-    for found in unexcused[:_MOST_SAID]:
-        more = f" ({found.elements} elements)" if found.elements > 1 else ""
-        said = f"wrong output in {found.planned.identity}: {found.said}{more}"
-        yield Status.FAIL if conforming else Status.OPEN, said
+    yield from first_of_each(Status.FAIL if conforming else Status.OPEN, map(_told, unexcused))
     if not unexcused and not absent:
         right = "all right" if not waived else f"all right but {many(len(waived), 'case')} of waived clauses"
         yield Status.PASS, f"{many(len(planned), 'case')}, {size:,} bytes of outputs judged again, {right}"
     elif unexcused and not conforming:
         yield Status.PASS, f"{len(wrong)} of {len(planned)} cases are wrong, as the verdict has it"
+
+
+def _told(found: evidence.Wrong) -> tuple[str, str]:
+    """A wrong case in a sentence; those of one operator are of one kind."""
+    more = f" ({found.elements} elements)" if found.elements > 1 else ""
+    return found.planned.case.operator.name, f"wrong output in {found.planned.identity}: {found.said}{more}"
 
 
 def _row(found: evidence.Wrong) -> tuple[str, str, str]:
@@ -218,14 +177,6 @@ def _row(found: evidence.Wrong) -> tuple[str, str, str]:
 def _waived_rows(context: Context) -> set[tuple[str, str, str]]:
     """The rows that the run itself found broken, under a waiver; a waiver alone excuses no output."""
     return {_key(row) for row in structure.rows_told(context.submission) if row["outcome"] == Outcome.WAIVED.value}
-
-
-def expected_tests(context: Context) -> list[str]:
-    """The node ids of the profile's tests of the operators that are certified, collected here."""
-    from dmlcts.suites.running.pytest_run import collected_tests
-
-    selected = context.submission.results["selection"].get("operators", ())  # those of the statement
-    return collected_tests(selected, context.statement["profile"], context.statement["seed"])
 
 
 def _owed(context: Context) -> list[tuple[str, str, str, str]]:

@@ -220,6 +220,20 @@ class Judge:
             if judgement.findings:
                 self.fail(judgement.findings)
 
+    @property
+    def idle(self) -> str:
+        """Why no case was judged, for people; "" where one was, or where the process is known not to survive any."""
+        ledger = self.ledger
+        if not ledger.is_empty:
+            return ""
+        if ledger.unsupported:
+            return f"the backend cannot express it: {ledger.unsupported}"
+        if ledger.tallies:
+            return ""
+        if ledger.refused:
+            return f"not supported, and not obliged at feature level {self.bench.level}"
+        return "" if ledger.left_out else f"nothing to try at feature level {self.bench.level}"
+
     def expected(self, subject: Subject, attributes: Mapping[str, Any], elements: Elements) -> Array:
         """An acceptable result for each of some elements, 1-D, of packed tensors."""
         operator = subject.describe(subject.flat(elements.count), attributes)

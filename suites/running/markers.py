@@ -8,7 +8,7 @@ for.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -20,10 +20,14 @@ from dmlcts.specs.tables.signatures import Signature, signatures_on
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.generation.covering_subjects import is_shared_out
 
+Having = Callable[[OperatorTable, Signature], bool]
+"""Whether an operator has, on a signature, what a test needs to find something to try."""
+
 
 def checks(
     *names: OwnCheck | SharedCheck, data_types: Sequence[str] = (), level: str | None = None,
     attributes: Sequence[str] = (), remaining: bool = False, on: OwnCheck | SharedCheck | None = None,
+    having: Having | None = None,
 ) -> pytest.MarkDecorator:  # fmt: skip
     """Mark a test with what it checks.
 
@@ -35,9 +39,17 @@ def checks(
         remaining: whether it is about the signatures that tests of places leave out, where not all are chosen.
         on: what decides on the operators and types in place of the first name, where the test is not about it: a
             selection of such clauses leaves the test out.
+        having: what an operator has to have on a signature, so that the test has something to try there; see
+            :mod:`dmlcts.suites.conformance.having`.
     """
     return pytest.mark.checks(
-        *names, data_types=tuple(data_types), level=level, attributes=tuple(attributes), remaining=remaining, on=on
+        *names,
+        data_types=tuple(data_types),
+        level=level,
+        attributes=tuple(attributes),
+        remaining=remaining,
+        on=on,
+        having=having,
     )
 
 
@@ -51,13 +63,15 @@ class Checked:
     attributes: tuple[str, ...] = ()
     remaining: bool = False
     on: str | None = None
+    having: Having | None = None
 
     @classmethod
     def of(cls, marker: pytest.Mark) -> Checked:
         """Read the marker."""
         given = marker.kwargs
         return cls(tuple(marker.args), tuple(given.get("data_types", ())), given.get("level"),
-                   tuple(given.get("attributes", ())), bool(given.get("remaining")), given.get("on"))  # fmt: skip
+                   tuple(given.get("attributes", ())), bool(given.get("remaining")), given.get("on"),
+                   given.get("having"))  # fmt: skip
 
     @property
     def deciding(self) -> str:
@@ -102,6 +116,8 @@ class Checked:
             for data_type in types:
                 if not self.data_types or data_type.name in self.data_types:
                     for signature in signatures_on(table, data_type):
+                        if self.having is not None and not self.having(table, signature):
+                            continue
                         tried = chosen is None or signature in chosen[table.operator]
                         if not tried if self.remaining else tried or not places:
                             yield table, signature

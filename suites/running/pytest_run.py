@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -22,8 +22,10 @@ from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import Run
 
 if TYPE_CHECKING:
+    from dmlcts.reports.documents.records import ItemRecord
     from dmlcts.specs import DataType
     from dmlcts.specs.models import OperatorTable
+    from dmlcts.suites.cases.bench import Bench
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance"
 # The most that were measured: on 16 cores all operators took 2 min 21 s, with nothing cached but the library.
@@ -210,6 +212,34 @@ def collected_tests(operators: Sequence[str] = (), profile: str = "certification
     settings = Settings.read(profile=profile, operators=operators, seed=seed)
     _collect(settings, Collector())
     return found
+
+
+def records_of(tests: Collection[str], settings: Settings, bench: Bench) -> list[ItemRecord]:
+    """What some tests record on a bench, in their order; nothing is said, and only the results folder is written.
+
+    Args:
+        tests: node ids; those that the settings do not select are left out.
+        settings: of the run.
+        bench: is closed at the end.
+
+    Raises:
+        UsageError: the results folder cannot be written.
+    """
+
+    class Chosen:
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+            items[:] = [item for item in items if item.nodeid in tests]
+
+    run = Run(settings, bench)
+    try:
+        with _silenced(True), _undisturbed(), _storage_elsewhere():
+            pytest.main(pytest_arguments(settings), plugins=[Chosen(), Named(run)])
+    finally:
+        run.close()
+    if run.error is not None:
+        raise run.error
+    return run.records
 
 
 def _collect(settings: Settings, collector: object) -> None:

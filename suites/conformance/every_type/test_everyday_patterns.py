@@ -17,6 +17,7 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Array, Streams
 from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.combinations.sizes import with_larger_totals
+from dmlcts.suites.conformance.having import several_inputs
 from dmlcts.suites.conformance.tensors.describing import along, may_be_one_region, plain_scaling
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.edge_values import kinds, neighbours, shortcuts
@@ -35,14 +36,13 @@ _SQUARE = (1, 1, 17, 17)
 _REPEATED = (3, 0, 5, 2)  # the first elements of what is repeated: in the domain of powers, counts and quotients
 
 
-@checks("values", "tensor.strides.broadcast")
+@checks("values", "tensor.strides.broadcast", having=several_inputs)
 def test_one_telling_element_for_all(subject: Subject, judge: Judge) -> None:
     """Each value for which a kernel may have a shortcut, repeated in each input, beside the others' kinds of value.
 
     In place of the others as well, in packed tensors and in larger ones.
     """
-    if len(subject.inputs) > 1:
-        judge.all(_telling(subject))
+    judge.all(_telling(subject))
 
 
 def _telling(subject: Subject) -> Iterator[Case]:
@@ -74,11 +74,10 @@ def _told_of(subject: Subject, name: str) -> Iterator[Streams]:
 
 
 @checks("tensor.strides.broadcast", "tensor.strides.permuted", "tensor.strides.padded", "tensor.strides.output",
-        on="values")  # fmt: skip
+        on="values", having=several_inputs)  # fmt: skip
 def test_one_telling_element_beside_layouts(subject: Subject, judge: Judge) -> None:
     """Each such value for all in each input, beside each layout of the other inputs and of the output, and scaled."""
-    if len(subject.inputs) > 1:
-        judge.all(share_of(subject, list(_beside_layouts(subject))))
+    judge.all(share_of(subject, list(_beside_layouts(subject))))
 
 
 def _beside_layouts(subject: Subject) -> Iterator[Case]:
@@ -168,11 +167,10 @@ def _values(subject: Subject, layouts: Layouts) -> Streams:
     return subject.of_arrays(arrays).streams
 
 
-@checks("values", "tensor.strides.permuted", "tensor.strides.broadcast", "binding.same-resource")
+@checks("values", "tensor.strides.permuted", "tensor.strides.broadcast", "binding.same-resource", having=several_inputs)
 def test_an_operand_with_itself(subject: Subject, judge: Judge) -> None:
     """Inputs that are one region, the output too where it may be: packed, turned, rows for all; and the last first."""
-    if len(subject.inputs) > 1:
-        judge.all(_shared(subject))
+    judge.all(_shared(subject))
 
 
 def _shared(subject: Subject) -> Iterator[Case]:

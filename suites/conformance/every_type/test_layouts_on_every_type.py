@@ -20,6 +20,7 @@ from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams
+from dmlcts.suites.conformance.having import numeric_bounds, scale_bias
 from dmlcts.suites.conformance.tensors.describing import (
     SPECIAL,
     at_every_rank,
@@ -71,7 +72,7 @@ def _sets(subject: Subject) -> list[dict[str, Any]]:
 
 @checks(
     "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
-    "binding.same-resource",
+    "binding.same-resource", having=numeric_bounds,
 )  # fmt: skip
 def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
     """Inverted, equal, infinite and odd bounds, with elements beside them, where combinations have ordinary ones.
@@ -177,16 +178,15 @@ def test_many_elements(subject: Subject, judge: Judge) -> None:
 
 @checks(
     "values", "tensor.strides.padded", "tensor.strides.permuted", "tensor.strides.output", "tensor.strides.broadcast",
-    "tensor.position",
+    "tensor.position", having=scale_bias,
 )  # fmt: skip
 def test_crowded_scale_bias(subject: Subject, judge: Judge) -> None:
     """A ScaleBias, a negative one, and one that changes nothing: strided, broadcast, in place of the first input.
 
     And one whose scale is 0 or -1, of which a kernel may make a fill or a negation.
     """
-    if subject.table.has_scale_bias:
-        for rank in _ranks(subject):
-            judge.all([*_scaled(subject, _SIZES[-rank:]), *_filled_or_negated(subject, _SIZES[-rank:])])
+    for rank in _ranks(subject):
+        judge.all([*_scaled(subject, _SIZES[-rank:]), *_filled_or_negated(subject, _SIZES[-rank:])])
 
 
 def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:

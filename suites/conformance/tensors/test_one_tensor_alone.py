@@ -12,6 +12,7 @@ from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.combinations.sizes import with_larger_totals
+from dmlcts.suites.conformance.having import other_attributes, single_elements
 from dmlcts.suites.conformance.tensors.describing import SIZES, attribute_turns, special_elements
 from dmlcts.suites.conformance.tensors.test_strides import permuted
 from dmlcts.suites.generation.subject import Subject
@@ -83,7 +84,7 @@ def test_a_larger_total_size_of_each_tensor_of_every_type(subject: Subject, judg
     judge.all(_each_larger(subject))
 
 
-@checks("tensor.total-size.larger", "in-place")
+@checks("tensor.total-size.larger", "in-place", having=other_attributes)
 def test_larger_total_sizes_with_other_attributes(subject: Subject, judge: Judge) -> None:
     """ScaleBias, each other enumerator, number and activation: larger total sizes, without and with strides, in place.
 
@@ -126,14 +127,20 @@ def _laid_out(subject: Subject, layout_clause: str, names: dict[str, DataType]) 
     return Case(operator, subject.distinct(_COUNT).streams, subject.values_clause(attributes), layout_clause)
 
 
-@checks("tensor.strides.packed", "tensor.strides.broadcast", "tensor.strides.padded")
+@checks("tensor.strides.packed", "tensor.strides.broadcast", "tensor.strides.padded", having=single_elements)
 def test_strides_of_each_single_element(subject: Subject, judge: Judge) -> None:
     """Packed strides, zeros and odd ones on each tensor of one element alone."""
     alone = [{name: data_type} for name, data_type in subject.single.items()]
     judge.all(_laid_out(subject, kind, one) for one in alone for kind in _strides_of_one(1))
 
 
-@checks("tensor.strides.packed", "tensor.strides.broadcast", "tensor.strides.padded", remaining=True)
+@checks(
+    "tensor.strides.packed",
+    "tensor.strides.broadcast",
+    "tensor.strides.padded",
+    remaining=True,
+    having=single_elements,
+)
 def test_strides_of_single_elements_of_every_type(subject: Subject, judge: Judge) -> None:
     """The same on all tensors of one element at once, on the signatures that other tests of strides leave out."""
-    judge.all(_laid_out(subject, kind, subject.single) for kind in _strides_of_one(1) if subject.single)
+    judge.all(_laid_out(subject, kind, subject.single) for kind in _strides_of_one(1))

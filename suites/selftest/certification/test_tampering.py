@@ -24,7 +24,7 @@ pytest.importorskip("cryptography", reason="signing needs the extra `certify`")
 from dmlcts.reports.certification import archive
 from dmlcts.reports.certification.verdict import Standing, Status, Verification
 from dmlcts.specs import UsageError
-from dmlcts.suites.certification import evidence
+from dmlcts.suites.certification import evidence, reckoning
 from dmlcts.suites.certification.verify import verify_members
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.selftest.certification.submissions import FEW, LEVEL, NOW, RECORDS, Parts, build, rezipped
@@ -41,6 +41,10 @@ from dmlcts.suites.selftest.certification.tampered_evidence import a_wrong_outpu
 from dmlcts.suites.selftest.strangers.fuzzing import _changed_document as changed_document
 
 
+RECKONED = ("feature_level", "profile", "seed", "device")
+"""What of a statement decides on which tests have nothing to judge."""
+
+
 @pytest.fixture(scope="session")
 def genuine() -> Parts:
     return build()
@@ -52,7 +56,8 @@ def _judged_once() -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     planned: dict[Any, Any] = {}
     judged: dict[Any, Any] = {}
-    plan, judge = evidence.plan, evidence.judge
+    reckoned: dict[Any, Any] = {}
+    plan, judge, reckon = evidence.plan, evidence.judge, reckoning.idle_tests
 
     def plan_once(tables: Any, level: Any, seed: int, challenge: str = "", operators: Any = None) -> Any:
         key = (str(level), seed, challenge, None if operators is None else frozenset(operators))
@@ -66,6 +71,13 @@ def _judged_once() -> Iterator[None]:
             judged[key] = judge(cases, outputs, absent, tables)
         return judged[key]
 
+    def reckon_once(tests: Any, statement: Any, operators: Any) -> Any:
+        key = tuple(sorted(tests)), json.dumps([statement[name] for name in RECKONED]), tuple(operators)
+        if key not in reckoned:
+            reckoned[key] = reckon(tests, statement, operators)
+        return reckoned[key]
+
+    patch.setattr(reckoning, "idle_tests", reckon_once)
     patch.setattr(evidence, "plan", plan_once)
     patch.setattr(evidence, "judge", judge_once)
     yield
