@@ -1,11 +1,11 @@
-"""What makes a submission a draft: a sweep that is owed, a verdict, a profile, a missing signature."""
+"""What makes a submission a draft: a modified suite, a sweep that is owed, a verdict, a profile, no signature."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from dmlcts.reports.certification.identity import unreleased
+from dmlcts.reports.certification.identity import modifications
 from dmlcts.reports.certification.submission import Submission
 from dmlcts.reports.documents.outcomes import Outcome, Verdict
 from dmlcts.reports.documents.results import verdict_of
@@ -66,7 +66,7 @@ def draft_reasons(
         signed: whether the statement is signed.
         sweep: what is wrong with the sweep, in one word, "" where it is in order or not owed.
     """
-    reasons = list(unreleased(suite))
+    reasons = list(modifications(suite))
     if profile != PROFILE:
         reasons.append(f"the profile was {profile}, and only certification runs certify")
     if isolation != ISOLATED:

@@ -1,27 +1,21 @@
-"""Which suite this is: its version, its commit, whether it is a release, and the digest of what judges.
+"""Which suite this is: the digest of its files, and with it its version, its commit and the files that were modified.
 
-A release is a version without a development, pre-release or local part, and in a checkout an unmodified commit
-that carries the tag ``v<version>``. An installed copy has no commit; there the version decides, and the digest
-of the files that judge, which a verifier compares with its own.
+The digest alone is the identity: a wheel, a clean checkout and another one of the same files are the same suite. A
+commit and its tag are recorded where there are any, and decide on nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.resources
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from importlib.resources.abc import Traversable
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from dmlcts.reports.certification.files import changed_files, digest_of, suite_files
 from dmlcts.reports.documents.results import suite_identity, suite_tags
+from dmlcts.reports.documents.wording import many
 from dmlcts.specs.tables import Tables
 
-_RELEASE = re.compile(r"[0-9]+(\.[0-9]+)*(\.post[0-9]+)?")
-_ROOMS = ("specs", "suites", "reports")
-_JUDGING = (".py", ".yaml", ".json", ".ini")
-_NOT_JUDGING = {"selftest", "__pycache__", "examples"}
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -31,10 +25,12 @@ class Reference:
     Attributes:
         version: the suite's version.
         commit: its commit, ``None`` outside a checkout.
-        modified: whether tracked files differ from it, ``None`` outside a checkout.
+        modified: whether its files differ from what it was made of, ``None`` where nothing says so.
         tagged: whether the commit carries the version's tag, ``None`` outside a checkout.
-        digest: :func:`suite_digest`.
+        digest: of its files, the suite's identity.
         tables: the tables that certification rests on.
+        files: SHA-256 of each file.
+        changed: the files that differ from what it was made of.
     """
 
     version: str
@@ -43,59 +39,72 @@ class Reference:
     tagged: bool | None
     digest: str
     tables: Tables
+    files: Mapping[str, str] = field(default_factory=dict)
+    changed: tuple[str, ...] = ()
 
     @classmethod
     def here(cls, tables: Tables) -> Reference:
         """What is installed here, with the built-in ``tables``."""
-        suite = suite_identity()
+        suite, files = suite_identity(), suite_files()
         version, commit = suite["version"], suite["commit"]
         tagged = None if commit is None else f"v{version}" in suite_tags()
-        return cls(version, commit, suite["modified"], tagged, suite_digest(), tables)
+        changed = changed_files(files)
+        modified = None if changed is None else bool(changed)
+        return cls(version, commit, modified, tagged, digest_of(files), tables, files, tuple(changed or ()))
 
     @property
-    def unreleased(self) -> tuple[str, ...]:
-        """Why this is no release; empty where it is one."""
-        return unreleased(self.to_json())
+    def modifications(self) -> tuple[str, ...]:
+        """Why this is not the suite as it was made; empty where it is."""
+        return modifications(self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """What a statement says of the suite."""
-        return {
-            "version": self.version, "commit": self.commit, "modified": self.modified, "tagged": self.tagged,
+        told: dict[str, Any] = {
+            "version": self.version,
+            "commit": self.commit,
+            "modified": self.modified,
+            "tagged": self.tagged,
             "digest": self.digest,
-        }  # fmt: skip
+            "files": dict(self.files),
+        }
+        return told | ({"changed": list(self.changed)} if self.changed else {})
 
 
-def unreleased(suite: Mapping[str, Any]) -> tuple[str, ...]:
-    """Why a suite, as a statement describes it, is no release; empty where it is one."""
+def modifications(suite: Mapping[str, Any]) -> tuple[str, ...]:
+    """Why a suite, as a statement describes it, is not as it was made; empty where it is, as far as is known."""
     found = []
-    if not _RELEASE.fullmatch(suite["version"]):
-        found.append(f"version {suite['version']} is not a release")
+    if suite["version"] == "unknown":
+        found.append("the version of the suite is unknown: it is not installed")
     if suite["modified"]:
-        found.append("the checkout is modified")
+        found.append(f"the suite is modified{named(suite.get('changed', ()))}")
     if suite["commit"] is not None and suite["modified"] is None:
-        found.append("whether the checkout is modified is unknown")
-    if suite["commit"] is not None and not suite["tagged"]:
-        found.append(f"the commit does not carry the tag v{suite['version']}")
+        found.append("whether the suite is modified is unknown")
     return tuple(found)
 
 
-def suite_digest() -> str:
-    """SHA-256 over every file that judges: ``specs``, ``suites`` and ``reports``, without the selftests.
-
-    Line ends are counted as LF, so that a checkout on Windows has the digest of every other.
-    """
-    state = hashlib.sha256()
-    for room in _ROOMS:
-        files = dict(_files(importlib.resources.files(f"dmlcts.{room}"), room))
-        for name in sorted(files):
-            content = files[name].read_bytes().replace(b"\r\n", b"\n")
-            state.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
-    return state.hexdigest()
+def named(files: Sequence[str]) -> str:
+    """The first files of some, for the end of a sentence: ": suites/plugin.py and 2 more files"."""
+    if not files:
+        return ""
+    more = len(files) - _MOST_NAMED
+    shown = f": {', '.join(files[:_MOST_NAMED])}"
+    return f"{shown} and {many(more, 'more file')}" if more > 0 else shown
 
 
-def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
-    for entry in folder.iterdir():
-        if entry.is_dir() and entry.name not in _NOT_JUDGING:
-            yield from _files(entry, f"{prefix}/{entry.name}")
-        elif entry.is_file() and entry.name.endswith(_JUDGING):
-            yield f"{prefix}/{entry.name}", entry
+def origin(suite: Mapping[str, Any]) -> str:
+    """Where a suite comes from, in words: "commit 0123456789ab, tag v0.1.0"."""
+    if suite["commit"] is None:
+        return "not from a checkout"
+    tag = f"tag v{suite['version']}" if suite["tagged"] else "no tag"
+    return f"commit {suite['commit'][:12]}, {tag}"
+
+
+def other_files(theirs: Mapping[str, str], ours: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """In which files two suites differ: kind and sentence of each."""
+    for name in sorted({*theirs, *ours}):
+        if name not in ours:
+            yield "there", f"{name} is not here"
+        elif name not in theirs:
+            yield "here", f"{name} is only here"
+        elif theirs[name] != ours[name]:
+            yield "other", f"{name} is another file than here"

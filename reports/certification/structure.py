@@ -14,7 +14,8 @@ from typing import Any
 
 from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.drafts import ISOLATED, PROFILE, draft_reasons, owes_sweep, sweep_fault
-from dmlcts.reports.certification.identity import Reference, unreleased
+from dmlcts.reports.certification.files import digest_of
+from dmlcts.reports.certification.identity import Reference, modifications, origin, other_files
 from dmlcts.reports.certification.operators import certified, operator_faults, operators_told
 from dmlcts.reports.certification.submission import Submission, digest
 from dmlcts.reports.certification.verdict import Said, Status, first_of_each
@@ -114,18 +115,25 @@ def check_signature(context: Context) -> Said:
 
 
 def check_suite(context: Context) -> Said:
-    """The suite that judged is the one that verifies, file by file."""
+    """The suite that judged is the one that verifies, file by file; what differs is named."""
     theirs, ours = context.statement["suite"], context.reference
     if theirs["version"] != ours.version:
         yield Status.FAIL, f"judged by suite {theirs['version']}, this is {ours.version}: verify with the same version"
+    elif "files" in theirs and digest_of(theirs["files"]) != theirs["digest"]:
+        yield Status.FAIL, "the files of the suite that the statement lists do not amount to the digest that it names"
     elif theirs["digest"] != ours.digest:
         yield Status.FAIL, f"judged by another suite that calls itself {ours.version}: the digests of its files differ"
-    elif theirs["commit"] is not None and ours.commit is not None and theirs["commit"] != ours.commit:
-        yield Status.FAIL, f"judged by commit {theirs['commit'][:12]}, this is {ours.commit[:12]}"
-    elif context.submission.results["suite"] != {name: theirs[name] for name in ("version", "commit", "modified")}:
+        yield from first_of_each(Status.FAIL, other_files(theirs.get("files", ours.files), ours.files))
+    elif not _is_of(context.submission.results["suite"], theirs):
         yield Status.FAIL, "the results name another suite than the statement"
     else:
-        yield Status.PASS, f"suite {ours.version}, the same files as here"
+        yield Status.PASS, f"suite {ours.version}, the same files as here: digest {ours.digest[:16]}"
+
+
+def _is_of(run: Mapping[str, Any], suite: Mapping[str, Any]) -> bool:
+    """Whether the suite that results name may be the statement's; of an installed copy they know no modification."""
+    same = all(run[name] == suite[name] for name in ("version", "commit"))
+    return same and not (run["modified"] and not suite["modified"])
 
 
 def check_tables(context: Context) -> Said:
@@ -145,15 +153,16 @@ def _differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
     return sorted(name for name in {*theirs, *ours} if theirs.get(name) != ours.get(name))[:3]
 
 
-def check_release(context: Context) -> Said:
-    """The suite is a release, by its own account and by the verifier's."""
-    reasons = unreleased(context.statement["suite"])
+def check_unmodified(context: Context) -> Said:
+    """No file of the suite was modified since it was made, by its own account and by the verifier's."""
+    theirs = context.statement["suite"]
+    reasons = modifications(theirs)
     for reason in reasons:
-        yield _wrong(context, f"not made with a release: {reason}")
-    for reason in context.reference.unreleased:
-        yield Status.OPEN, f"this dmlcts is itself no release and cannot accept anything: {reason}"
-    if not reasons and not context.reference.unreleased:
-        yield Status.PASS, f"release {context.reference.version}"
+        yield _wrong(context, reason)
+    for reason in context.reference.modifications:
+        yield Status.OPEN, f"this dmlcts cannot accept anything: {reason}"
+    if not reasons and not context.reference.modifications:
+        yield Status.PASS, f"no file of the suite was modified; {origin(theirs)}"
 
 
 def check_options(context: Context) -> Said:
@@ -375,7 +384,7 @@ CHECKS: Mapping[str, Check] = {
     "signature": check_signature,
     "suite": check_suite,
     "tables": check_tables,
-    "release": check_release,
+    "unmodified": check_unmodified,
     "options": check_options,
     "operators": check_operators,
     "level": check_level,

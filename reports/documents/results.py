@@ -67,11 +67,19 @@ def environment() -> dict[str, Any]:
     }
 
 
-def _git(*arguments: str) -> str | None:
+_SUITE = ("specs", "backends", "reports", "suites")
+_ELSE = ("suites/selftest", "**/*.md")  # what of these folders judges nothing
+
+
+_HERE = Path(__file__).resolve().parent
+
+
+def git(*arguments: str, folder: Path = _HERE) -> str | None:
+    """What git says in a folder of the suite, stripped; ``None`` where it is not there, or has nothing to say."""
     program = shutil.which("git")
     if program is None:
         return None
-    command = [program, "-C", str(Path(__file__).resolve().parent), *arguments]
+    command = [program, "-C", str(folder), *arguments]
     try:
         asked = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
@@ -88,22 +96,25 @@ def suite_version() -> str:
 
 
 def suite_identity() -> dict[str, Any]:
-    """The suite's version, and in a checkout its commit and whether tracked files were modified.
+    """The suite's version, and in a checkout its commit and whether tracked files of the suite were modified.
+
+    The suite is what judges: selftests, guides and what lies beside the four folders are no part of it.
 
     Elsewhere ``commit`` and ``modified`` are ``None``: an installed copy that happens to lie inside another
     project's repository is not that project's commit.
     """
     version = suite_version()
-    if _git("ls-files", "--error-unmatch", Path(__file__).name) is None:
+    if git("ls-files", "--error-unmatch", Path(__file__).name) is None:
         return {"version": version, "commit": None, "modified": None}
-    commit = _git("rev-parse", "HEAD")
-    changes = _git("status", "--porcelain", "--untracked-files=no", ":/")
+    commit = git("rev-parse", "HEAD")
+    paths = [*(f":/{room}" for room in _SUITE), *(f":(top,exclude,glob){name}" for name in _ELSE)]
+    changes = git("status", "--porcelain", "--untracked-files=no", "--", *paths)
     return {"version": version, "commit": commit, "modified": None if changes is None else bool(changes)}
 
 
 def suite_tags() -> list[str]:
     """The tags of the commit that is checked out; none outside a checkout."""
-    return (_git("tag", "--points-at", "HEAD") or "").split()
+    return (git("tag", "--points-at", "HEAD") or "").split()
 
 
 def _jsonable(value: object, levels: int = _MOST_LEVELS) -> Any:

@@ -16,7 +16,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dmlcts.reports.certification import archive, signing
-from dmlcts.reports.certification.identity import Reference, suite_digest
+from dmlcts.reports.certification.files import digest_of, suite_files
+from dmlcts.reports.certification.identity import Reference
 from dmlcts.reports.certification.operators import obliged_operators
 from dmlcts.reports.certification.submission import (
     ENVIRONMENT_FORMAT,
@@ -45,7 +46,7 @@ RECORDS = archive.records_name(1, 1)
 FEW = ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_THRESHOLD")
 """What the small submission certifies, so that it is made and verified in a moment."""
 IDLE = re.compile(r"test_types_and_ranks_of_level_2_1\[\w+-INT8\]")
-"""Of these tests the small submission's records say that there was nothing to judge, as there need not be at its level."""
+"""Of these tests the small submission's records say that nothing was judged, as nothing need be at its level."""
 COMMAND = (
     "certify", "--backend", "cpu", "--option", "feature_level=1.0", "--product", "Driver 1.2", "--vendor", "ACME",
     "--key", "acme.key", "-o", "submission.zip", "--operators", "clip,threshold",
@@ -148,7 +149,8 @@ def build(operators: tuple[str, ...] = FEW, level: FeatureLevel = LEVEL) -> Part
         level: at which they are certified.
     """
     tables = load_tables()
-    reference = Reference("0.1.0", COMMIT, False, True, suite_digest(), tables)
+    files = suite_files()
+    reference = Reference("0.1.0", COMMIT, False, True, digest_of(files), tables, files)
     expected = tuple(pytest_run.collected_tests(operators))
     named = operators or obliged_operators(tables, level)
     selection = {"operators": list(operators)} if operators else {}

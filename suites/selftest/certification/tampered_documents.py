@@ -16,6 +16,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dmlcts.reports.certification import archive
+from dmlcts.reports.certification.files import digest_of
 from dmlcts.suites.selftest.certification.submissions import COMMAND, NOW, RECORDS, STARTED, Parts
 
 ROW = ("clip.formula", "ELEMENT_WISE_CLIP", "FLOAT32")
@@ -68,6 +69,17 @@ def suite(**changed: Any) -> Callable[[Parts], object]:
     return lambda parts: parts.statement["suite"].update(changed)
 
 
+def other_file(name: str) -> Callable[[Parts], object]:
+    """Another suite than here, as it states itself: one file is another, or there is one more."""
+
+    def change(parts: Parts) -> None:
+        told = parts.statement["suite"]
+        told["files"] = {**told["files"], name: "0" * 64}
+        told["digest"] = digest_of(told["files"])
+
+    return change
+
+
 def tally_of(record: dict[str, Any], row: tuple[str, str, str] = ROW) -> dict[str, Any] | None:
     rows = (tally for tally in record["tallies"] if (tally["clause"], tally["operator"], tally["data_type"]) == row)
     return next(rows, None)
@@ -80,19 +92,31 @@ def holder(records: list[dict[str, Any]], row: tuple[str, str, str] = ROW) -> di
 EDITS |= {
     # the suite and the tables
     "another version of the suite": (suite(version="0.2.0"), "suite", "judged by suite 0.2.0, this is 0.1.0"),
-    "another suite of this version": (suite(digest="0" * 64), "suite", "the digests of its files differ"),
-    "another commit": (suite(commit="f" * 40), "suite", "judged by commit ffffffffffff"),
+    "another suite of this version": (other_file("suites/plugin.py"), "suite", "the digests of its files differ"),
+    "another file of the suite": (other_file("suites/plugin.py"), "suite", r"plugin\.py is another file than here"),
+    "a file that is not here": (other_file("suites/more.py"), "suite", r"suites/more\.py is not here"),
+    "another digest": (suite(digest="0" * 64), "suite", "do not amount to the digest that it names"),
+    "another commit": (suite(commit="f" * 40), "suite", "the results name another suite"),
     "a modified checkout": (
         lambda parts: (
             suite(modified=True)(parts), parts.edit(archive.RESULTS, lambda told: told["suite"].update(modified=True)),
         ),
-        "release", "the checkout is modified",
+        "unmodified", "the suite is modified",
     ),
     "a modified checkout in the results": (
         lambda parts: parts.edit(archive.RESULTS, lambda told: told["suite"].update(modified=True)),
         "suite", "the results name another suite",
     ),
-    "an untagged commit": (suite(tagged=False), "release", r"does not carry the tag v0\.1\.0"),
+    "a modified file": (
+        suite(modified=True, changed=["suites/plugin.py"]), "unmodified", r"the suite is modified: suites/plugin\.py",
+    ),
+    "a suite that is not installed": (
+        lambda parts: (
+            suite(version="unknown")(parts),
+            parts.edit(archive.RESULTS, lambda told: told["suite"].update(version="unknown")),
+        ),
+        "suite", "judged by suite unknown",
+    ),
     "other tables": (state(tables={"operators/clip.yaml": "0" * 64}), "tables", "the statement rests on other tables"),
     "other tables in the run": (result("specs", {}), "tables", "the run rests on other tables"),
     # the options

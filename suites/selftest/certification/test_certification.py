@@ -47,42 +47,6 @@ def parts() -> Parts:
 # The suite.
 
 
-@pytest.mark.parametrize(
-    "changed, said",
-    [
-        ({}, ()),
-        ({"version": "1.2.3.post1"}, ()),
-        ({"commit": None, "modified": None, "tagged": None}, ()),
-        ({"version": "0.2.0.dev3"}, ("version 0.2.0.dev3 is not a release",)),
-        ({"version": "0.2.0rc1"}, ("version 0.2.0rc1 is not a release",)),
-        ({"version": "0.2.0+local"}, ("version 0.2.0+local is not a release",)),
-        ({"version": "unknown"}, ("version unknown is not a release",)),
-        ({"modified": True}, ("the checkout is modified",)),
-        ({"modified": None}, ("whether the checkout is modified is unknown",)),
-        ({"tagged": False}, ("the commit does not carry the tag v0.1.0",)),
-    ],
-)
-def test_what_a_release_is(changed: dict[str, Any], said: tuple[str, ...]) -> None:
-    suite = {"version": "0.1.0", "commit": "0" * 40, "modified": False, "tagged": True}
-    assert identity.unreleased(suite | changed) == said
-
-
-def test_the_digest_is_of_what_judges(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for room in ("specs", "suites", "reports"):
-        (tmp_path / room / "selftest").mkdir(parents=True)
-        (tmp_path / room / "a.py").write_bytes(b"one\ntwo\n")
-    monkeypatch.setattr(
-        "importlib.resources.files", lambda package: tmp_path / package.removeprefix("dmlcts."), raising=True
-    )
-    first = identity.suite_digest()
-    (tmp_path / "specs" / "a.py").write_bytes(b"one\r\ntwo\r\n")
-    (tmp_path / "suites" / "selftest" / "test_a.py").write_bytes(b"")
-    (tmp_path / "reports" / "README.md").write_bytes(b"")
-    assert identity.suite_digest() == first
-    (tmp_path / "reports" / "b.yaml").write_bytes(b"")
-    assert identity.suite_digest() != first
-
-
 def test_what_makes_a_draft() -> None:
     suite = {"version": "0.1.0", "commit": None, "modified": None, "tagged": None}
     good: dict[str, Any] = {

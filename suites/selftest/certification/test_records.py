@@ -1,4 +1,4 @@
-"""The records of a certification: a test that judges nothing is not collected, or says why and is believed by nobody."""
+"""The records of a certification: a test that judges nothing is not collected, or says why, which is reckoned again."""
 
 from __future__ import annotations
 

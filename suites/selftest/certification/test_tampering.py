@@ -40,7 +40,6 @@ from dmlcts.suites.selftest.certification.tampered_documents import (
 from dmlcts.suites.selftest.certification.tampered_evidence import a_wrong_output
 from dmlcts.suites.selftest.strangers.fuzzing import _changed_document as changed_document
 
-
 RECKONED = ("feature_level", "profile", "seed", "device")
 """What of a statement decides on which tests have nothing to judge."""
 
