@@ -27,7 +27,7 @@ from dmlcts.reports.certification.submission import (
 )
 from dmlcts.reports.certification.verdict import Standing
 from dmlcts.reports.documents.journal import read_journal
-from dmlcts.reports.documents.outcomes import Verdict
+from dmlcts.reports.documents.outcomes import Verdict, exit_code
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.validation import load_results
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
@@ -41,8 +41,7 @@ from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.run import difference
 
 _MOST_LOG = 32 << 20
-_AS_VERDICT = {0: "", 1: Verdict.NOT_CONFORMANT.value, 4: Verdict.INCOMPLETE.value}
-"""What a verification's exit code says of the submission, for the command's own exit code."""
+_REFUSED = 2  # the exit code of whatever is raised here
 
 
 class NotCertifiable(DmlctsError):  # noqa: N818  # it says what is so
@@ -179,8 +178,8 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
         say: is told what happens, line by line.
 
     Returns:
-        The verdict of run, evidence, sweep and verification together: a draft is INCOMPLETE at best. Where the run,
-        the evidence or the sweep is not CONFORMANT and no draft was asked for, nothing was written.
+        The verdict of run, evidence and sweep together, for the command's exit code: a draft is INCOMPLETE at best.
+        Where one of them is not CONFORMANT and no draft was asked for, nothing was written.
 
     Raises:
         NotCertifiable: it is known before the run that this can only be a draft.
@@ -246,13 +245,16 @@ def certify(order: Order, say: Callable[[str], None]) -> Verdict:
     sealed = seal(members, statement, key)
     trusted = () if key is None else (signing.raw(key),)
     found = verify.verify_members(sealed, reference, None, trusted=trusted, challenge=order.challenge)
-    for line in found.text():
+    draft = bool(statement["draft"])
+    accepted = found.standing is (Standing.DRAFT if draft else Standing.PASS)
+    made = _worse(verdict, standing, "NOT_CONFORMANT" if wrong else "", "INCOMPLETE" if draft else "")
+    for line in found.text(exit_code(made) if accepted else _REFUSED):
         say(line)
-    if found.standing is not (Standing.DRAFT if statement["draft"] else Standing.PASS):
+    if not accepted:
         raise NotVerifiable(found.summary())
     archive.write(order.output, sealed)
     say(f"written: {order.output} ({order.output.stat().st_size / 2**20:.1f} MiB)")
-    return _worse(verdict, standing, "NOT_CONFORMANT" if wrong else "")
+    return made
 
 
 def _worse(verdict: Verdict, *standings: str) -> Verdict:

@@ -27,9 +27,8 @@ _CERTIFY_EXIT_CODES = (
 def certify(**given: Any) -> None:
     r"""Run the certification profile and make a submission of it.
 
-    Refused from a modified checkout, from a version that is no release, without a key, and where the verdict is
-    not CONFORMANT; --draft makes a marked draft instead, which certifies nothing. The steps are in
-    reports/CERTIFYING.md.
+    Refused where a file of the suite was modified, without a key, and where the verdict is not CONFORMANT; --draft
+    makes a marked draft instead, which certifies nothing and ends with 4. The steps are in reports/CERTIFYING.md.
 
     \b
     dmlcts keygen vendor

@@ -306,6 +306,32 @@ class Backend:
 PLANTED = 'operator.attributes.get("Min") == np.float32(1.00048828125) and Path("after-the-run").exists()'
 
 
+@pytest.mark.usefixtures("few_tests")
+@pytest.mark.parametrize(
+    "verdict, made, code", [("CONFORMANT", "INCOMPLETE", 4), ("NOT_CONFORMANT", "NOT_CONFORMANT", 1)]
+)
+def test_a_draft_ends_with_the_code_that_it_prints(
+    verdict: str, made: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A draft of a conformant run with 4, never with 0; of another one with 1."""
+    run_now, verifying = submit._run_now, submit.verify.verify_members
+
+    def ended(order: submit.Order) -> submit.Ran:
+        ran = run_now(order)
+        return replace(ran, results={**ran.results, "verdict": verdict})
+
+    def accepted(*given: Any, **more: Any) -> Verification:
+        return replace(verifying(*given, **more), lines=(Line("all", Status.OPEN, "said"),))
+
+    monkeypatch.setattr(submit, "_run_now", ended)
+    monkeypatch.setattr(submit.verify, "verify_members", accepted)
+    said: list[str] = []
+    assert submit.certify(submit.Order.of(GIVEN, WORDS), said.append).value == made
+    (last,) = [line for line in said if "exit code" in line]
+    assert last.startswith("DRAFT: ")
+    assert last.endswith(f"(exit code {code})")
+
+
 def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, *, draft: bool) -> tuple[str, list[str]]:
     """What becomes of an implementation whose run is conformant: the verdict, and what was said."""
     (tmp_path / "mine.py").write_text(RARELY_WRONG.replace("{WANTED}", wanted), encoding="utf-8")
