@@ -4,19 +4,24 @@ The first line says what the run is; a line of its kind follows for the collecti
 the end. Each line is written in one piece and handed to the system at once, so that whatever ends the run leaves
 all finished tests on disk. A last line that is not whole is what such an end leaves behind, and is passed over.
 A sweep's journal is made of such lines as well; what stands in them is the sweep's business.
+
+A journal that replaces an earlier run's begins on disk with its first record: until then the earlier files stay.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
 from dmlcts.reports.documents.records import ItemRecord, RecordError
 from dmlcts.reports.documents.validation import DocumentError, parse_json, values_in
+from dmlcts.reports.documents.writing import TEMPORARY
 from dmlcts.specs import UsageError
 from dmlcts.specs.files import open_plain
 
@@ -69,10 +74,12 @@ class Journal:
     """A journal that is being written.
 
     Args:
-        path: the file; it must not exist, unless ``keep`` says how much of it stays.
+        path: the file; it must not exist, unless ``keep`` says how much of it stays, or it is one of ``replaces``.
         keep: bytes of an existing journal that stay; what follows them is cut off.
         open_file: opens the file, for tests.
         command: the command that continues what the journal is of.
+        replaces: files of an earlier run, this one too where it is not kept. They are removed once the first record is
+            on disk, and nothing is written in their place before.
 
     Raises:
         UsageError: the file cannot be written.
@@ -80,17 +87,37 @@ class Journal:
 
     def __init__(
         self, path: Path, keep: int | None = None, open_file: Callable[[Path, str], BinaryIO] | None = None,
-        command: str = "dmlcts run",
+        command: str = "dmlcts run", replaces: Sequence[Path] = (),
     ) -> None:  # fmt: skip
         self.path = path
         self._command = command
+        self._open = open_file or _open
+        self._replaces = tuple(replaces)
+        self._waiting = b""
+        self._end = keep or 0
+        self._stream: BinaryIO | None = None
+        with_the_first = keep is None and bool(replaces) and (path in self._replaces or not path.exists())
+        if not with_the_first:
+            self._opened("xb" if keep is None else "r+b")
+
+    def _opened(self, mode: str) -> None:
         try:
-            self._stream = (open_file or _open)(path, "xb" if keep is None else "r+b")
-            self._end = keep or 0
+            self._stream = self._open(self.path, mode)
             self._stream.truncate(self._end)
             self._stream.seek(self._end)
         except OSError as error:
             raise self._unwritable(error) from None
+
+    def begin(self, kind: str, content: Mapping[str, Any]) -> None:
+        """Write a line that says what the journal is of; where an earlier one stands, together with the first record.
+
+        Raises:
+            UsageError: as :meth:`append`.
+        """
+        if self._stream is None:
+            self._waiting += _line({kind: dict(content)})
+        else:
+            self._write(_line({kind: dict(content)}))
 
     def append(self, kind: str, content: Mapping[str, Any]) -> None:
         """Write one line, and hand it to the system.
@@ -99,20 +126,60 @@ class Journal:
             UsageError: it cannot be written; the lines before it are untouched and whole.
         """
         line = _line({kind: dict(content)})
+        if self._stream is None:
+            self._replace(self._waiting + line)
+        else:
+            self._write(line)
+            self.settle()
+
+    def settle(self) -> None:
+        """Remove what this run replaces, where that still stands: its results are about to be written.
+
+        Raises:
+            UsageError: it cannot be removed, or the journal cannot be written.
+        """
+        if self._stream is None:
+            self._replace(self._waiting)
+        else:
+            try:
+                self._remove()
+            except OSError as error:
+                raise self._unwritable(error) from None
+
+    def _remove(self) -> None:
+        replaced, self._replaces = self._replaces, ()
+        for path in replaced:
+            path.unlink(missing_ok=True)
+
+    def _replace(self, lines: bytes) -> None:
+        """Write the first lines beside their place, remove what was there, and put them there."""
+        place = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}{TEMPORARY}")
         try:
-            rest = memoryview(line)
-            while rest:
-                rest = rest[self._stream.write(rest) or 0 :]
-            self._stream.flush()
+            with contextlib.closing(self._open(place, "xb")) as stream:
+                _whole(stream, lines)
+            self._remove()
+            os.replace(place, self.path)
         except OSError as error:
-            self._cut()
+            raise self._unwritable(error) from None
+        finally:
+            with contextlib.suppress(OSError):
+                place.unlink(missing_ok=True)
+        self._waiting, self._end = b"", len(lines)
+        self._opened("r+b")
+
+    def _write(self, line: bytes) -> None:
+        assert self._stream is not None  # noqa: S101  # whoever calls looked
+        try:
+            _whole(self._stream, line)
+        except OSError as error:
+            self._cut(self._stream)
             raise self._unwritable(error) from None
         self._end += len(line)
 
-    def _cut(self) -> None:
+    def _cut(self, stream: BinaryIO) -> None:
         try:
-            self._stream.truncate(self._end)
-            self._stream.seek(self._end)
+            stream.truncate(self._end)
+            stream.seek(self._end)
         except OSError:
             return  # a line that is not whole stays, and is passed over by whoever reads
 
@@ -123,7 +190,15 @@ class Journal:
 
     def close(self) -> None:
         """Close the file; calling it again does nothing."""
-        self._stream.close()
+        if self._stream is not None:
+            self._stream.close()
+
+
+def _whole(stream: BinaryIO, lines: bytes) -> None:
+    rest = memoryview(lines)
+    while rest:
+        rest = rest[stream.write(rest) or 0 :]
+    stream.flush()
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
-"""The folder that a run or a sweep leaves: cleared before, written after, whole or not at all.
+"""The folder that a run or a sweep leaves: written whole or not at all, and nothing of it removed by a mistake.
 
-:func:`prepare_folder` finds out before a run, not after it, that the results folder cannot be used.
+:func:`prepare_folder` finds out before a run, not after it, that the results folder cannot be used; it removes nothing.
+:func:`earlier_run` and :func:`earlier_sweep` find what the folder holds of an earlier one, to be removed as soon as
+there is something new: a misspelt backend, a device that cannot be reached or a wrong option leaves all as it was.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from dmlcts.reports.documents.journal import NAME as JOURNAL
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.selecting import within
 from dmlcts.reports.documents.validation import FAILURE_FORMAT
+from dmlcts.reports.documents.wording import many
 from dmlcts.reports.documents.writing import (
     SWEEP_JOURNAL,
     SWEEP_PREFIX,
@@ -29,6 +33,8 @@ from dmlcts.reports.documents.writing import (
 from dmlcts.reports.views.html import PAGE_MARK
 from dmlcts.reports.views.junit import SUITES_NAME, junit_xml
 from dmlcts.specs import UsageError
+
+_MOST_NAME = 80
 
 
 def _is_ours(path: Path) -> bool:
@@ -48,47 +54,119 @@ def _is_ours(path: Path) -> bool:
         return False
 
 
-def prepare_folder(folder: str | Path, *, keep_records: bool = False) -> Path:
-    """Make sure that a run can write its results here, and clear away what an earlier one left.
+@dataclass(frozen=True)
+class Earlier:
+    """What an earlier run or sweep left in a results folder.
 
-    Failures, ``results.json``, ``results.html``, ``junit.xml`` and, unless ``keep_records``, the journal of an
-    earlier run are removed, so that a run that is killed cannot be mistaken for the one before; files that this
-    project did not write stay, and so does what a sweep wrote.
-
-    Raises:
-        UsageError: the folder cannot be made or written.
+    Attributes:
+        files: that it wrote.
+        words: what they are of: "the run of cpu of 2026-11-27, 5 files"; "" where there are none.
     """
 
-    def earlier(place: Path) -> Iterable[Path]:
-        yield from (place / name for name in ("results.json", "results.html", "junit.xml"))
-        yield from (path for path in place.glob("failures/*.yaml") if not path.name.startswith(SWEEP_PREFIX))
-        if not keep_records:
-            yield place / JOURNAL
+    files: tuple[Path, ...]
+    words: str
 
-    return _prepared(Path(folder), lambda place: (path for path in earlier(place) if path.is_file() and _is_ours(path)))
+    def remove(self) -> None:
+        """Remove the files; one that is gone already is none to remove.
+
+        Raises:
+            UsageError: one cannot be removed.
+        """
+        try:
+            for path in self.files:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            said = f"cannot remove {error.filename}: {reason(error)}"
+            raise UsageError(said, "choose another folder with --results") from None
 
 
-def prepare_sweep_folder(folder: str | Path, *, keep_journal: bool = False) -> Path:
-    """Make sure that a sweep can write its record here, and clear away what an earlier one left.
+def _described(kind: str, document: Mapping[str, Any], files: int) -> str:
+    """Which run or sweep wrote some files, as its own header or record says."""
+    timings = document.get("timings")
+    started = document.get("started") or (timings.get("started") if isinstance(timings, Mapping) else None)
+    backend = str(document.get("backend") or "a backend")[:_MOST_NAME]
+    day = f" of {started[:10]}" if isinstance(started, str) else ""
+    return f"the {kind} of {backend}{day}, {many(files, 'file')}"
 
-    Its failures, ``sweep.json``, ``sweep.html`` and, unless ``keep_journal``, its journal are removed; files that
-    this project did not write stay, and so does what a run wrote.
 
-    Raises:
-        UsageError: the folder cannot be made or written.
+def _header(path: Path, kind: str) -> Mapping[str, Any]:
+    """What the first line of a journal says; empty where that cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            header = json.loads(stream.readline(1 << 20))[kind]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return {}
+    return header if isinstance(header, Mapping) else {}
+
+
+def _record(path: Path) -> Mapping[str, Any]:
+    """A record, ``results.json`` say; empty where it cannot be read."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, Mapping) else {}
+
+
+def _leftovers(folder: Path) -> Iterator[Path]:
+    """What writers that were killed left behind; nobody writes here now, for the folder is locked."""
+    yield from folder.glob(f".*{TEMPORARY}")
+    yield from folder.glob(f"failures/.*{TEMPORARY}")
+
+
+def _earlier(folder: Path, kind: str, files: Iterable[Path], journal: str, record: str) -> Earlier:
+    found = [path for path in files if path.is_file()]
+    said = ""
+    if found:
+        document = _header(folder / journal, kind) or _record(folder / record)
+        said = _described(kind, document, len(found))
+    return Earlier((*_leftovers(folder), *found), said)
+
+
+def earlier_run(folder: Path, *, keep_records: bool = False) -> Earlier:
+    """What an earlier run left here: failures, ``results.json``, ``results.html``, ``junit.xml`` and the journal.
+
+    It has to be removed before a new run's results are written, so that a run that is killed cannot be mistaken for the
+    one before. Files that this project did not write are none of it, nor is what a sweep wrote.
+
+    Args:
+        folder: the results folder.
+        keep_records: leave the journal out, which is to be continued.
     """
 
-    def earlier(place: Path) -> Iterable[Path]:
-        yield from (place / name for name in ("sweep.json", "sweep.html"))
-        yield from (path for path in place.glob(f"failures/{SWEEP_PREFIX}*.yaml") if path.is_file() and _is_ours(path))
+    def ours() -> Iterator[Path]:
+        names = (folder / name for name in ("results.json", "results.html", "junit.xml"))
+        failures = (path for path in folder.glob("failures/*.yaml") if not path.name.startswith(SWEEP_PREFIX))
+        journal = () if keep_records else (folder / JOURNAL,)
+        yield from (path for path in (*names, *failures, *journal) if path.is_file() and _is_ours(path))
+
+    return _earlier(folder, "run", ours(), JOURNAL, "results.json")
+
+
+def earlier_sweep(folder: Path, *, keep_journal: bool = False) -> Earlier:
+    """What an earlier sweep left here: its failures, ``sweep.json``, ``sweep.html`` and its journal.
+
+    Args:
+        folder: the results folder.
+        keep_journal: leave the journal out, which is to be continued.
+    """
+
+    def ours() -> Iterator[Path]:
+        yield from (folder / name for name in ("sweep.json", "sweep.html"))
+        yield from (path for path in folder.glob(f"failures/{SWEEP_PREFIX}*.yaml") if path.is_file() and _is_ours(path))
         if not keep_journal:
-            yield place / SWEEP_JOURNAL
+            yield folder / SWEEP_JOURNAL
 
-    return _prepared(Path(folder), earlier)
+    return _earlier(folder, "sweep", ours(), SWEEP_JOURNAL, "sweep.json")
 
 
-def _prepared(folder: Path, earlier: Callable[[Path], Iterable[Path]]) -> Path:
-    """The folder, made, tried and rid of what ``earlier`` finds in it."""
+def prepare_folder(folder: str | Path) -> Path:
+    """Make sure that a run or a sweep can write its results here; what the folder holds stays.
+
+    Raises:
+        UsageError: the folder cannot be made or written.
+    """
+    folder = Path(folder)
     mend = "choose another folder with --results"
     try:
         (folder / "failures").mkdir(parents=True, exist_ok=True)
@@ -98,9 +176,6 @@ def _prepared(folder: Path, earlier: Callable[[Path], Iterable[Path]]) -> Path:
                 probe.write_bytes(bytes(65536))
             finally:
                 probe.unlink(missing_ok=True)
-        leftovers = [*folder.glob(f".*{TEMPORARY}"), *folder.glob(f"failures/.*{TEMPORARY}")]
-        for path in [*leftovers, *(path for path in earlier(folder) if path.is_file())]:
-            path.unlink(missing_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         obstacle = error.filename or folder
         raise UsageError(f"cannot use {folder} for results: {obstacle} is not a folder", mend) from None

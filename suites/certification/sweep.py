@@ -64,7 +64,7 @@ def sweep(
     try:
         swept = Sweep.planned(chosen, crew.describe())
         swept.plan = cut(swept.plan)
-        with held(swept) as journal:
+        with held(swept, say=say) as journal:
             with showing.progress(swept, crew.size) as told:
                 conduct(swept, crew, told, journal)
             size = crew.size

@@ -10,7 +10,7 @@ import click
 
 from dmlcts.suites.commands import reports
 from dmlcts.suites.commands.options import digest_option, operator_options
-from dmlcts.suites.console.saying import complain
+from dmlcts.suites.console.saying import complain, say
 
 
 @operator_options
@@ -87,7 +87,7 @@ def sweep(
         crew = Cluster(orders, scheduler)
     try:
         swept = Sweep.planned(settings, crew.describe(), profile)
-        with held(swept, resume=resume is not None) as journal:
+        with held(swept, resume=resume is not None, say=say) as journal:
             with showing.progress(swept, crew.size) as told:
                 conduct(swept, crew, told, journal)
             size = crew.size

@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from dmlcts.reports.documents.locking import FolderLock
 from dmlcts.reports.documents.outcomes import Outcome, worst
 from dmlcts.reports.documents.records import ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
 from dmlcts.reports.summaries.once import told_once
 from dmlcts.reports.views.html import page
-from dmlcts.reports.views.run_folder import prepare_folder, write_run
+from dmlcts.reports.views.run_folder import earlier_run, prepare_folder, write_run
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.certification.evidence import Planned
+from dmlcts.suites.console.saying import say
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.judge import Ledger
 from dmlcts.suites.offline.cases import Exported, read_export
@@ -59,7 +61,7 @@ def judge_folder(cases: str, outputs: str, results: str, extra_tables: tuple[str
         extra_tables: files and folders of further operator tables.
 
     Raises:
-        UsageError: a folder is not what it should be.
+        UsageError: a folder is not what it should be, or another run is writing into the results folder.
         BackendUnavailable: there are no outputs.
     """
     begun = datetime.now(UTC)
@@ -70,19 +72,20 @@ def judge_folder(cases: str, outputs: str, results: str, extra_tables: tuple[str
     bench = Bench(
         "offline", RecordedBackend(device), {}, settings.tables, exported.level, strict=settings.strict, device=device
     )
-    with contextlib.suppress(OSError, ValueError):  # prepare_folder says what is wrong
-        settings.results.mkdir(parents=True, exist_ok=True)
-    prepare_folder(settings.results)
-    records, judged, missing = [], 0, 0
-    try:
+    with contextlib.ExitStack() as stack:
+        stack.callback(bench.close)
+        stack.callback(FolderLock(prepare_folder(settings.results)).release)
+        replaced = earlier_run(settings.results)
+        records, judged, missing = [], 0, 0
         for group in _groups(files):
             there = [(name, item) for name, item in group if device.has(name)]
             judged, missing = judged + len(there), missing + len(group) - len(there)
             if there:
                 records.append(_record(bench, device, there, settings))
-    finally:
-        bench.close()
-    return _published(exported, settings, device, records, begun, judged, missing)
+        if replaced.words:
+            say(f"dmlcts: replaces {replaced.words} in {settings.results}")
+        replaced.remove()
+        return _published(exported, settings, device, records, begun, judged, missing)
 
 
 def _groups(files: list[tuple[str, Planned]]) -> list[list[tuple[str, Planned]]]:

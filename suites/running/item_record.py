@@ -166,7 +166,7 @@ def publish(run: Run) -> Callable[[], None]:
         settings.waivers.check_matched(results)
     except WaiverError as error:
         run.complaint = error
-    run.prepare()
+    run.settle()
     folder = settings.results
     written = write_run(folder, results, records, page(results, settings.tables))
     run.verdict = Verdict(results["verdict"])

@@ -18,7 +18,7 @@ from dmlcts.reports.documents.waivers import Waivers
 from dmlcts.reports.documents.wording import many
 from dmlcts.reports.summaries.once import told_once
 from dmlcts.reports.views.html import page
-from dmlcts.reports.views.run_folder import prepare_folder, write_run
+from dmlcts.reports.views.run_folder import Earlier, earlier_run, prepare_folder, write_run
 from dmlcts.specs import DataType, FeatureLevel, UsageError
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.running.combinations_covered import combinations_told
@@ -164,7 +164,10 @@ def merge(
     lock = FolderLock(folder) if folder.is_dir() else None
     try:
         prepare_folder(folder)
-        _write_journal(folder, header | {"shard": None}, records)
+        replaced = earlier_run(folder)
+        if replaced.words:
+            told(f"replaces {replaced.words} in {folder}")
+        _write_journal(folder, header | {"shard": None}, records, replaced)
         written = write_run(folder, document, applied, page(document, settings.tables))
     finally:
         if lock is not None:
@@ -185,12 +188,12 @@ def tables_of(part: str) -> Tables:
     return Settings.of(content.header | {"shard": None}, part, str(content.path)).tables
 
 
-def _write_journal(folder: Path, header: dict[str, Any], records: Sequence[ItemRecord]) -> None:
-    journal = Journal(folder / NAME)
+def _write_journal(folder: Path, header: dict[str, Any], records: Sequence[ItemRecord], replaced: Earlier) -> None:
+    journal = Journal(folder / NAME, replaces=replaced.files)
     try:
-        journal.append("run", header)
+        journal.begin("run", header)
         counted = Collection(len(records), len(records))
-        journal.append("collected", {"items": counted.items, "total": counted.total})
+        journal.begin("collected", {"items": counted.items, "total": counted.total})
         for record in records:
             journal.append("item", record.to_json())
         journal.append("end", {"items": counted.items})

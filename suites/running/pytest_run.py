@@ -109,6 +109,8 @@ def execute(
         with _silenced(quiet), _undisturbed(), _storage_elsewhere():
             if resume:
                 say(f"dmlcts: {run.already}")
+            if run.replaces:
+                say(f"dmlcts: replaces {run.replaces} in {settings.results}, with its first record")
             status = pytest.main(arguments, plugins=[Named(run)])
     finally:
         run.close()

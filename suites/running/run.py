@@ -15,7 +15,7 @@ from dmlcts.reports.documents.outcomes import Verdict
 from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.results import describe_device, suite_identity
 from dmlcts.reports.documents.waivers import WaiverError
-from dmlcts.reports.views.run_folder import prepare_folder
+from dmlcts.reports.views.run_folder import Earlier, earlier_run, prepare_folder
 from dmlcts.specs import DmlctsError, FeatureLevel, UsageError
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.disclosure import disclose
@@ -102,6 +102,12 @@ class Run:
         self._bench = bench
         self._lock: FolderLock | None = None
         self._journal: Journal | None = None
+        self._replaced = Earlier((), "")
+
+    @property
+    def replaces(self) -> str:
+        """Which earlier run's files go with the first record, in words; "" for none, or where it is continued."""
+        return "" if self._resume else self._replaced.words
 
     @property
     def bench(self) -> Bench:
@@ -119,6 +125,8 @@ class Run:
     def prepare(self) -> None:
         """Take hold of the results folder and make sure that it can be written, before anything is judged.
 
+        What it holds stays until the first record is there.
+
         Raises:
             UsageError: it cannot be used, or another run holds it.
             DocumentError: the run is to be resumed, and there is no journal to resume from.
@@ -133,7 +141,8 @@ class Run:
                 folder.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(folder) if folder.is_dir() else None
         try:
-            prepare_folder(folder, keep_records=self._resume)
+            prepare_folder(folder)
+            self._replaced = earlier_run(folder, keep_records=self._resume)
             self._lock = lock or FolderLock(folder)
         except BaseException:
             if lock is not None:
@@ -169,15 +178,15 @@ class Run:
         path = self.settings.results / NAME
         header = self.header()
         if self._earlier is None:
-            self._journal = Journal(path)
-            self._journal.append("run", header)
+            self._journal = Journal(path, replaces=self._replaced.files)
+            self._journal.begin("run", header)
             return
         differs = difference(self._earlier.header, header)
         if differs:
             raise UsageError(
                 f"{path} is of a run that differs in {differs}", "resume with the same, or begin a new run"
             )
-        self._journal = Journal(path, keep=self._earlier.whole)
+        self._journal = Journal(path, keep=self._earlier.whole, replaces=self._replaced.files)
         self.records = list(self._earlier.records)
         self.collection = self._earlier.collection
         with contextlib.suppress(ValueError, TypeError):  # a broken date costs the duration, nothing else
@@ -192,7 +201,7 @@ class Run:
         self.begin()
         assert self._journal is not None  # noqa: S101  # begin() opened it
         if self.collection is None:
-            self._journal.append("collected", {"items": collection.items, "total": collection.total})
+            self._journal.begin("collected", {"items": collection.items, "total": collection.total})
             self.collection = collection
         elif self.collection != collection:
             raise UsageError(
@@ -210,6 +219,18 @@ class Run:
         assert self._journal is not None  # noqa: S101  # begin() opened it
         self._journal.append("item", record.to_json())
         self.records.append(record)
+
+    def settle(self) -> None:
+        """Remove what is left of an earlier run: the results are about to be written.
+
+        Raises:
+            UsageError: it cannot be removed.
+        """
+        self.prepare()
+        if self._journal is None:
+            self._replaced.remove()
+        else:
+            self._journal.settle()
 
     @property
     def complete(self) -> bool:

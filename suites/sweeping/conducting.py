@@ -13,7 +13,7 @@ from dmlcts.reports.documents.locking import FolderLock
 from dmlcts.reports.documents.outcomes import Verdict
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.results import suite_identity
-from dmlcts.reports.views.run_folder import prepare_sweep_folder
+from dmlcts.reports.views.run_folder import earlier_sweep, prepare_folder
 from dmlcts.specs import DataType, DmlctsError, UsageError
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.sweeping.blocks.accounting import unaccounted
@@ -150,12 +150,17 @@ class Sweep:
 
 
 @contextlib.contextmanager
-def held(sweep: Sweep, *, resume: bool = False) -> Iterator[Journal]:
+def held(
+    sweep: Sweep, *, resume: bool = False, say: Callable[[str], None] = lambda line: None
+) -> Iterator[Journal]:
     """Hold the sweep's results folder, until its record is written; gives the journal.
+
+    What an earlier sweep left there stays until the first block is judged.
 
     Args:
         sweep: whose folder it is; the blocks of an earlier sitting are counted in where it goes on.
         resume: go on with the journal in the folder.
+        say: is given the line that names what the sweep replaces.
 
     Raises:
         UsageError: the folder cannot be used, is another run's or sweep's at present, or holds a sweep that differs.
@@ -168,20 +173,26 @@ def held(sweep: Sweep, *, resume: bool = False) -> Iterator[Journal]:
     with contextlib.ExitStack() as stack:
         if folder.is_dir():
             stack.callback(FolderLock(folder).release)
+        if not resume:
+            prepare_folder(folder)
+        replaced = earlier_sweep(folder, keep_journal=resume)
         if resume:
-            journal, done = Journal.resume(folder, sweep.header, sweep.plan)
+            journal, done = Journal.resume(folder, sweep.header, sweep.plan, replaced.files)
             stack.callback(journal.close)
-            prepare_sweep_folder(folder, keep_journal=True)  # a journal that is refused leaves all as it was
+            prepare_folder(folder)  # a journal that is refused leaves all as it was
             sweep.restore(done)
         else:
-            prepare_sweep_folder(folder)
-            journal = Journal.begin(folder, sweep.header)
+            journal = Journal.begin(folder, sweep.header, replaced.files)
             stack.callback(journal.close)
+            if replaced.words:
+                say(f"dmlcts: replaces {replaced.words} in {folder}, with its first block")
         yield journal
 
 
 def conduct(sweep: Sweep, crew: Crew, told: Told, journal: Journal, *, explained: bool = True) -> None:
     """Judge every block that is not in yet, until done or interrupted; then find out about what is wrong.
+
+    An interruption before any block is in leaves the folder as it was.
 
     Args:
         sweep: what to do; its totals, failures and times are filled in.
@@ -193,6 +204,7 @@ def conduct(sweep: Sweep, crew: Crew, told: Told, journal: Journal, *, explained
     Raises:
         UsageError: the journal cannot be written; what was judged until then stands in it.
         Unaccounted: a worker's answer cannot be.
+        KeyboardInterrupt: it was stopped with nothing judged.
     """
     began = time.perf_counter()
     try:
@@ -203,7 +215,10 @@ def conduct(sweep: Sweep, crew: Crew, told: Told, journal: Journal, *, explained
                 journal.finished(block, totals)
                 told(block, totals)
     except KeyboardInterrupt:
+        if not sweep.done:
+            raise
         sweep.interrupted = True
+    journal.settle()
     sweep.seconds = time.perf_counter() - began
     if explained:
         _explain(sweep, crew)

@@ -6,7 +6,7 @@ is a block of the plan, stands there once, and accounts for each of its elements
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +37,32 @@ class Journal:
         self._lines = lines
 
     @classmethod
-    def begin(cls, folder: Path, header: Mapping[str, Any]) -> Journal:
-        """Start a new journal; there must be none.
+    def begin(cls, folder: Path, header: Mapping[str, Any], replaces: Sequence[Path] = ()) -> Journal:
+        """Start a new journal; there must be none, unless it is one of ``replaces``.
+
+        Args:
+            folder: the results folder.
+            header: what the sweep is.
+            replaces: as :class:`dmlcts.reports.documents.journal.Journal` takes it.
 
         Raises:
             UsageError: it cannot be written.
         """
-        lines = Lines(folder / NAME, command=_COMMAND)
-        lines.append("sweep", header)
+        lines = Lines(folder / NAME, command=_COMMAND, replaces=replaces)
+        lines.begin("sweep", header)
         return cls(lines)
 
     @classmethod
-    def resume(cls, folder: Path, header: Mapping[str, Any], plan: Plan) -> tuple[Journal, dict[str, Totals]]:
+    def resume(
+        cls, folder: Path, header: Mapping[str, Any], plan: Plan, replaces: Sequence[Path] = ()
+    ) -> tuple[Journal, dict[str, Totals]]:
         """Open the journal of a sweep that was stopped.
+
+        Args:
+            folder: the results folder.
+            header: what the sweep is.
+            plan: its blocks.
+            replaces: as :class:`dmlcts.reports.documents.journal.Journal` takes it.
 
         Returns:
             The journal, and the totals of the blocks that are finished, by the block's id.
@@ -80,7 +93,7 @@ class Journal:
             end = line.end
         if not end:
             raise DocumentError(str(path), "", "is empty", _HINT)
-        return cls(Lines(path, keep=end, command=_COMMAND)), done
+        return cls(Lines(path, keep=end, command=_COMMAND, replaces=replaces)), done
 
     def finished(self, block: Block, totals: Totals) -> None:
         """Write down a finished block.
@@ -89,6 +102,14 @@ class Journal:
             UsageError: it cannot be written; the blocks before it stand there.
         """
         self._lines.append("block", {"id": block.id, "totals": totals.to_json()})
+
+    def settle(self) -> None:
+        """Remove what the sweep replaces, where that still stands: its record is about to be written.
+
+        Raises:
+            UsageError: it cannot be removed.
+        """
+        self._lines.settle()
 
     def close(self) -> None:
         """Close the file."""

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dmlcts.reports.documents.validation import schema
-from dmlcts.reports.views.run_folder import prepare_folder, write_run
+from dmlcts.reports.views.run_folder import earlier_run, prepare_folder, write_run
 from dmlcts.suites.commands.main import main
 from dmlcts.suites.selftest.reports.report_samples import conformant, failing
 
@@ -104,14 +104,14 @@ def test_a_report_that_cannot_be_written_ends_with_2(runs: Path) -> None:
     assert (done.exit_code, len(done.output.splitlines())) == (2, 1)
 
 
-def test_a_run_writes_its_page_and_the_next_one_clears_it(tmp_path: Path) -> None:
+def test_a_run_writes_its_page_and_the_next_one_replaces_it(tmp_path: Path) -> None:
     folder = prepare_folder(tmp_path)
     written = write_run(folder, conformant(), [], '<!doctype html>\n<meta name="generator" content="dmlcts">')
     assert [path.name for path in written] == ["results.json", "results.html", "junit.xml"]
-    prepare_folder(tmp_path)
+    earlier_run(tmp_path).remove()
     assert not (tmp_path / "results.html").exists()
     (tmp_path / "results.html").write_text("<p>mine</p>", encoding="utf-8")
-    prepare_folder(tmp_path)
+    earlier_run(tmp_path).remove()
     assert (tmp_path / "results.html").exists()
     assert not (tmp_path / "results.json").exists()
 

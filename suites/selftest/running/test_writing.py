@@ -16,7 +16,7 @@ from dmlcts.reports.documents.records import ClauseTally, FailureRecord, ItemRec
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
 from dmlcts.reports.documents.validation import load_failure, load_results
 from dmlcts.reports.documents.writing import dump_yaml, failure_document, named, write_json, write_text
-from dmlcts.reports.views.run_folder import prepare_folder, write_run
+from dmlcts.reports.views.run_folder import earlier_run, prepare_folder, write_run
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 
@@ -210,12 +210,17 @@ def test_what_an_earlier_run_left_is_removed_and_nothing_else(tmp_path: Path) ->
     }
     for name, text in mine.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    prepare_folder(tmp_path)
+    before = names(tmp_path)
+    earlier = earlier_run(prepare_folder(tmp_path))
+    assert earlier.words == "the run of cpu of 2026-11-21, 3 files"
+    assert names(tmp_path) == before, "making a folder ready removes nothing"
+    earlier.remove()
     assert names(tmp_path) == sorted(mine)
+    assert earlier_run(tmp_path).words == ""
 
 
 def test_foreign_results_and_junit_files_stay(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text('{"schema": "another"}', encoding="utf-8")
     (tmp_path / "junit.xml").write_text('<testsuites name="pytest tests"/>', encoding="utf-8")
-    prepare_folder(tmp_path)
+    earlier_run(prepare_folder(tmp_path)).remove()
     assert names(tmp_path) == ["junit.xml", "results.json"]
