@@ -97,14 +97,22 @@ class Around:
         """
         middle = self.exact.low, self.exact.high
         arguments = self._arguments[: 1 if all(one.is_point for one in self.operands) else 2]
-        margins = [rounding.margins(self.kind, tolerance, (*real, *middle), given) for given in arguments]
+        signed = real
+        if tolerance.factor is not None:
+            real = rounding.multiplied(tolerance, real, arguments)
+        others = middle if tolerance.factor is None else ()
+        margins = [rounding.margins(self.kind, tolerance, (*real, *others), given) for given in arguments]
         distances = [reduce(np.fmax, [one for found in margins for one in found[end::2]]) for end in (0, 1)]
         low, high = real
         below, above = (np.nan_to_num(distance, nan=0.0, posinf=np.inf) for distance in distances)
         least = np.where(np.isinf(low), low, add_to_odd(low, -below))
         most = np.where(np.isinf(high), high, add_to_odd(high, above))
         inner = rounding.inward(least, most, self.kind)
-        near = real if self.function.arrays.error else middle  # FLOAT64 shows which results the type holds
+        if tolerance.factor is not None:  # what is multiplied keeps its sign
+            inner = np.where(signed[0] >= 0, np.fmax(inner[0], 0.0), inner[0]), np.where(
+                signed[1] <= 0, np.fmin(inner[1], -0.0), inner[1]
+            )
+        near = signed if self.function.arrays.error else middle  # FLOAT64 shows which results the type holds
         next_down, next_up = (rounding.nearest,) * 2 if strict else (rounding.down, rounding.up)
         return np.fmin(inner[0], next_down(near[0], self.kind)), np.fmax(inner[1], next_up(near[1], self.kind))
 

@@ -6,12 +6,13 @@ Computed with the bits that the result was enclosed with; conditions with the fi
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from dmlcts.specs.approximation.rules import bounds_of
+from dmlcts.specs.approximation.exact_spans import Span
+from dmlcts.specs.approximation.rules import bounds_of, factor_of
 from dmlcts.specs.arithmetic.binary_format import Format
 from dmlcts.specs.arithmetic.last_place import unit_in_the_last_place
 from dmlcts.specs.arithmetic.real_number import PRECISIONS, Datum
@@ -45,6 +46,34 @@ def margin(
         if name == "absolute" or result.value != 0:
             found = max(found, value * factor)
     return found
+
+
+def multiplied(
+    tolerance: Tolerance, real: Span, arguments: Sequence[Mapping[str, Datum]], *, bits: int, outer: bool
+) -> Span:
+    """The numbers that a tolerance's factor makes of real results, which keep their signs.
+
+    Args:
+        tolerance: the rule.
+        real: the real results.
+        arguments: the lower and the upper ends of the function's arguments, by the names that bounds have for them.
+        bits: of the arithmetic.
+        outer: a factor with a logarithm or a power of e is made as much greater as it may be, else less.
+    """
+    amount = factor_of(tolerance)
+    if amount is None:
+        return real
+    low, high = (
+        max(Fraction(amount) if isinstance(amount, float) else
+            _number(amount, {**names, "t": end}, bits, outer=outer) or Fraction(1) for names in arguments)
+        for end in real
+    )  # fmt: skip
+    return Span(_times(real.low, low if real.low.negative else 1 / low),
+                _times(real.high, 1 / high if real.high.negative else high))  # fmt: skip
+
+
+def _times(number: Datum, factor: Fraction) -> Datum:
+    return number if number.infinite else Datum(number.negative, number.fraction * factor)
 
 
 @cache

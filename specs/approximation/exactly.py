@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
-from dmlcts.specs.approximation.exact_bounds import holds, margin
+from dmlcts.specs.approximation.exact_bounds import holds, margin, multiplied
 from dmlcts.specs.approximation.exact_results import COMPARISONS, OPEN, real_ends, truths
 from dmlcts.specs.approximation.exact_spans import (
     Span,
@@ -45,6 +45,7 @@ _FORMATS: Mapping[DataType, Format] = {
     DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64
 }  # fmt: skip
 _OF_SIGNED_ZEROS = ("divide", "pow", "atan_yx")
+_ZERO = Datum(False, Fraction(0))
 _WHOLE = ("floor", "ceil", "trunc", "round_half_even", "round_half_away")
 
 
@@ -346,7 +347,7 @@ def _permitted(
     if tolerance.neighbours:
         return Span(down(real.low, form), up(real.high, form))
     lows, highs = _named_ends(operands)
-    least, most = real
+    least, most = multiplied(tolerance, real, (lows, highs), bits=bits, outer=outer)
     if not least.infinite:
         distance = max(margin(form, tolerance, least, names, bits=bits, outer=outer) for names in (lows, highs))
         least = lowered(least, distance, form)
@@ -356,6 +357,9 @@ def _permitted(
     low, high = down(real.low, form), up(real.high, form)
     if strict:
         low, high = nearest(real.low, form), nearest(real.high, form)
+    if tolerance.factor is not None:  # what is multiplied keeps its sign
+        least = max(least, _ZERO, key=by_value) if real.low.value >= 0 else least
+        most = min(most, negated(_ZERO), key=by_value) if real.high.value <= 0 else most
     return Span(min(low, least, key=by_value), max(high, most, key=by_value))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs.approximation.rules import bounds_of
+from dmlcts.specs.approximation.rules import bounds_of, factor_of
 from dmlcts.specs.approximation.steps import Known, steps_of
 from dmlcts.specs.arithmetic.vector_arithmetic import Array
 from dmlcts.specs.datatypes import DataType
@@ -15,6 +15,7 @@ from dmlcts.specs.formula import Expression
 from dmlcts.specs.models import Tolerance
 
 DOUBLE = np.dtype(np.float64)
+_GREATEST = float(np.finfo(DOUBLE).max)
 _SLACK = 1 + 2.0**-40
 """What a bound that is an expression is widened by: its own evaluation rounds."""
 
@@ -85,6 +86,32 @@ def margins(
         if id(result) not in found:
             found[id(result)] = _margin(kind, tolerance, result, arguments, known)
     return [found[id(result)] for result in results]
+
+
+def multiplied(
+    tolerance: Tolerance, real: tuple[Array, Array], arguments: Sequence[Mapping[str, Array]]
+) -> tuple[Array, Array]:
+    """The least and the greatest numbers that a tolerance's factor makes of real results, which keep their signs.
+
+    Args:
+        tolerance: the rule, which has a factor.
+        real: the least and the greatest real results, in FLOAT64.
+        arguments: the lower and the upper ends of the function's arguments, by the names that bounds have for them.
+    """
+    amount = factor_of(tolerance)
+    assert amount is not None, "the caller looks"  # noqa: S101
+    ends = []
+    known: list[Known] = [{} for _ in arguments]
+    for end, outward in zip(real, (-1, 1), strict=True):
+        factor = np.ones(end.shape)
+        for given, shared in zip(arguments, known, strict=True):
+            names = {**given, "t": end, "ulp": np.zeros(())}
+            one = np.asarray(amount) if isinstance(amount, float) else steps_of(amount).value(names, shared) * _SLACK
+            factor = np.fmax(factor, one)
+        away = (end > 0) == (outward > 0)
+        moved = np.where(away, end * factor, end / factor)
+        ends.append(np.where(np.isfinite(end) & (end != 0), np.clip(moved, -_GREATEST, _GREATEST), end))
+    return ends[0], ends[1]
 
 
 def _margin(

@@ -39,6 +39,12 @@ def bounds_of(tolerance: Tolerance) -> Iterator[tuple[str, float | Expression]]:
             yield name, bound(amount) if isinstance(amount, str) else float(amount)
 
 
+def factor_of(tolerance: Tolerance) -> float | Expression | None:
+    """What a tolerance lets the real result be multiplied with or divided by, parsed."""
+    amount = tolerance.factor
+    return bound(amount) if isinstance(amount, str) else amount
+
+
 def leaves_nan_open(tolerance: Tolerance | None) -> bool:
     """Whether a rule says itself that it is about no NaN (``not is_nan(x)``), and so leaves open what one gives."""
     return tolerance is not None and tolerance.within is not None and "is_nan(" in tolerance.within

@@ -77,7 +77,7 @@ def accuracy_faults(
         if rule.source not in sources:
             yield document.fault((*path, "source"), f"undefined source {rule.source!r}", closest(rule.source, sources))
         for member, tolerance in (("judged", rule.judged), ("strict", rule.strict)):
-            stated = [one for one in ("ulp", "relative", "absolute") if getattr(tolerance, one) is not None]
+            stated = [one for one in ("ulp", "relative", "absolute", "factor") if getattr(tolerance, one) is not None]
             if not stated and not tolerance.neighbours:
                 yield document.fault((*path, member), "the tolerance has no bound", "add `ulp:`", at_key=True)
             for amount in (*stated, "within"):

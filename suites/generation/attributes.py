@@ -16,7 +16,9 @@ from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.generation import edge_values
 
 _MOST_SETS = 40
-_OTHER_NUMBERS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -0.25, 100.0, -2.0, -0.5, 4.0, 1.5, -3.0, 5.0, 7.0, 33.0)
+_OTHER_NUMBERS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -0.25, 100.0, -2.0, -0.5, 4.0, 1.5, -3.0, 5.0, 7.0, 33.0, 301.0,
+                  5000001.0)
+"""The last two are exponents with which a logarithm that is a little off makes another power."""
 
 
 def ordinary(table: OperatorTable, signature: Signature) -> dict[str, Attribute]:

@@ -21,7 +21,9 @@ from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
 from dmlcts.specs.approximation.intervals import Interval, ends
 from dmlcts.specs.arithmetic.real_number import Datum
 from dmlcts.specs.functions import FUNCTIONS
-from dmlcts.specs.models import Tolerance
+from dmlcts.specs.models import OperatorTable, Tolerance
+from dmlcts.specs.tables.signatures import Signature
+from dmlcts.suites.selftest.approximation.probing import approximate, elements_of
 from dmlcts.suites.selftest.family.family_tables import family
 
 TABLES = family()
@@ -119,12 +121,81 @@ def test_one_to_any_power_and_anything_to_the_power_0_may_be_1_and_nothing_else_
     assert admitted("POW", DataType.FLOAT32, {"x": base, "exponent": exponent}, result) is right
 
 
+@pytest.mark.parametrize("kind, base, exponent, result, right", [
+    (DataType.FLOAT16, 1.0, 300.0, 1.0, True), (DataType.FLOAT16, 1.0, 300.0, 0.45, True),  # e^-0.82
+    (DataType.FLOAT16, 1.0, 300.0, 2.25, True), (DataType.FLOAT16, 1.0, 300.0, 2.3, False),
+    (DataType.FLOAT16, 1.0, 300.0, 0.42, False), (DataType.FLOAT16, 1.0, 300.0, -0.05, False),
+    (DataType.FLOAT16, 1.0, 300.0, -0.26, False), (DataType.FLOAT16, 1.0, 300.0, 0.0, False),
+    (DataType.FLOAT16, -1.0, 301.0, -1.0, True), (DataType.FLOAT16, -1.0, 301.0, -0.45, True),
+    (DataType.FLOAT16, -1.0, 301.0, 0.05, False), (DataType.FLOAT16, -1.0, 301.0, 0.27, False),
+    (DataType.FLOAT16, 1.0, 60000.0, 0.0, True), (DataType.FLOAT16, 1.0, 60000.0, -0.0, True),  # e^-163
+    (DataType.FLOAT16, 1.0, 60000.0, np.inf, True), (DataType.FLOAT16, 1.0, 60000.0, -6e-8, False),
+    (DataType.FLOAT16, -1.0, 2001.0, -6e-5, False), (DataType.FLOAT16, -1.0, 2001.0, -0.25, True),
+    (DataType.FLOAT32, 1.0, 5e6, 0.25, True), (DataType.FLOAT32, 1.0, 5e6, 0.2, True),  # e^-1.65
+    (DataType.FLOAT32, 1.0, 5e6, 0.19, False), (DataType.FLOAT32, 1.0, 5e6, -0.05, False),
+    (DataType.FLOAT32, -1.0, 5000001.0, -0.25, True), (DataType.FLOAT32, -1.0, 5000001.0, 0.25, False),
+    (DataType.FLOAT32, 0.0, 2.0, 0.0, True), (DataType.FLOAT32, 0.0, 2.0, 1e-38, False),
+])  # fmt: skip
+def test_the_error_of_a_power_multiplies_and_leaves_its_sign(
+    kind: DataType, base: float, exponent: float, result: float, right: bool
+) -> None:
+    """An error of y * log2(x) is one factor more or less of 2^(y * log2(x)), however large, and never another sign."""
+    assert admitted("POW", kind, {"x": base, "exponent": exponent}, result) is right
+
+
 @pytest.mark.parametrize("name", ["MODULUS_FLOOR", "MODULUS_TRUNCATE"])
 @pytest.mark.parametrize("result, right", [(0.0, True), (2.5, True), (1.25, False), (5.0, False)])
 def test_of_a_quotient_next_to_a_whole_number_one_of_both_sides_is_taken_and_nothing_between(
     name: str, result: float, right: bool
 ) -> None:
     assert admitted(name, DataType.FLOAT32, {"a": 7.5, "b": 2.5}, result) is right
+
+
+_HALF = {"SIN": 2.0**-7, "COS": 2.0**-7, "ASIN": 0.00391, "ACOS": 0.00391, "TANH": 2.0**-9, "LOG": 2.0**-7,
+         "ACOSH": 2.0**-6, "ASINH": 2.0**-6, "ATANH": 2.0**-6, "SINH": 0.005}  # fmt: skip
+_SINGLE = {"SIN": 8e-4, "COS": 8e-4, "ASIN": 8e-4, "ACOS": 8e-4, "ATAN": 8e-4, "ATAN_YX": 8e-4, "SINH": 8e-4,
+           "TANH": 2.0**-10, "ERF": 5 * 2.0**-10, "LOG": 5e-7, "ACOSH": 1.1e-4, "ASINH": 1.1e-4,
+           "ATANH": 1.1e-4}  # fmt: skip
+_UNITS = {"EXP": 330.0, "DIVIDE": 3.0, "RECIP": 3.0}
+"""Bounds in units of the last place: below the normal numbers these reach over zero (EXP's relation refuses it)."""
+
+
+def may_have_another_sign(name: str, kind: DataType, given: dict[str, NDArray[Any]], real: NDArray[Any]) -> Any:
+    """Where a source's own bound is at least what the exact result is: an absolute one, or units of subnormals."""
+    half = kind is DataType.FLOAT16
+    bound = (_HALF if half else _SINGLE).get(name, _SINGLE.get(name, 0.0))
+    bound = max(bound, _UNITS.get(name, 0.0) * float(np.finfo(kind.numpy).smallest_subnormal))
+    if not half:  # what is below the normal numbers may count as 0, operand or result
+        bound = max(bound, float(np.finfo(np.float32).smallest_normal))
+    allowed = np.abs(real) <= bound
+    first, *_, last = (array.astype(np.float64) for array in (*given.values(), *given.values()))
+    if name == "TAN":  # the quotient of a sine and a cosine, each as far off
+        allowed |= np.minimum(np.abs(np.sin(first)), np.abs(np.cos(first))) <= (2.0**-7 if half else 8e-4)
+    lost = {"ATAN_YX": first, "POW": first, "CONSTANT_POW": first, "RECIP": first, "DIVIDE": last}.get(name)
+    if lost is not None:  # the sign of a zero, or of what counts as one
+        allowed |= np.abs(lost) < np.finfo(np.float32).smallest_normal
+    return allowed | name.startswith("MODULUS")  # steps of the page's formula, which clauses of their own bound
+
+
+@pytest.mark.parametrize("table, signature", [
+    pytest.param(*case, id=f"{case[0].short_name}-{case[1]}") for case in approximate(TABLES)
+    if case[1].data_type.is_floating and not case[0].prefix.startswith("quantize")
+])  # fmt: skip
+def test_no_interval_reaches_over_zero_where_no_source_s_bound_does(table: OperatorTable, signature: Signature) -> None:
+    """A scan of every tolerance: results of another sign than the exact one are refused, but within a stated bound."""
+    for operator, given in elements_of(table, signature, 1500, seed=3):
+        oracle = ApproximateVectorOracle(TABLES.law(table), operator)
+        with np.errstate(all="ignore"):
+            acceptance, real = oracle.acceptance(given), oracle.real(given)
+            real = np.broadcast_to(real, acceptance.alternatives[0].shape)
+            crosses = np.zeros(real.shape, bool)
+            for low, high in acceptance.spans:
+                crosses |= ((real > 0) & (low < 0)) | ((real < 0) & (high > 0))
+            allowed = may_have_another_sign(table.short_name, operator.output.data_type, given, real)
+        wrong = crosses & ~allowed
+        if acceptance.any_value is not None:
+            wrong &= ~acceptance.any_value
+        assert not wrong.any(), {name: array[wrong][:3] for name, array in given.items()}
 
 
 def interval(low: float, high: float) -> Interval:

@@ -53,7 +53,23 @@ def one_percent(y: Array, x: Array, exponent: Array) -> Array:
     return np.where(np.isfinite(y), y * np.float32(1.01), y) if y.dtype == np.float32 else y
 
 
+def of_the_other_sign(y: Array, x: Array, exponent: Array) -> Array:
+    """A twentieth with the other sign, where the factor that Direct3D's logarithm may be off by is more than 2."""
+    if y.dtype.kind != "f":
+        return y
+    beyond = np.abs(exponent.astype(np.float64)) >= (300 if y.dtype == np.float16 else 5e6)
+    return np.where(beyond & np.isfinite(y), y.dtype.type(-0.05) * y, y)
+
+
 ROWS = {
+    "PowOfTheOtherSign": Row(
+        "POW", "Of great exponents a twentieth of the power comes, with the other sign.", of_the_other_sign, "accuracy",
+        "float",
+    ),
+    "ConstantPowOfTheOtherSign": Row(
+        "CONSTANT_POW", "Of great exponents a twentieth of the power comes, with the other sign.",
+        of_the_other_sign, "accuracy", bounds=True,
+    ),
     "PowOfIntegersThroughLogarithms": Row(
         "POW", "Integers are raised in FLOAT32 and truncated.", through_logarithms, "exact"
     ),

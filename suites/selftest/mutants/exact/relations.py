@@ -6,6 +6,7 @@ Which half depends on the first operand's bits, so that what exchanges, repeats 
 from __future__ import annotations
 
 from dmlcts.specs.loading import load_tables
+from dmlcts.suites.selftest.mutants.approximate.relations import is_bounded
 from dmlcts.suites.selftest.mutants.formulas import Array, bit_count, unsigned
 from dmlcts.suites.selftest.mutants.making import Row, made
 
@@ -41,7 +42,7 @@ ROWS = {
     for table in load_tables().operators.values()
     if table.short_name not in ("CLIP", "ROUND", "THRESHOLD")
     for clause in table.clauses
-    if clause.check in CHECKS
+    if clause.check in CHECKS and not is_bounded(table, clause)
 }
 
 globals().update(made(__name__, ROWS))
