@@ -286,7 +286,9 @@ def _real_angle(a: Datum, b: Datum, *, bits: int = FIRST) -> Enclosure | None:
 
 
 def _whole_power(integers: IntegerRange, a: int, b: int) -> int | None:
-    """The power, where it fits the type and the exponent is not negative; nothing follows for 0 to the power 0."""
+    """The power, where it is an integer that fits the type; nothing follows for 0 to the power 0."""
+    if b < 0 and abs(a) == 1:  # whose powers are integers all the same
+        return a ** abs(b)
     if b < 0 or a == b == 0 or (abs(a) > 1 and b > integers.width):
         return None
     power = a**b

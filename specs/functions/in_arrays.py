@@ -253,15 +253,16 @@ def _power(a: Array, b: Array) -> Array:
 
 
 def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
-    """The power where it fits the type and the exponent is not negative; elsewhere, and of two zeros, any value."""
+    """The power where it is an integer that fits the type; elsewhere, and of two zeros, any value."""
     a, b = np.broadcast_arrays(a, b)
+    unit = (a == 1) | ((a < 0) & (~a == 0))  # whose powers with negative exponents are integers all the same
     limits = np.iinfo(a.dtype)
     with np.errstate(all="ignore"):
         size = _power(np.abs(a.astype(np.float64)), np.maximum(b, 0).astype(np.float64))
-        found = np.power(a, np.where(b < 0, 0, b).astype(a.dtype))
+        found = np.power(a, np.where(b < 0, b & 1, b).astype(a.dtype))
     most = max(float(limits.max), -float(limits.min))
     near = size >= float(limits.max) * (1 - 2.0**-40)  # the limits themselves, and what FLOAT64 cannot tell from them
-    undefined = (b < 0) | ((a == 0) & (b == 0)) | (size > most * (1 + 2.0**-40))
+    undefined = ((b < 0) & ~unit) | ((a == 0) & (b == 0)) | (size > most * (1 + 2.0**-40))
     for place in np.flatnonzero(near & ~undefined):
         power = int(a.flat[place]) ** int(b.flat[place])
         undefined.flat[place] = not int(limits.min) <= power <= int(limits.max)

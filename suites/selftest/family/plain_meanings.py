@@ -61,6 +61,8 @@ def remainder(a: int, b: int, least: int) -> int | None:
 
 
 def power(x: int, exponent: int, kind: DataType) -> int | None:
+    if exponent < 0 and x in (1, -1):
+        return 1 if x == 1 or exponent % 2 == 0 else -1
     if exponent < 0 or x == exponent == 0:
         return None
     found = x**exponent if exponent <= 32 or abs(x) < 2 else 1 << 64

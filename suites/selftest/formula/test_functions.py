@@ -209,6 +209,8 @@ def test_a_power_that_may_lie_on_an_edge_is_known(base: float, exponent: float, 
         (DataType.INT64, -2, 64, None), (DataType.INT64, 3, 39, 3**39), (DataType.INT64, 3, 40, None),
         (DataType.INT64, 2**63 - 1, 1, 2**63 - 1), (DataType.INT64, -(2**63), 1, -(2**63)),
         (DataType.INT64, -(2**63), 0, 1), (DataType.UINT64, 2, 63, 2**63), (DataType.UINT64, 2, 64, None),
+        (DataType.INT64, 1, -3, 1), (DataType.INT64, -1, -3, -1), (DataType.INT64, -1, -4, 1),
+        (DataType.INT64, 2, -1, None), (DataType.INT64, 0, -1, None), (DataType.INT64, -2, -1, None),
         (DataType.UINT64, 3, 40, 3**40), (DataType.UINT64, 2**32, 2, None), (DataType.UINT64, 2**64 - 1, 1, 2**64 - 1),
     ],
 )  # fmt: skip

@@ -61,7 +61,22 @@ def of_the_other_sign(y: Array, x: Array, exponent: Array) -> Array:
     return np.where(beyond & np.isfinite(y), y.dtype.type(-0.05) * y, y)
 
 
+def units_of_negative_exponents(y: Array, x: Array, exponent: Array, unit: int, power: int) -> Array:
+    """1 or -1 raised to a negative exponent gives another integer."""
+    if "f" in (y.dtype.kind, exponent.dtype.kind):
+        return y
+    return np.where((exponent.astype(np.int64) < 0) & (x.astype(np.int64) == unit), y.dtype.type(power), y)
+
+
 ROWS = {
+    "PowOfOneNegativelyIsZero": Row(
+        "POW", "1 to a negative exponent is 0.", lambda y, x, e: units_of_negative_exponents(y, x, e, 1, 0), "units",
+        "integer",
+    ),
+    "PowOfMinusOneNegativelyIsOne": Row(
+        "POW", "-1 to a negative exponent is 1.", lambda y, x, e: units_of_negative_exponents(y, x, e, -1, 1), "exact",
+        "integer",
+    ),
     "PowOfTheOtherSign": Row(
         "POW", "Of great exponents a twentieth of the power comes, with the other sign.", of_the_other_sign, "accuracy",
         "float",

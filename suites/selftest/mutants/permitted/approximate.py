@@ -282,12 +282,14 @@ class PowersSaturate(_Powers):
 
 
 class PowersOfNegativesAreZero(_Powers):
-    """Integers raised to a negative exponent are 0."""
+    """Integers but 1 and -1 are 0 raised to a negative exponent."""
 
     def changed(self, given: Given, right: Array) -> Array:
         """0."""
         x, exponent = given["InputTensor"], given["ExponentTensor"]
-        return right if x.dtype.kind == "f" or exponent.dtype.kind == "f" else np.where(exponent < 0, 0, right)
+        if "f" in (x.dtype.kind, exponent.dtype.kind):
+            return right
+        return np.where((exponent < 0) & (np.abs(x.astype(np.int64)) != 1), 0, right)
 
 
 class _Activations(_Approximate):
