@@ -64,7 +64,8 @@ OWN: Mapping[OwnCheck, str] = {
     "monotone": "outputs in the order of the inputs",
     "odd": "the negated input gives the negated output",
     "contained": "outputs between the bounds",
-    "silent": "inputs of which the pages do not say what they give (`where:`); what they give is named (`behaviours:`)",
+    "silent": "inputs of which the operator's page does not say what they give (`where:`); what they give is named "
+              "(`behaviours:`), or judged by the formula where another page says it",
     "relation": "what holds between inputs and the results of one or several operators (`holds:`), without an oracle",
     "activation": "an activation fused to the operator (`when:` names it), with the numbers that its table has",
     "activation.unlisted": "operators as activations that the list has not; whether they are refused is named",

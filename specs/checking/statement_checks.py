@@ -38,11 +38,14 @@ def statement_faults(document: Document, table: OperatorTable) -> Iterator[Fault
 def _silent_faults(document: Document, path: KeyPath, table: OperatorTable, clause: Clause) -> Iterator[Fault]:
     if clause.where is None:
         yield document.fault(path, f"the silent point {clause.id} does not say where", "add `where:`")
-    if not clause.behaviours:
+    if clause.obligation == "required":
+        cause = f"the silent point {clause.id} is required, and the operator's page says nothing of it"
+        yield document.fault((*path, "obligation"), cause, "write `obligation: implied` where another page does")
+    elif clause.obligation == "implied" and clause.behaviours:
+        cause = f"the silent point {clause.id} is implied, and its behaviours would name what the formula gives"
+        yield document.fault((*path, "behaviours"), cause, "remove them", at_key=True)
+    elif clause.obligation == "unspecified" and not clause.behaviours:
         yield document.fault(path, f"the silent point {clause.id} names no behaviour", "add `behaviours:`")
-    if clause.obligation != "unspecified":
-        cause = f"the silent point {clause.id} is {clause.obligation}"
-        yield document.fault((*path, "obligation"), cause, "write `obligation: unspecified`")
     for member, names, known in (
         ("accepted", clause.accepted, tuple(clause.behaviours)), ("strict", clause.strict, clause.accepted)
     ):  # fmt: skip

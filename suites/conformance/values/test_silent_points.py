@@ -1,4 +1,7 @@
-"""Silent points: inputs of which no page says what they give. What they give is named, and harms nothing."""
+"""Silent points: inputs of which the operator's page does not say what they give.
+
+What they give is judged where another Microsoft page says it, and else named; it harms nothing.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,10 @@ def test_silent_points_are_characterised(subject: Subject, judge: Judge) -> None
 
 
 def _characterise(subject: Subject, judge: Judge, point: SilentPoint, case: Case, judgement: Judgement) -> None:
-    """Name what the point gives, unless that is wrong."""
-    if not judgement.executions or any(finding.clause == point.clause.id for finding in judgement.findings):
+    """Name what the point gives, unless that is wrong, or another page says what it is."""
+    if point.clause.obligation != "unspecified" or not judgement.executions:
+        return
+    if any(finding.clause == point.clause.id for finding in judgement.findings):
         return
     run = judgement.executions[0]
     example = f"{inputs_text(run.inputs, 0)} gives {text_with_bits(run.output[0])}"

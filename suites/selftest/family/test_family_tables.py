@@ -211,6 +211,9 @@ def test_what_a_silent_point_names_is_acceptable_or_said_to_be_permitted(
     else:
         acceptance = TypedVectorOracle(law, operator).acceptance(given)
     for point in silent_points(table, operator):
+        if point.clause.obligation == "implied":  # it names none: the formula's own is what is right
+            assert not point.meanings
+            continue
         there = point.where(given)
         array, undefined = point.results(next(iter(point.meanings)), given)
         wrong = there & ~undefined & ~acceptance.admits(array)

@@ -246,6 +246,9 @@ BROKEN = {
         "plus", ADD, "outside(T, a + b)", "PLUS(a, b) == 0", "undefined function 'PLUS'",
     ),
     "required": ("plus", ADD, "unspecified\n    subject: special", "required\n    subject: special", "is required"),
+    "implied, with behaviours": (
+        "plus", ADD, "unspecified\n    subject: special", "implied\n    subject: special", "its behaviours would name",
+    ),
     "an unknown behaviour accepted": (
         "half", MEAN, "accepted: [truncated,", "accepted: [rounded,", "'rounded' is none",
     ),

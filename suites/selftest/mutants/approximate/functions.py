@@ -77,6 +77,10 @@ ROWS = {
         "LOG", "The logarithm of zero is the least finite number.",
         lambda y, x: np.where(x == 0, np.finfo(y.dtype).min, y),
     ),
+    "LogOfMagnitude": Row(
+        "LOG", "The sign of the operand is dropped, so that a negative number has a logarithm.",
+        lambda y, x: np.where(np.isnan(y) & (x < 0), np.log(np.abs(x)), y), "negative",
+    ),
     "SinWithoutReduction": row(
         "SIN", "The series is taken without range reduction.", lambda y, x: finite(y, polynomial(x, unreduced(True)))
     ),

@@ -89,6 +89,13 @@ def rows_of(name: str, operator: str, compare, other) -> dict[str, Row]:
             "nan",
             "float",
         ),
+        "NanHolds": Row(
+            operator,
+            "A comparison with NaN holds, as one made of the negated opposite does.",
+            lambda y, a, b: np.where(np.isnan(a) | np.isnan(b), 1, y),
+            "nan",
+            "float",
+        ),
         "SubnormalIsThree": Row(
             operator,
             "A comparison with a subnormal number gives 3.",

@@ -208,17 +208,6 @@ class MeanOfWrappedSumFloors(_Mean):
         return (whole(wrapped(a + b, y.dtype)) // 2).astype(y.dtype)
 
 
-class ComparisonsWithNanHold(Exact):
-    """Every comparison with NaN gives 1, as those made of the negated opposite do."""
-
-    choice, touches, among = ("nan comparison",), (FLOATING,), COMPARISONS
-
-    def changed(self, name: str, y: Array, *inputs: Array) -> Any:
-        """1."""
-        a, b = inputs
-        return y | np.isnan(a) | np.isnan(b)
-
-
 class ComparisonsFlush(Exact):
     """FLOAT32 subnormals count as zero where they are compared."""
 
@@ -381,7 +370,7 @@ class GradientsFlush(Exact):
 PERMITTED_EXACT: tuple[type[Permitted], ...] = (
     OverflowSaturates, SquareSaturates, SquareSaturatesInEachStep, SquareOfWrappedSaturates, SquareOfSaturatedWraps,
     ByZeroGivesZero, ByZeroGivesDividend, ByZeroGivesLimits, LeastByMinusOneGivesGreatest,
-    MeanFloors, MeanRoundsUp, MeanOfWrappedSum, MeanOfWrappedSumFloors, ComparisonsWithNanHold, ComparisonsFlush,
+    MeanFloors, MeanRoundsUp, MeanOfWrappedSum, MeanOfWrappedSumFloors, ComparisonsFlush,
     ExtremesOfNumbers, ExtremesTakeFirstZero, ExtremesTakeSecondZero, SignOfNanIsNan, ZerosOfSignsAreKept,
     CopiesFlush, CopiesFlushToPositiveZero, CopiesQuietNans, ShiftsMask, ShiftsMaskTo32, ShiftsBeyondGiveFirst,
     GradientOfNanIsZero, GradientsFlush,

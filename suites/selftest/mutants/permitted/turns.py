@@ -106,21 +106,21 @@ class OpenIntegersByTurns(_ByTurns):
 
 
 class NansByTurns(_ByTurns):
-    """Of a NaN MAX and MIN give NaN or the other operand, SIGN NaN or 0, comparisons 0 or 1, gradients 0 or not."""
+    """Of a NaN MAX and MIN give NaN or the other operand, SIGN NaN or 0, gradients 0 or not."""
 
-    choice, touches = ("nan operand", "sign of nan", "nan comparison", "gradient of nan"), (FLOATING,)
-    among = ("MAX", "MIN", "SIGN", "CLIP_GRAD", "CLIP_GRAD1", *COMPARISONS)
+    choice, touches = ("nan operand", "sign of nan", "gradient of nan"), (FLOATING,)
+    among = ("MAX", "MIN", "SIGN", "CLIP_GRAD", "CLIP_GRAD1")
 
     def changed(self, name: str, y: Array, *inputs: Array) -> Any:
         """Where one is a NaN."""
         first, last = inputs[0], inputs[-1]
-        unordered = np.isnan(first) | (np.isnan(last) if name in ("MAX", "MIN", *COMPARISONS) else False)
+        unordered = np.isnan(first) | (np.isnan(last) if name in ("MAX", "MIN") else False)
         if name in ("MAX", "MIN"):
             given: Any = np.where(np.isnan(first), last, first)
         elif name == "SIGN":
             given = first
         else:
-            given = True if name in COMPARISONS else y.dtype.type(0)
+            given = y.dtype.type(0)
         return np.where(unordered & self.turn(y), given, y)
 
 
