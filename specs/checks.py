@@ -14,7 +14,7 @@ OwnCheck = Literal[
     "cast.integer", "cast.float16", "cast.float16-overflow", "cast.out-of-range", "cast.nan", "cast.exact",
     "cast.inexact", "scale-bias", "scale-bias.integer", "scale-bias.integer-inexact",
     "rounding.infinity", "rounding.nan", "nan.input", "nan.bound", "zero-sign", "subnormal", "subnormal.float16",
-    "in-place", "constraint.data-type", "constraint.dimension-count", "constraint.sizes",
+    "in-place", "in-place.together", "constraint.data-type", "constraint.dimension-count", "constraint.sizes",
     "constraint.attribute-type", "support.level", "support.unlisted", "support.later-level", "enumerator.undefined",
     "idempotent", "monotone", "odd", "contained", "threshold-equivalence",
     "silent", "relation", "activation", "activation.unlisted", "activation.later-level",
@@ -52,6 +52,8 @@ OWN: Mapping[OwnCheck, str] = {
     "subnormal": "subnormals, kept or flushed; it is named",
     "subnormal.float16": "subnormals that have to be kept",
     "in-place": "the output bound to the input's region",
+    "in-place.together": "all inputs and the output in one region, where the page lets the output alias one of them; "
+                         "whether that is refused, and what it gives, is named",
     "constraint.data-type": "tensors of different data types are refused",
     "constraint.dimension-count": "tensors of different ranks are refused",
     "constraint.sizes": "tensors of different sizes are refused",

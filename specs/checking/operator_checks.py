@@ -224,6 +224,13 @@ def _tensor_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
             if row.kind == "input" or alias not in table.inputs:
                 cause = f"{name} cannot alias {alias!r}: outputs alias inputs"
                 yield document.fault((*path, "may_alias", index), cause, closest(alias, table.inputs))
+        if row.at_once is None and len(row.may_alias) > 1:
+            cause = f"{name} may alias several inputs, and the table does not say how many at once"
+            mend = "add `at_once: one` where the page says `one of`, or `at_once: several` for `one or more of`"
+            yield document.fault((*path, "may_alias"), cause, mend)
+        elif row.at_once is not None and len(row.may_alias) < 2:
+            cause = f"{name} has `at_once`, and does not alias several inputs"
+            yield document.fault((*path, "at_once"), cause, "remove it", at_key=True)
     for extra in outputs[1:]:
         cause = f"{extra} is an output beside {outputs[0]}"
         yield document.fault(("tensors", extra), cause, "the suite judges one output; make it an input", at_key=True)

@@ -47,6 +47,9 @@ class TensorRow(Model):
     )
     elements: Literal["one"] | None = Field(None, description="`one`: it holds a single element, for all of the others")
     may_alias: tuple[Identifier, ...] = Field((), description="for the output: the inputs whose memory it may be")
+    at_once: Literal["one", "several"] | None = Field(
+        None, description="where it may alias several inputs: `one` of them, or `several` at once (`one or more of`)"
+    )
 
 
 class ConstraintGroup(Model):
@@ -278,6 +281,11 @@ class OperatorTable(Model):
     def in_place(self) -> bool:
         """Whether the output may be bound to the memory of an input."""
         return bool(self.tensors[self.output].may_alias)
+
+    def alias_at_once(self, *inputs: str) -> Literal["one", "several"] | None:
+        """How many of several inputs the output may alias at a time; ``None`` where it may not alias each of them."""
+        row = self.tensors[self.output]
+        return row.at_once if len(inputs) > 1 and set(inputs) <= set(row.may_alias) else None
 
     @cached_property
     def in_common(self) -> tuple[str, ...]:

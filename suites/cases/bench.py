@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -305,7 +306,7 @@ class Bench:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # as in create
-            return self.recovered(error)
+            return replace(self.recovered(error), refusing=False)  # it is no way to refuse anything
         return None
 
     def forget(self) -> None:

@@ -64,11 +64,14 @@ class Mishap:
         outcome: the outcome's name.
         text: the exception's text, or how the implementation's process ended.
         title: one short line where there is more to say than the outcome's name does.
+        refusing: whether it is one of the contract's errors, by which a dispatch can say that it will not run: what the
+            pages leave open may be refused so.
     """
 
     outcome: str
     text: str
     title: str = ""
+    refusing: bool = False
 
 
 Outcome = Execution | Refusal | Mishap
@@ -82,11 +85,13 @@ def mishap_of(error: BaseException) -> Mishap:
     said = f"{type(error).__name__}: {words}" if words else type(error).__name__
     if isinstance(error, RemoteError):
         said = error.said
-    match error_kind(error):
+    kind = error_kind(error)
+    match kind:
         case "device_lost":
-            return Mishap("device_lost", said)
+            return Mishap("device_lost", said, refusing=True)
         case "execution_failed" | "not_supported":  # the latter only creation may say
-            return Mishap("fail", said)
+            return Mishap("fail", said, refusing=True)
     if not isinstance(error, RemoteError):
         said = with_frames(said, error)
-    return Mishap("resource_error" if isinstance(error, MemoryError) else "crash", said)
+    outcome = "resource_error" if isinstance(error, MemoryError) else "crash"
+    return Mishap(outcome, said, refusing=kind == "invalid_argument")

@@ -141,8 +141,8 @@ class Subject:
 
     @property
     def inputs_may_be_the_output(self) -> bool:
-        """Whether the output may be the memory of each of several inputs, so that all of them may be one region."""
-        return len(self.inputs) > 1 and set(self.inputs) <= set(self.table.tensors[self.table.output].may_alias)
+        """Whether the output may be the memory of several inputs at once, so that all of them may be one region."""
+        return self.table.alias_at_once(*self.inputs) == "several"
 
     def flat(self, count: int) -> tuple[int, ...]:
         """Sizes of a tensor of ``count`` elements with the lowest rank: [n], or [1, 1, 1, n]."""

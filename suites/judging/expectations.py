@@ -17,7 +17,7 @@ from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Array, Expectation, Judgement, is_mishap, streams_of
 from dmlcts.suites.judging.one_value import judge_one_value, judge_plain_layout
 from dmlcts.suites.judging.other_tensors import judge_beside_other_tensors
-from dmlcts.suites.judging.outputs import judge_harmless, judge_oracle
+from dmlcts.suites.judging.outputs import judge_harmless, judge_left_open, judge_oracle
 from dmlcts.suites.judging.refusals import judge_accepted, judge_either, judge_refused
 from dmlcts.suites.judging.relations import (
     judge_contained,
@@ -43,6 +43,7 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "accepted": judge_accepted,
     "either": judge_either,
     "harmless": judge_harmless,
+    "left open": judge_left_open,
     "idempotent": judge_idempotent,
     "monotone": judge_monotone,
     "odd": judge_odd,

@@ -281,6 +281,17 @@ def judge_harmless(bench: Bench, case: Case) -> Judgement:
     return Judgement((), (*value_clauses(case), *MEMORY_CLAUSES[1:]), int(run.output.size), (run,))
 
 
+def judge_left_open(bench: Bench, case: Case) -> Judgement:
+    """How the tensors are bound is left open: a dispatch may be refused, or give anything, and leaves other memory."""
+    run = bench.run(case)
+    if isinstance(run, Mishap) and run.refusing:
+        return Judgement(refused=True)
+    if not isinstance(run, Execution):
+        return stopped(bench, case, run)
+    findings = tuple(_memory_findings(case, run, np.zeros(0, np.intp)))
+    return Judgement(findings, (*value_clauses(case), *MEMORY_CLAUSES[1:]), int(run.output.size), (run,))
+
+
 def executed(bench: Bench, case: Case) -> Execution | Judgement:
     """A dispatch of ``case`` whose memory is in order, or the judgement that stops here."""
     outcome = bench.run(case)

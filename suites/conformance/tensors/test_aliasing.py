@@ -9,18 +9,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dmlcts.specs import TensorDesc
+from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.conformance.tensors.describing import SIZES
 from dmlcts.suites.generation import edge_values, strategies
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.judging.findings import Judgement
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
 
 def _all_in_one_region(subject: Subject) -> list[Placement]:
-    """The inputs and the output in one region, where the output may be the memory of each of several inputs."""
+    """The inputs and the output in one region, where the output may be the memory of several inputs at once."""
     return [Placement(in_place=True, one_region=True)] if subject.inputs_may_be_the_output else []
 
 
@@ -78,6 +79,33 @@ def test_in_place_equals_out_of_place(subject: Subject, judge: Judge) -> None:
                      layout_clause=subject.clause("in-place"), placement=subject.in_place[-1])
         for attributes in subject.attribute_sets(edge_values.bounds(subject.data_type)[:1])
     )  # fmt: skip
+
+
+@checks("in-place.together", "tensor.output.bounds")
+def test_all_in_one_region_where_one_input_may_be_aliased(subject: Subject, judge: Judge) -> None:
+    """The page lets the output alias one of the inputs: all of them in one region may be refused, or give anything."""
+    clause, attributes = subject.clause("in-place.together"), subject.revealing()
+    sizes = SIZES[: subject.ranks[-1]]
+    spaced = tuple(3 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
+    values, place = subject.distinct(251).streams, Placement(in_place=True, one_region=True)
+    for strides in (None, spaced):
+        operator = subject.describe(sizes, attributes, strides, strides)
+        judgement = judge(Case(operator, values, clause, None, "left open", place))
+        if judgement.unsupported is None:
+            judge.characterise(clause, operator, _given(judge, operator, judgement))
+
+
+def _given(judge: Judge, operator: OperatorDesc, judgement: Judgement) -> str:
+    """What became of all tensors in one region, in words."""
+    if judgement.refused:
+        return "refused"
+    oracle = judge.bench.oracle(operator)
+    for run in judgement.executions:
+        with np.errstate(all="ignore"):
+            expected = oracle.expected(run.inputs)
+            if oracle.judge(run.inputs, run.output, expected).size:
+                return "gives other values than out of place"
+    return "gives the same as out of place"
 
 
 @checks("binding.same-resource")

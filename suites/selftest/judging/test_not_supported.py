@@ -71,7 +71,8 @@ def test_an_invalid_description_counts_as_refused() -> None:
 
 
 @pytest.mark.parametrize("expectation", ["oracle", "idempotent", "monotone", "contained", "again", "beside others",
-                                         "plain layout", "harmless", "accepted", "either", "refused"])  # fmt: skip
+                                         "plain layout", "harmless", "left open", "accepted", "either",
+                                         "refused"])  # fmt: skip
 def test_every_expectation_stops_at_what_cannot_be_expressed(expectation: str) -> None:
     judgement = judge_case(bench(NoStrides()), case(STRIDED, expectation=expectation))
     assert (judgement.findings, judgement.refused, judgement.executions) == ((), False, ())

@@ -44,7 +44,7 @@ clauses:
      latitude: [{latitude}]}}
 """
 PAIR = {"ATensor": "{name: a, kind: input, type: T}", "BTensor": "{name: b, kind: input, type: T}",
-        "OutputTensor": "{kind: output, type: T, may_alias: [ATensor, BTensor]}"}  # fmt: skip
+        "OutputTensor": "{kind: output, type: T, may_alias: [ATensor, BTensor], at_once: several}"}  # fmt: skip
 ONE = {"InputTensor": "{name: x, kind: input, type: T}", "OutputTensor": "{kind: output, type: T}"}
 COMPARED = {**PAIR, "OutputTensor": "{kind: output, type: U}"}
 QUANTIZED = {

@@ -39,7 +39,7 @@ _UNLISTED = """obligation: unspecified
     data_types: unlisted
     subject: descriptions"""
 PAIR = {"ATensor": "{name: a, kind: input, type: T}", "BTensor": "{name: b, kind: input, type: T}"}
-SAME = "{kind: output, type: T, may_alias: [ATensor, BTensor]}"
+SAME = "{kind: output, type: T, may_alias: [ATensor, BTensor], at_once: several}"
 ALL = "  - {{same: [DataType, DimensionCount, Sizes], tensors: [{0}]}}"
 SHAPES = "  - {{same: [DimensionCount, Sizes], tensors: [{0}]}}"
 ULP = """accuracy:

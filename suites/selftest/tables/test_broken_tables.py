@@ -243,6 +243,9 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
         "there is no output",
     ),
     "alias of no input": ("operator", {"may_alias: [InputTensor]": "may_alias: [§InputTenso]"}, "InputTensor"),
+    "one alias, and how many at once": (
+        "operator", {"may_alias: [InputTensor]": "may_alias: [InputTensor], §at_once: one"}, "remove it",
+    ),
     "optional without a value": (
         "operator",
         {"  InputTensor: {name: x, kind: input": "  §InputTensor: {name: x, optional: true, kind: input"},

@@ -108,10 +108,10 @@ class ScaleOfAWholeTensor(OfOneType):
 
 
 class SquaresInPlace(OfOneType):
-    """MULTIPLY on UINT16 loses the last element where both operands and the output are one region."""
+    """ADD on UINT16 loses the last element where both operands and the output are one region."""
 
-    operator = "ELEMENT_WISE_MULTIPLY"
-    clause = "multiply.in-place"
+    operator = "ELEMENT_WISE_ADD"
+    clause = "add.in-place"
     data_type = DataType.UINT16
 
     def strikes(self, operator: OperatorDesc, bindings: Bindings) -> bool:

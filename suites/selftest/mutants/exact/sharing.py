@@ -99,10 +99,10 @@ class _Clearing(Reference):
 
 
 class _OneRegionForBoth(Reference):
-    """Right, but where both operands of SUBTRACT are one region."""
+    """Right, but where both operands of one operator are one region."""
 
     level = LEVEL
-    operator = "ELEMENT_WISE_SUBTRACT"
+    operator = "ELEMENT_WISE_ADD1"  # whose output may alias one or more of its inputs
 
     def dispatch_exact(self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Bindings) -> None:
         """Go wrong there."""
@@ -112,19 +112,19 @@ class _OneRegionForBoth(Reference):
             return
         both = self.view(memory, region, operator.tensors["BTensor"])
         with np.errstate(all="ignore"):
-            self.subtract(operator, both, self.view(memory, target, operator.output), in_place=region == target)
+            self.combine(operator, both, self.view(memory, target, operator.output), in_place=region == target)
 
-    def subtract(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
-        """Write to the output what the elements, less themselves, give."""
+    def combine(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
+        """Write to the output what the elements with themselves give."""
         raise NotImplementedError
 
 
 class SharedWritesBeforeSecondIsRead(_OneRegionForBoth):
     """Where both operands and the output are one region, half of it is cleared before the second operand is read."""
 
-    clause = "subtract.in-place"
+    clause = "add1.in-place"
 
-    def subtract(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
+    def combine(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
         """Keep the first operand only."""
         first = both.copy()
         if in_place:
@@ -135,9 +135,9 @@ class SharedWritesBeforeSecondIsRead(_OneRegionForBoth):
 class SharedInPlaceInTwoPasses(_OneRegionForBoth):
     """Where all is one region a first pass negates it for the second operand, and the second pass adds that twice."""
 
-    clause = "subtract.in-place"
+    clause = "add1.in-place"
 
-    def subtract(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
+    def combine(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
         """Negate, then add the first operand."""
         right = self.compute_exact(operator, [both.copy(), both.copy()])
         output[...] = -(both + both) if in_place else right
@@ -146,9 +146,10 @@ class SharedInPlaceInTwoPasses(_OneRegionForBoth):
 class SharedSecondNegatedForAWhile(_OneRegionForBoth):
     """Out of place, the shared operands are negated for the second one while the first is read, and put back after."""
 
+    operator = "ELEMENT_WISE_SUBTRACT"
     clause = "binding.same-resource"
 
-    def subtract(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
+    def combine(self, operator: OperatorDesc, both: Array, output: Array, *, in_place: bool) -> None:
         """Negate, add, and put back what was there."""
         kept = both.copy()
         output[...] = self.compute_exact(operator, [kept, kept]) if in_place else -(kept + kept)

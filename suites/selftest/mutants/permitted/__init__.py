@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from dmlcts.suites.selftest.mutants.permitted.aliasing import PERMITTED_TOGETHER
 from dmlcts.suites.selftest.mutants.permitted.approximate import PERMITTED_APPROXIMATE
 from dmlcts.suites.selftest.mutants.permitted.casting import (
     Float16OverflowSaturates,
@@ -118,6 +119,7 @@ PERMITTED: tuple[type[Permitted], ...] = (
     *PERMITTED_APPROXIMATE,
     *PERMITTED_EXACT,
     *PERMITTED_BY_TURNS,
+    *PERMITTED_TOGETHER,
 )  # fmt: skip
 
 
