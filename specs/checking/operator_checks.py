@@ -10,7 +10,7 @@ from dmlcts.specs.checking.statement_checks import statement_faults
 from dmlcts.specs.checks import OWN
 from dmlcts.specs.errors import Fault
 from dmlcts.specs.levels import FeatureLevel
-from dmlcts.specs.models import Example, OperatorTable, SupportTable
+from dmlcts.specs.models import Clause, Example, OperatorTable, SupportTable
 from dmlcts.specs.reading.mends import closest
 from dmlcts.specs.reading.yaml_source import Document, KeyPath, shown
 from dmlcts.specs.tables.fusing import FUSED
@@ -42,12 +42,28 @@ def operator_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
                     cause = f"no support table lists {name}, so the clause says nothing about it"
                     yield document.fault((*path, "data_types", item), cause, closest(name, listed))
         yield from clause_faults(document, path, clause)
+        yield from _grade_faults(document, path, clause, [source.id for source in table.sources])
     yield from _check_faults(loaded)
     yield from accuracy_faults(document, table.accuracy, [source.id for source in table.sources])
     yield from permitted_faults(loaded)
     yield from statement_faults(document, table)
     for index, example in enumerate(table.examples):
         yield from _example_faults(loaded, ("examples", index), example)
+
+
+def _grade_faults(document: Document, path: KeyPath, clause: Clause, known: list[str]) -> Iterator[Fault]:
+    """The rule of precedence: what the operator's own newest page, the first source, says holds, whoever disagrees."""
+    page = known[0]
+    cited = [*([clause.quotation.source] if clause.quotation else []), *clause.sources]
+    others = [item.source for item in clause.disagreements if item.source != page]
+    if not cited or not set(cited) <= set(known):
+        return  # which is a fault of its own
+    if clause.obligation == "required" and page not in cited:
+        cause = f"the required clause {clause.id} does not rest on {page!r}, the first source, the operator's own page"
+        yield document.fault((*path, "obligation"), cause, "cite it, or write `obligation: implied`")
+    elif clause.obligation == "unspecified" and cited[0] == page and others:
+        cause = f"{clause.id} is unspecified because {others[0]!r} disagrees, and the operator's own page wins"
+        yield document.fault((*path, "obligation"), cause, "write `obligation: required`")
 
 
 def _check_faults(loaded: Loaded[OperatorTable]) -> Iterator[Fault]:
