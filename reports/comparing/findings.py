@@ -86,7 +86,8 @@ def _clauses(departures: list[Departure], tables: Tables) -> Iterator[str]:
     for identifier in dict.fromkeys(departure.clause for departure in departures):
         clause, source = tables.clause(identifier), tables.source(identifier)
         quoted = f" “{clause.quotation.words}”" if clause.quotation else ""
-        yield f"- `{identifier}` ({clause.obligation}): {clause.text}{quoted} ({source.title}, {source.revision})"
+        title = source.title if source.address is None else f"[{source.title}]({source.address})"
+        yield f"- `{identifier}` ({clause.obligation}): {clause.text}{quoted} ({title}, {source.revision})"
 
 
 def _examples(departures: list[Departure], failures: Mapping[Departure, list[Mapping[str, Any]]]) -> Iterator[str]:

@@ -38,6 +38,7 @@ class Rule:
         text: the statement, in the tables' words.
         quotation: the words of the source that it rests on, or "".
         source: title, locale and revision of that source.
+        address: where that source can be read, or "".
         disagreements: other documents that say something else, with what they say.
         permitted: for what is unspecified, the outcomes that are permitted.
     """
@@ -50,6 +51,7 @@ class Rule:
     source: str = ""
     disagreements: tuple[tuple[str, str], ...] = ()
     permitted: tuple[str, ...] = ()
+    address: str = ""
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,7 @@ def rule_of(identifier: str, tables: Tables) -> Rule:
         f"{source.title} ({'; '.join(read)})" if read else source.title,
         tuple((titles[item.source], item.says) for item in clause.disagreements),
         clause.permitted,
+        source.address or "",
     )
 
 

@@ -17,6 +17,7 @@ ClauseId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*(\.[a-z0-9
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Text = Annotated[str, Field(min_length=1)]
 TypeVariable = Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]*$")]
+Address = Annotated[str, Field(pattern=r"^https://[A-Za-z0-9.-]+/[A-Za-z0-9._~/%#?=&+@:-]*$")]
 Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
 
 
@@ -33,3 +34,4 @@ class Source(Model):
     title: Text = Field(description="the document's title")
     locale: Text = Field("en-us", description="the language version that was read")
     revision: Text = Field(description="date or digest of the revision that was read")
+    address: Address | None = Field(None, description="where it can be read; none where it is no document")

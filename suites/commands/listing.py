@@ -184,6 +184,8 @@ def _print_clause(console: Console, tables: Tables, clause: Clause) -> None:
     if clause.quotation is not None:
         console.print(f'  "{clause.quotation.words}"', markup=False, highlight=False, style="italic")
     console.print(f"  {source.title} ({source.locale}; {source.revision})", markup=False, highlight=False, style="dim")
+    if source.address is not None:
+        console.print(f"  {source.address}", markup=False, highlight=False, soft_wrap=True, style="dim")
     titles = {item.id: item.title for item in tables.owner(clause.id).sources}
     for item in clause.disagreements:
         console.print(f"  but {titles[item.source]}: {item.says}", markup=False, highlight=False)
