@@ -288,7 +288,7 @@ def _real_angle(a: Datum, b: Datum, *, bits: int = FIRST) -> Enclosure | None:
 def _whole_power(integers: IntegerRange, a: int, b: int) -> int | None:
     """The power, where it is an integer that fits the type; nothing follows for 0 to the power 0."""
     if b < 0 and abs(a) == 1:  # whose powers are integers all the same
-        return a ** abs(b)
+        return -1 if a < 0 and b % 2 else 1
     if b < 0 or a == b == 0 or (abs(a) > 1 and b > integers.width):
         return None
     power = a**b

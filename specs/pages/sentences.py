@@ -102,7 +102,8 @@ def _goes_on(run: list[tuple[int, str]]) -> bool:
 
 def _parted(page: Page) -> Iterator[Sentence]:
     for run in _runs(page):
-        starts, text = [], ""
+        starts: list[tuple[int, int]] = []
+        text = ""
         for number, line in run:
             starts.append((len(text), number))
             text += f"{line} "
@@ -112,6 +113,6 @@ def _parted(page: Page) -> Iterator[Sentence]:
             place = text.index(part, offset)
             offset = place + len(part)
             place += len(part) - len(part.lstrip())
-            line = next(number for start, number in reversed(starts) if start <= place)
+            begun = next(number for start, number in reversed(starts) if start <= place)
             if len(re.findall(IDENTIFIER, words)) >= _LEAST_WORDS:
-                yield Sentence(line, words)
+                yield Sentence(begun, words)
