@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import functools
 import gc
 import json
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +25,12 @@ from dmlcts.reports.summaries.once import Fault, fault_of
 from dmlcts.specs import DmlctsError
 from dmlcts.suites.cases.allocation import keep_freed_memory
 from dmlcts.suites.cases.bench import Bench, DeviceGone
-from dmlcts.suites.console.saying import complain
 from dmlcts.suites.generation.seeding import draw_as_the_run_says, draw_from_the_seed_alone
 from dmlcts.suites.generation.subject import Subject, named
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
-from dmlcts.suites.running.item_record import item_record, publish
+from dmlcts.suites.rerunning.collecting import COLLECTION, DONE, RECORD, Collector, Counting
+from dmlcts.suites.running.item_record import item_record
 from dmlcts.suites.running.markers import Checked
 from dmlcts.suites.running.options import (
     DEFAULT_BACKEND,
@@ -46,12 +45,8 @@ from dmlcts.suites.running.run import Run, key_of
 _SETTINGS = pytest.StashKey[Settings]()
 _RUN = pytest.StashKey["Run"]()
 _JUDGE = pytest.StashKey[Judge]()
-_COLLECTION = pytest.StashKey[Collection]()
 _FAULTS = pytest.StashKey[set[Fault]]()
 _TRIMMER = pytest.StashKey[Trimmer]()
-_RECORD = "dmlcts-record"
-_DONE = "dmlcts-done"
-_COLLECTED = "dmlcts-collected"
 _EXAMPLES = {"quick": 12, "full": 150, "certification": 300}
 _EXIT_UNAVAILABLE = 3
 _SELFTEST = Path(__file__).resolve().parent / "selftest"
@@ -132,6 +127,8 @@ def pytest_configure(config: pytest.Config) -> None:
     keep_freed_memory()
     config.stash[_FAULTS], config.stash[_TRIMMER] = set(), Trimmer()
     run = config.pluginmanager.get_plugin("dmlcts-run")
+    if config.getoption("--backend") and getattr(config.option, "maxworkerrestart", "") is None:
+        config.option.maxworkerrestart = "0"  # a process that died is not replaced: what it lost runs again afterwards
     try:
         config.stash[_SETTINGS] = run.settings if isinstance(run, Run) else _read(config)
         config.stash[_RUN] = run if isinstance(run, Run) else Run(
@@ -147,12 +144,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Say what is judged, so that a typo shows."""
-    settings = config.stash[_SETTINGS]
+    settings, replaced = config.stash[_SETTINGS], config.stash[_RUN].replaces
     chosen = "; ".join(f"{name}: {', '.join(values)}" for name, values in settings.selection.items())
-    return [one_line(
+    lines = [
         f"dmlcts: backend {settings.backend}, level {settings.level or 'as claimed'}, profile {settings.profile}, "
         f"seed {settings.seed}{', strict' if settings.strict else ''}{'; ' + chosen if chosen else ''}"
-    )]  # fmt: skip
+    ]
+    lines += [f"dmlcts: replaces {replaced} in {settings.results}, with its first record"] if replaced else []
+    return list(map(one_line, lines))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -192,7 +191,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     settings = config.stash[_SETTINGS]
     part, parts = settings.shard or (1, 1)
-    done = set(config.workerinput[_DONE]) if hasattr(config, "workerinput") else config.stash[_RUN].done
+    done = set(config.workerinput[DONE]) if hasattr(config, "workerinput") else set()
+    run = config.stash[_RUN]
     kept, dropped = [], []
     counted = mine = 0
     for item in items:
@@ -205,12 +205,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         elif "NOTSET" in item.name:
             dropped.append(item)
         else:
-            chosen = counted % parts == part - 1
+            chosen, key = counted % parts == part - 1, key_of(item.nodeid)
             counted += 1
             mine += chosen
-            (kept if chosen and key_of(item.nodeid) not in done else dropped).append(item)
+            (kept if chosen and key not in done and run.is_left(key) else dropped).append(item)
     gc.freeze()  # tables and tests stay to the end: looking at them again and again takes a twentieth of a run
-    config.stash[_COLLECTION] = Collection(mine, counted)
+    config.stash[COLLECTION] = Collection(mine, counted)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
@@ -272,7 +272,7 @@ def pytest_runtest_makereport(
     error = None if call.excinfo is None else call.excinfo.value
     settings = item.config.stash[_SETTINGS]
     record = item_record(item.nodeid, made, error, report, settings)
-    report.user_properties.append((_RECORD, json.dumps(record.to_json())))
+    report.user_properties.append((RECORD, json.dumps(record.to_json())))
     if isinstance(error, ConformanceFailure):
         report.longrepr = as_text(_told(record, item.config.stash[_FAULTS]))
         if settings.waivers.apply([record])[0].outcome is Outcome.WAIVED:
@@ -297,101 +297,8 @@ def _told(record: ItemRecord, known: set[Fault]) -> str:
     return "\n\n".join(texts)
 
 
-class _Collector:
-    """Gathers records where the run is controlled: with pytest-xdist, not in its workers."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
-        self.run = config.stash[_RUN]
-        self.show: Callable[[], None] | None = None
-
-    def _stopped(self, error: DmlctsError) -> None:
-        """End the session: what cannot be recorded need not be judged."""
-        self.run.error = error
-        pytest.exit(one_line(error), returncode=pytest.ExitCode.USAGE_ERROR)
-
-    def _collected(self, collection: Collection) -> None:
-        if not collection.total or self.config.option.collectonly:
-            return
-        try:
-            self.run.collected(collection)
-        except DmlctsError as error:
-            self._stopped(error)
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        if _COLLECTION in self.config.stash:
-            self._collected(self.config.stash[_COLLECTION])
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Tell a process of pytest-xdist what need not run again."""
-        node.workerinput[_DONE] = sorted(self.run.done)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: object) -> None:
-        """Learn from a process of pytest-xdist how many tests there are."""
-        counted = getattr(node, "workeroutput", {}).get(_COLLECTED)
-        if counted is not None and self.run.error is None:
-            self._collected(Collection(*counted))
-
-    def _told_at_once(self, report: pytest.TestReport) -> None:
-        """With `dmlcts run -v`, tell a failure where it happens."""
-        options = self.config.option
-        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
-        if report.failed and options.verbose > 0 and options.tbstyle == "no" and terminal is not None:
-            terminal.ensure_newline()
-            terminal.write_line(report.longreprtext)
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._told_at_once(report)
-        for name, value in report.user_properties:
-            if name == _RECORD and self.run.error is None:
-                try:
-                    self.run.add(ItemRecord.from_json(json.loads(str(value))))
-                except DmlctsError as error:
-                    self._stopped(error)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        if not self.run.records or self.run.error is not None:
-            self.run.close()
-            return
-        stopped = bool(session.shouldstop) or exitstatus in (
-            pytest.ExitCode.INTERRUPTED,
-            pytest.ExitCode.INTERNAL_ERROR,
-        )
-        enough = bool(session.shouldfail) and not self.run.complete  # --maxfail
-        self.run.interrupted = stopped or enough
-        try:
-            self.run.end()
-            self.show = publish(self.run)
-        except DmlctsError as error:
-            self.run.error = error
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
-            self.show = functools.partial(complain, f"dmlcts: {error}")
-        self.run.close()
-        if self.run.complaint is not None:
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
-
-    def pytest_unconfigure(self) -> None:
-        if self.show is not None:
-            self.show()
-        if self.run.complaint is not None:
-            complain(f"dmlcts: {self.run.complaint}")
-
-
-class _Worker:
-    """In a process of pytest-xdist: tells the controlling one how many tests there are."""
-
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        config = session.config
-        if _COLLECTION in config.stash:
-            counted = config.stash[_COLLECTION]
-            assert hasattr(config, "workeroutput")  # noqa: S101  # pytest-xdist gives it to the processes it starts
-            config.workeroutput[_COLLECTED] = [counted.items, counted.total]
-
-
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Register the collector, except in a pytest-xdist worker."""
-    plugin = _Worker() if hasattr(session.config, "workerinput") else _Collector(session.config)
-    session.config.pluginmanager.register(plugin, "dmlcts-collector")
+    config = session.config
+    plugin = Counting() if hasattr(config, "workerinput") else Collector(config, config.stash[_RUN])
+    config.pluginmanager.register(plugin, "dmlcts-collector")

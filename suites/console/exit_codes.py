@@ -4,7 +4,7 @@
 its verdict, or did not come to one, must end with none of these:
 
 - 5: what it had to say could not be written (a closed pipe, a full disk);
-- 6: a fault of dmlcts itself;
+- 6: a fault of dmlcts itself, or somebody ended its processes;
 - 130: it was interrupted (Ctrl-C), as shells count it.
 """
 
@@ -18,15 +18,30 @@ import traceback
 from collections.abc import Callable
 
 from dmlcts.reports.summaries.characters import as_text
+from dmlcts.specs import DmlctsError
 
 UNSAID, BROKEN, INTERRUPTED = 5, 6, 130
 NO_VERDICT = (
     "None of these is given where no verdict could be: 5 the output could not be written (closed pipe, full disk), "
-    "6 a fault of dmlcts itself, 130 interrupted."
+    "6 a fault of dmlcts itself, or all processes of the run were ended; 130 interrupted."
 )
 _NO_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT) if hasattr(errno, "EDQUOT") else (
     errno.EPIPE, errno.ENOSPC, errno.EIO
 )  # fmt: skip
+
+
+class NoVerdict(DmlctsError):  # noqa: N818  # it says what happened
+    """A run that came to no verdict, through nothing that was asked for.
+
+    Args:
+        cause: what happened.
+        mend: how to go on.
+    """
+
+    def __init__(self, cause: str, mend: str) -> None:
+        super().__init__(f"{cause}; {mend}")
+        self.cause = cause
+        self.mend = mend
 
 
 class Unsaid(Exception):  # noqa: N818  # it says what happened

@@ -101,6 +101,7 @@ def execute(
         DocumentError: there is nothing to resume.
         BackendUnavailable: the backend cannot run here.
         RunStopped: no test ran at all.
+        NoVerdict: somebody ended all processes of the run.
     """
     run = Run(settings, resume=resume)
     try:
@@ -124,6 +125,12 @@ def execute(
             else f"nothing was judged: pytest ended with status {int(status)}"
         )  # fmt: skip
     return run
+
+
+def judge_here(run: Run) -> int:
+    """Judge what is left of a run in this process, with nothing on standard output; gives pytest's exit code."""
+    with _silenced(True), _undisturbed(), _storage_elsewhere():
+        return int(pytest.main(pytest_arguments(run.settings), plugins=[Named(run)]))
 
 
 class Named:

@@ -97,6 +97,7 @@ class Run:
         self.error: DmlctsError | None = None
         self.complaint: WaiverError | None = None
         self.collection: Collection | None = None
+        self._recorded: set[str] = set()
         self._resume = resume
         self._earlier: JournalContent | None = None
         self._bench = bench
@@ -120,7 +121,11 @@ class Run:
     @property
     def done(self) -> set[str]:
         """The tests that need not run again."""
-        return {key_of(record.test) for record in self.records}
+        return set(self._recorded)
+
+    def is_left(self, test: str) -> bool:
+        """Whether the test of this key (:func:`key_of`) is still to run."""
+        return test not in self._recorded
 
     def prepare(self) -> None:
         """Take hold of the results folder and make sure that it can be written, before anything is judged.
@@ -188,6 +193,7 @@ class Run:
             )
         self._journal = Journal(path, keep=self._earlier.whole, replaces=self._replaced.files)
         self.records = list(self._earlier.records)
+        self._recorded = {key_of(record.test) for record in self.records}
         self.collection = self._earlier.collection
         with contextlib.suppress(ValueError, TypeError):  # a broken date costs the duration, nothing else
             self.started = datetime.fromisoformat(self._earlier.header["started"])
@@ -210,15 +216,19 @@ class Run:
             )
 
     def add(self, record: ItemRecord) -> None:
-        """Keep what a test found, in the journal first.
+        """Keep what a test found, in the journal first; a test that is recorded is so once.
 
         Raises:
             UsageError: the journal cannot be written.
         """
         self.begin()
         assert self._journal is not None  # noqa: S101  # begin() opened it
+        key = key_of(record.test)
+        if key in self._recorded:
+            return
         self._journal.append("item", record.to_json())
         self.records.append(record)
+        self._recorded.add(key)
 
     def settle(self) -> None:
         """Remove what is left of an earlier run: the results are about to be written.
@@ -235,12 +245,12 @@ class Run:
     @property
     def complete(self) -> bool:
         """Whether every test that was collected has been recorded."""
-        return self.collection is not None and len(self.done) >= self.collection.items
+        return self.collection is not None and len(self._recorded) >= self.collection.items
 
     @property
     def already(self) -> str:
         """How much of a resumed run was done before, in words."""
-        done = len(self.done)
+        done = len(self._recorded)
         if self.collection is None:
             return f"{done} tests of {self.settings.results} were done before"
         left = self.collection.items - done
@@ -258,7 +268,7 @@ class Run:
             self.close_bench()  # nothing of the implementation runs any more when the results are written
         ended = self._earlier is not None and self._earlier.ended
         if self._journal is not None and self.complete and not self.interrupted and not ended:
-            self._journal.append("end", {"items": len(self.done)})
+            self._journal.append("end", {"items": len(self._recorded)})
 
     def close(self) -> None:
         """Close the bench where it was opened, and give the folder free."""

@@ -35,8 +35,8 @@ FLOORS = {
     ),
     "suites": (
         "isolation", "cases", "generation", "combinations", "measuring", "judging", "attribution", "console", "running",
-        "trial", "conformance", "sweeping.blocks", "sweeping.crews", "sweeping", "certification", "offline",
-        "benchmarks", "history", "selftest", "commands", "",
+        "rerunning", "trial", "conformance", "sweeping.blocks", "sweeping.crews", "sweeping", "certification",
+        "offline", "benchmarks", "history", "selftest", "commands", "",
     ),
     "reports": ("documents", "summaries", "views", "comparing", "certification", ""),
 }  # fmt: skip
