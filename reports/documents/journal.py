@@ -16,6 +16,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
 
@@ -55,6 +56,7 @@ class JournalContent:
         collection: ``None`` where the run did not come so far.
         records: of the finished tests.
         ended: whether the run came to its end.
+        finished: when, where it says so; the journals of earlier versions do not.
         whole: bytes up to the end of the last whole line.
     """
 
@@ -64,6 +66,7 @@ class JournalContent:
     records: tuple[ItemRecord, ...]
     ended: bool
     whole: int = field(compare=False, default=0)
+    finished: datetime | None = None
 
 
 def _open(path: Path, mode: str) -> BinaryIO:
@@ -285,6 +288,13 @@ def _counted(line: JournalLine) -> Collection:
     return Collection(line.content["items"], line.content["total"])
 
 
+def _time(written: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(written)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
 def read_journal(place: str | Path) -> JournalContent:
     """Read a journal, given its path or the folder that holds it.
 
@@ -298,6 +308,7 @@ def read_journal(place: str | Path) -> JournalContent:
     collection = None
     records: dict[str, ItemRecord] = {}
     ended = False
+    finished = None
     whole = 0
     for line in journal_lines(path):
         if header is None and (line.kind != "run" or line.content.get("schema") != SCHEMA):
@@ -318,10 +329,10 @@ def read_journal(place: str | Path) -> JournalContent:
                     line.fail(f"holds {record.test} a second time")
                 records[record.test] = record
             case "end":
-                ended = True
+                ended, finished = True, _time(line.content.get("finished"))
             case _:
                 line.fail(f"is of the unknown kind {line.kind[:40]!r}")
         whole = line.end
     if header is None:
         raise DocumentError(str(path), "", "is empty", _HINT)
-    return JournalContent(path, header, collection, tuple(records.values()), ended, whole)
+    return JournalContent(path, header, collection, tuple(records.values()), ended, whole, finished)

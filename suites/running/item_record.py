@@ -148,7 +148,7 @@ def publish(run: Run) -> Callable[[], None]:
         settings.strict,
         settings.selection,
         run.started,
-        run.clock(),
+        run.finished,
         shard=settings.shard_text,
     )
     records = told_once(settings.waivers.apply(run.records))

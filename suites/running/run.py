@@ -100,6 +100,8 @@ class Run:
         self._recorded: set[str] = set()
         self._resume = resume
         self._earlier: JournalContent | None = None
+        self._last_written = self.started
+        self._finished: datetime | None = None
         self._bench = bench
         self._lock: FolderLock | None = None
         self._journal: Journal | None = None
@@ -191,6 +193,7 @@ class Run:
             raise UsageError(
                 f"{path} is of a run that differs in {differs}", "resume with the same, or begin a new run"
             )
+        self._last_written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         self._journal = Journal(path, keep=self._earlier.whole, replaces=self._replaced.files)
         self.records = list(self._earlier.records)
         self._recorded = {key_of(record.test) for record in self.records}
@@ -248,6 +251,15 @@ class Run:
         return self.collection is not None and len(self._recorded) >= self.collection.items
 
     @property
+    def finished(self) -> datetime:
+        """When its last test was judged: now, unless a resumed run found nothing left to judge."""
+        if self._finished is not None:
+            return self._finished
+        if self._earlier is None or len(self.records) > len(self._earlier.records):
+            return self.clock()
+        return self._earlier.finished or self._last_written
+
+    @property
     def already(self) -> str:
         """How much of a resumed run was done before, in words."""
         done = len(self._recorded)
@@ -268,7 +280,9 @@ class Run:
             self.close_bench()  # nothing of the implementation runs any more when the results are written
         ended = self._earlier is not None and self._earlier.ended
         if self._journal is not None and self.complete and not self.interrupted and not ended:
-            self._journal.append("end", {"items": len(self._recorded)})
+            self._finished = self.finished
+            finished = self._finished.astimezone(UTC).isoformat()
+            self._journal.append("end", {"items": len(self._recorded), "finished": finished})
 
     def close(self) -> None:
         """Close the bench where it was opened, and give the folder free."""

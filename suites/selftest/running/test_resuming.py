@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,30 @@ def test_what_is_run_is_said_before_it_runs(place: Path, dmlcts: Callable[..., R
     assert ran.out.splitlines()[0] == "dmlcts: results is of a run of mine.py:Mine, which is run now"
     named = dmlcts("run", "--resume", "results", "--backend", "mine.py:Mine")
     assert (named.code, "which is run now" in named.out) == (0, False), "the control: who names it knows it"
+
+
+def test_a_resume_that_finds_nothing_left_adds_no_time(place: Path, dmlcts: Callable[..., Ran]) -> None:
+    path = place / "results" / "results.json"
+    first = json.loads(path.read_text(encoding="utf-8"))["timings"]
+    resumed = dmlcts("run", "--resume", "results")
+    assert (resumed.code, "none is left" in resumed.out) == (0, True), resumed.out + resumed.err
+    assert resumed.results is not None
+    assert resumed.results["timings"] == first
+    journal = place / "results" / "records.jsonl"
+    *lines, end = journal.read_text(encoding="utf-8").splitlines()
+    assert set(json.loads(end)["end"]) == {"items", "finished"}
+    journal.write_text("\n".join([*lines, json.dumps({"end": {"items": len(lines) - 2}})]) + "\n", encoding="utf-8")
+    written = datetime.fromisoformat(first["started"]).timestamp() + 1000
+    os.utime(journal, (written, written))
+    earlier = dmlcts("run", "--resume", "results")
+    assert earlier.results is not None
+    assert 999 <= earlier.results["timings"]["seconds"] <= 1000, "a journal that does not say when it ended"
+    *kept, last = [line for line in lines if line.startswith('{"item"')]
+    others = [line for line in lines if line not in (*kept, last)]
+    journal.write_text("\n".join([*others, *kept]) + "\n", encoding="utf-8")
+    more = dmlcts("run", "--resume", "results")
+    assert more.results is not None
+    assert more.results["timings"]["finished"] > first["finished"], "the control: what runs takes time"
 
 
 @POSIX
