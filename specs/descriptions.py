@@ -276,6 +276,11 @@ class OperatorDesc:
         return f"OperatorDesc({self.name!r}, {dict(self.tensors)!r}, {dict(self.attributes)!r})"
 
     @cached_property
+    def scale_bias(self) -> ScaleBias | None:
+        """The scale and bias that it is given, whatever its attribute is called."""
+        return next((value for value in self.attributes.values() if isinstance(value, ScaleBias)), None)
+
+    @cached_property
     def activation(self) -> OperatorDesc | None:
         """The operator that is fused into this one: the attribute that is an operator itself."""
         return next((value for value in self.attributes.values() if isinstance(value, OperatorDesc)), None)

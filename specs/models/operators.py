@@ -226,6 +226,20 @@ class OperatorTable(Model):
         """The names of the FLOAT attributes (Min, Max), in the struct's order."""
         return tuple(attribute.name for attribute in self.attributes if attribute.type == "FLOAT")
 
+    def bound(self, role: Literal["low", "high"]) -> str | None:
+        """The name of the number that is a lower or an upper bound (CLIP's Min, Max), or ``None``."""
+        return next((item.name for item in self.attributes if item.is_number and item.role == role), None)
+
+    @cached_property
+    def lower(self) -> str | None:
+        """The name of the lower bound, or ``None``."""
+        return self.bound("low")
+
+    @cached_property
+    def upper(self) -> str | None:
+        """The name of the upper bound, or ``None``."""
+        return self.bound("high")
+
     @cached_property
     def numbers(self) -> tuple[str, ...]:
         """The names of the attributes that are numbers, which a formula may use, in the struct's order."""
@@ -351,9 +365,14 @@ class OperatorTable(Model):
         return {variable: tuple(DataType[name] for name in found) for variable, found in names.items()}
 
     @cached_property
+    def scale_bias(self) -> str | None:
+        """The name of the optional DML_SCALE_BIAS that the operator takes, or ``None``."""
+        return next((attribute.name for attribute in self.attributes if attribute.type == "DML_SCALE_BIAS"), None)
+
+    @property
     def has_scale_bias(self) -> bool:
         """Whether the operator takes an optional DML_SCALE_BIAS."""
-        return any(attribute.type == "DML_SCALE_BIAS" for attribute in self.attributes)
+        return self.scale_bias is not None
 
     def support_at(self, level: FeatureLevel) -> tuple[SupportTable, ...]:
         """The support tables that hold at ``level``."""

@@ -63,7 +63,7 @@ class FastFormula:
 
     def __init__(self, oracle: VectorOracle, size: int, *, number: bool = False, flushed: bool = False) -> None:
         if oracle.scale_bias is not None:
-            raise Unsupported("ScaleBias")
+            raise Unsupported("DML_SCALE_BIAS")
         self._data_type = oracle.data_type
         self._ordered = oracle.signed_zeros and oracle.data_type.is_floating
         self._number = number

@@ -59,7 +59,7 @@ class Certifier:
         if not available():
             raise NotCompiled("numba is not installed")
         if oracle.scale_bias is not None:
-            raise NotCompiled("ScaleBias")
+            raise NotCompiled("DML_SCALE_BIAS")
         data_type = oracle.data_type
         if not oracle.any_payload:
             raise NotCompiled("payloads of NaN count")

@@ -174,7 +174,7 @@ def _value_clause(bench: Bench, case: Case) -> str:
         return subject_of(bench, case).values_clause(case.operator.attributes)
     table = bench.tables.operator(case.operator.name)
     scaled = {table.clause_of(check) for check in ("scale-bias", "scale-bias.integer", "scale-bias.integer-inexact")}
-    if case.clause not in scaled or case.operator.attributes.get("ScaleBias") is not None:
+    if case.clause not in scaled or case.operator.scale_bias is not None:
         return case.clause
     return subject_of(bench, case).values_clause(case.operator.attributes)
 

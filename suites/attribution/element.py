@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs import DataType, ScalarUnion, ScaleBias
+from dmlcts.specs import DataType, ScalarUnion
 from dmlcts.suites.attribution.simpler import subject_of
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -54,8 +54,8 @@ def _of_scaled_integer(bench: Bench, finding: Finding) -> str | None:
     case = finding.case
     table = bench.tables.operator(case.operator.name)
     exact, inexact = table.clause_of("scale-bias.integer"), table.clause_of("scale-bias.integer-inexact")
-    given = case.operator.attributes.get("ScaleBias")
-    if exact is None or inexact is None or finding.clause not in (exact, inexact) or not isinstance(given, ScaleBias):
+    given = case.operator.scale_bias
+    if exact is None or inexact is None or finding.clause not in (exact, inexact) or given is None:
         return None
     if case.data_type.is_floating:
         return None

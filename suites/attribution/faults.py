@@ -13,11 +13,12 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 
 from dmlcts.reports.summaries.once import UNEXAMINED
-from dmlcts.specs import OperatorDesc, TensorDesc
+from dmlcts.specs import OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.attribution.blame import needing, smallest
 from dmlcts.suites.attribution.element import of_its_value
 from dmlcts.suites.attribution.needs import confirmed, with_needs
 from dmlcts.suites.attribution.shrink import Effort, again, resizable, single_elements
+from dmlcts.suites.attribution.simpler import SCALING
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.judging.findings import Finding
@@ -128,8 +129,8 @@ def transplanted(fault: Finding, finding: Finding) -> Case | None:
         own = TensorDesc(data_type, tensor.sizes, tensor.strides)
         tensors[name] = TensorDesc(data_type, tensor.sizes, tensor.strides, own.total_size_in_bytes + excess)
     attributes = dict(case.operator.attributes)
-    if "ScaleBias" not in fault.needs and "ScaleBias" in attributes:
-        attributes["ScaleBias"] = None
+    if SCALING not in fault.needs:
+        attributes |= {name: None for name, value in attributes.items() if isinstance(value, ScaleBias)}
     operator = OperatorDesc(case.operator.name, tensors, attributes)
     return replace(
         case, operator=operator, layout_clause=known.layout_clause, placement=known.placement, recipe=None,

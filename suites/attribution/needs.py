@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dmlcts.suites.attribution.shrink import Effort, again, alike, all_wrong, resizable
-from dmlcts.suites.attribution.simpler import FACTORS, Factor, long_axes
+from dmlcts.suites.attribution.simpler import FACTORS, SCALING, Factor, long_axes
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding
@@ -173,7 +173,7 @@ def _applicable(finding: Finding) -> Iterator[Factor]:
     open_bounds = case.expectation == "one value"
     sizeable = alike(case) if open_bounds else resizable(case)
     for factor in FACTORS:
-        if open_bounds and factor.name in ("inputs", "bounds", "enumerator", "ScaleBias"):
+        if open_bounds and factor.name in ("inputs", "bounds", "enumerator", SCALING):
             continue  # its values and attributes belong together: other ones are another case
         if case.expectation in _RELATIONS and factor.name in ("shape", "rank", "count", "inputs"):
             continue  # a relation is one between elements, of whatever kind

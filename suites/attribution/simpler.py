@@ -31,6 +31,9 @@ from dmlcts.suites.judging.findings import Finding, streams_of
 _STANDARD = Placement()
 _MOST_SCALED = 1 << 16
 
+SCALING = "scaling"
+"""The factor that is a scale and bias, whatever the operator calls it."""
+
 _HISTORIES = {
     "again": ("an earlier dispatch of the kernel", "at its first dispatch"),
     "many times": ("many earlier dispatches of the kernel", "at its first dispatch"),
@@ -258,11 +261,12 @@ def _ordinary_bounds(bench: Bench, finding: Finding) -> Iterator[Case]:
     bounds = _bounds(case)
     if not subject_of(bench, case).of_one_type:
         return
-    ordered = bounds.get("Min", np.float32(-np.inf)) < bounds.get("Max", np.float32(np.inf))
+    table = bench.tables.operator(case.operator.name)
+    ordered = bounds.get(table.lower or "", np.float32(-np.inf)) < bounds.get(table.upper or "", np.float32(np.inf))
     if not bounds or (ordered and all(_is_ordinary(value, case.data_type) for value in bounds.values())):
         return
     subject = subject_of(bench, case)
-    for attributes in (subject.revealing(), subject.attributes(Min=2.0, Max=6.0)):
+    for attributes in (subject.revealing(), subject.between(2.0, 6.0)):
         yield _with_attributes(case, {name: attributes[name] for name in bounds})
 
 
@@ -305,7 +309,7 @@ def _without_scale_bias(bench: Bench, finding: Finding) -> Iterator[Case]:
     Where a scale is negative, the infinity that meets an infinite Min is one of the other sign.
     """
     case = finding.case
-    given = next((value for value in case.operator.attributes.values() if isinstance(value, ScaleBias)), None)
+    given = case.operator.scale_bias
     if given is None:
         return
     plain = _with_attributes(case, _scaled(case))
@@ -368,6 +372,7 @@ FACTORS = (
     Factor("enumerator", _other_enumerators, _enumerator_said, lambda bench, case: "with " + " and ".join(
         other for others in _enumerators(bench, case).values() for other in others
     ), replaces=False),
-    Factor("ScaleBias", _without_scale_bias, _fixed("ScaleBias"), _base("without ScaleBias")),
+    Factor(SCALING, _without_scale_bias, lambda case: "".join(_scaled(case)),
+            lambda bench, case: f"without {''.join(_scaled(case))}"),
     Factor("activation", _without_activation, _activation_said, _base("without an activation")),
 )  # fmt: skip

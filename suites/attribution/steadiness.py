@@ -12,6 +12,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, Judgement
+from dmlcts.suites.judging.other_tensors import on_other_tensors
 
 _TRIES = 8
 _FEW_TRIES = 2
@@ -103,7 +104,7 @@ def _turns(bench: Bench, case: Case) -> int:
     if case.expectation != "beside other tensors":
         return 1
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
-    return len(subject.on_other_tensors(case.operator)) + 1
+    return len(on_other_tensors(subject, case.operator)) + 1
 
 
 def _in_company(bench: Bench, case: Case) -> Judgement:

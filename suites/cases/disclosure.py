@@ -26,7 +26,7 @@ def disclose(bench: Bench) -> None:
     """
     for table in bench.tables.operators.values():
         # A tensor left out would be null to the implementation, which no rule is about and not every library survives.
-        unary = set(table.tensors) == {"InputTensor", "OutputTensor"}
+        unary = len(table.tensors) == 2
         if unary and _repeats_the_suite(bench, table):
             bench.info = replace(bench.info, details={**(bench.info.details or {}), REFUSALS: BY_THE_SUITE})
             return
@@ -38,7 +38,7 @@ def _repeats_the_suite(bench: Bench, table: OperatorTable) -> bool:
         item.name: None if item.type == "DML_SCALE_BIAS" else item.enumerators[0] if item.type == "ENUM" else 0.0
         for item in table.attributes
     }
-    operator = OperatorDesc(table.operator, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+    operator = OperatorDesc(table.operator, dict.fromkeys(table.tensors, tensor), attributes)
     said = [violation.text for violation in violations(operator, bench.level, bench.tables)]
     try:
         with bench.hurried():

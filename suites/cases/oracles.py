@@ -70,9 +70,12 @@ class Oracle(Protocol):
 
 
 def of_one_type(table: OperatorTable) -> bool:
-    """Whether a formula has one input, called x, of the output's type, and no numbers but Min, Max, ScaleBias."""
-    kinds = {item.name if item.type == "FLOAT" else item.type for item in table.attributes}
-    return table.of_x_alone and kinds <= {"Min", "Max", "ENUM", "DML_SCALE_BIAS"}
+    """Whether a formula has one input, called x, of the output's type, and no numbers but bounds and a ScaleBias."""
+    bounds = (table.lower, table.upper)
+    return table.of_x_alone and all(
+        item.type in ("ENUM", "DML_SCALE_BIAS") or (item.type == "FLOAT" and item.name in bounds)
+        for item in table.attributes
+    )
 
 
 def oracle_of(tables: Tables, operator: OperatorDesc, *, strict: bool) -> Oracle:

@@ -244,11 +244,9 @@ def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str,
     low, high = -math.inf, math.inf
     if table.float_attributes:
         seen = drawing.scaled(x, given, data_type)
-        bounds = drawing.bounds(
-            _generator(recipe, "bounds"), data_type, levels["bounds"], table.float_attributes, seen
-        )  # fmt: skip
+        bounds = drawing.bounds(_generator(recipe, "bounds"), data_type, levels["bounds"], table, seen)
         attributes |= bounds
-        low, high = float(bounds.get("Min", low)), float(bounds.get("Max", high))
+        low, high = float(bounds.get(table.lower or "", low)), float(bounds.get(table.upper or "", high))
     if levels["input"] == "bulk":
         return attributes, bulk
 

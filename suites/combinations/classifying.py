@@ -129,7 +129,7 @@ def bounds_of(operator: OperatorDesc, table: OperatorTable, data_type: DataType)
         return "beyond"
     if len(finite) < len(values):
         return "infinite" if data_type.is_floating else "beyond"
-    low, high = operator.attributes.get("Min"), operator.attributes.get("Max")
+    low, high = (operator.attributes.get(name or "") for name in (table.lower, table.upper))
     if isinstance(low, np.float32) and isinstance(high, np.float32) and low >= high:
         return "equal" if low == high else "inverted"
     if any(not holds(value, data_type) for value in values):

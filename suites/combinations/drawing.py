@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, ScaleBias
+from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.values import Array
 from dmlcts.suites.combinations.classifying import kind_of
 from dmlcts.suites.combinations.magnitudes import exactly_scaled, magnitudes, needs_rounding
@@ -187,7 +188,7 @@ def scaled(x: Array, given: ScaleBias | None, data_type: DataType) -> Array:
 
 
 def bounds(
-    generator: Generator, data_type: DataType, level: str, names: tuple[str, ...], g: Array
+    generator: Generator, data_type: DataType, level: str, table: OperatorTable, g: Array
 ) -> Mapping[str, np.float32]:
     """FLOAT attributes of a level of ``bounds``.
 
@@ -195,16 +196,17 @@ def bounds(
         generator: draws them.
         data_type: the type.
         level: the level.
-        names: the attributes; Min and Max are the lower and the upper one.
+        table: the operator's; its FLOAT attributes are a lower bound, an upper one, or both.
         g: the values that they act on, see :func:`scaled`.
     """
     share = float(generator.uniform(0.05, 0.2))
     one_end, other_end = (_of_type(float(np.quantile(g, q)), data_type) for q in (share, 1 - share))
     low, high = _ordered(one_end, other_end, data_type)
-    pair = {"Min": low, "Max": high}
+    names, lower, upper = table.float_attributes, table.lower, table.upper
+    pair = {lower: low, upper: high}
     found = {name: pair.get(name, high if generator.integers(2) else low) for name in names}
     one = names[int(generator.integers(len(names)))]
-    upper = one == "Max"
+    from_above = one == upper
     edges = edge_values.limits_as_float(data_type) if not data_type.is_floating else (
         np.float32(-np.finfo(data_type.numpy).max), np.float32(np.finfo(data_type.numpy).max)
     )  # fmt: skip
@@ -212,30 +214,30 @@ def bounds(
         middle = _of_type(float(np.median(g)), data_type)
         return dict.fromkeys(names, middle + np.float32(0))  # never -0
     if level == "inverted":
-        return {**found, "Min": high, "Max": low}
+        turned = {lower: high, upper: low}
+        return {name: turned.get(name, found[name]) for name in names}
     if level == "infinite":
-        sides = {"Min": np.float32(-np.inf), "Max": np.float32(np.inf)}
+        sides = {lower: np.float32(-np.inf), upper: np.float32(np.inf)}
         chosen = names if generator.integers(3) == 0 else (one,)
         return {name: sides.get(name, np.float32(np.inf)) if name in chosen else found[name] for name in names}
     if level == "inexact":
-        near = {name: _between(generator, found[name], data_type, up=name == "Max") for name in names}
-        return dict(zip(names, sorted(near.values()), strict=True)) if set(names) == {"Min", "Max"} else near
+        near = {name: _between(generator, found[name], data_type, up=name == upper) for name in names}
+        return dict(zip((lower, upper), sorted(near.values()), strict=True)) if lower and upper else near
     if level == "extreme":
-        edge = edges[1] if upper else edges[0]
+        edge = edges[1] if from_above else edges[0]
         found[one] = edge if edge != 0 else found[one]
         if edge == 0:  # an unsigned type's least value is an ordinary one
-            found = {**found, **({"Max": edges[1]} if "Max" in names else {one: edges[1]})}
+            found[upper or one] = edges[1]
         return found
     if level == "negative-zero":
         zero = np.float32(-0.0)
-        if "Max" in names and found["Max"] <= 0 and found.get("Min", np.float32(-1)) < 0:
-            return {**found, "Max": zero}
-        if "Min" in names:
-            top = found.get("Max", high)
-            return {**found, "Min": zero, **({"Max": top if top > 0 else np.float32(1)} if "Max" in names else {})}
-        return {**found, one: zero}
+        if upper and found[upper] <= 0 and (not lower or found[lower] < 0):
+            return {**found, upper: zero}
+        if lower and upper and found[upper] <= 0:
+            found[upper] = np.float32(1)
+        return {**found, lower or one: zero}
     if level == "beyond":
-        return {**found, **_beyond(generator, data_type, one, upper=upper)}
+        return {**found, **_beyond(generator, data_type, one, upper=from_above)}
     if level == "no-number":
         bits = np.uint32(0x7FC00000 | int(generator.integers(0, 1 << 20)) | (int(generator.integers(2)) << 31))
         return {**found, one: bits.view(np.float32)}

@@ -38,6 +38,15 @@ def ordinary(table: OperatorTable, signature: Signature) -> dict[str, Attribute]
     return found
 
 
+def between(table: OperatorTable, signature: Signature, low: Any = None, high: Any = None) -> dict[str, Attribute]:
+    """Ordinary attributes with these bounds, where the operator has such and they are given."""
+    given = {table.lower: low, table.upper: high}
+    return ordinary(table, signature) | {
+        item.name: number(table, signature, item, given[item.name])
+        for item in table.attributes if given.get(item.name) is not None
+    }  # fmt: skip
+
+
 def type_named(table: OperatorTable, signature: Signature, name: str) -> DataType:
     """The type that a DML_TENSOR_DATA_TYPE attribute has to name."""
     item = table.attribute(name)

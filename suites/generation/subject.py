@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
-from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute, documented_total_size
 from dmlcts.specs.models import OperatorTable
-from dmlcts.specs.tables.signatures import Signature, signatures, signatures_on
+from dmlcts.specs.tables.signatures import Signature, signatures_on
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.cases.placement import Placement
@@ -24,8 +24,6 @@ from dmlcts.suites.generation.elements import Elements
 _Given = TypeVar("_Given", bound=Attribute | float)
 
 Strides = Sequence[int] | None
-
-_OTHER_TYPES = 2
 
 
 @dataclass(frozen=True)
@@ -153,6 +151,15 @@ class Subject:
         ordinary = attributes.ordinary(self.table, self.signature)
         return {name: given.get(name, value) for name, value in ordinary.items()}
 
+    def between(self, low: Any = None, high: Any = None) -> dict[str, Any]:
+        """Ordinary attributes with these bounds, where the operator has such, under the table's own names."""
+        return attributes.between(self.table, self.signature, low, high)
+
+    def scaled(self, given: Mapping[str, Any], scaling: ScaleBias | None) -> dict[str, Any]:
+        """Attributes with a scale and bias, where the operator takes one."""
+        name = self.table.scale_bias
+        return {**given, **({} if name is None else {name: scaling})}
+
     def attribute_sets(self, bounds: Iterable[edge_values.Bounds] | None = None) -> Iterator[dict[str, Any]]:
         """The attributes of every ordinary pair of bounds and every enumerator; one empty set where there are none."""
         names = self.table.float_attributes if self.of_one_type else ()
@@ -160,7 +167,8 @@ class Subject:
         pairs = list(edge_values.bounds(self.data_type) if bounds is None else bounds) if names else [None]
         sets: Iterable[dict[str, Any]] = ({},)
         if names:
-            sets = ({} if pair is None else dict(zip(("Min", "Max"), pair, strict=True)) for pair in pairs)
+            ends = (self.table.lower, self.table.upper)
+            sets = ({name: one for name, one in zip(ends, pair or (), strict=False) if name} for pair in pairs)
         elif self.table.numbers:
             sets = attributes.number_sets(self.table, self.signature)
         seen = set()
@@ -210,27 +218,6 @@ class Subject:
                 total = total_size if same else documented_total_size(data_type, sizes, own) + extra
             tensors[name] = TensorDesc(data_type, sizes, own, total)
         return OperatorDesc(self.table.operator, tensors, self._typed(attributes))
-
-    def on_other_tensors(self, operator: OperatorDesc) -> list[OperatorDesc]:
-        """A description of the subject on other tensors: more elements, one, strided ones, and those of other types.
-
-        Attributes stay; of other types they are ordinary ones where their own type is the tensor's.
-        """
-        sizes, given = operator.output.sizes, operator.attributes
-        spread = tuple(2 * stride for stride in TensorDesc(self.data_type, sizes).element_strides)
-        strides = spread if operator.output.strides is None else None
-        found = [
-            self.describe((*sizes[:-1], 2 * sizes[-1]), given),
-            self.describe((1,) * len(sizes), given),
-            self.describe(sizes, given, strides, strides),
-        ]
-        here, size = self.signature, self.data_type.itemsize
-        others = [one for one in signatures(self.table) if one.present == here.present and one.types != here.types]
-        for other in sorted(others, key=lambda one: one.data_type.itemsize != size)[:_OTHER_TYPES]:
-            subject = replace(self, signature=other)
-            kept = not any(item.type == "DML_SCALAR_UNION" for item in self.table.attributes)
-            found.append(subject.describe(sizes, given if kept else subject.attributes()))
-        return [one for one in found if one != operator]
 
     def _typed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The attributes, with numbers that stand for a union brought into the type that it has to be of."""
@@ -288,7 +275,8 @@ class Subject:
                 or self.table.clauses[0].id
             )
         inverted = self.table.clause_of("bounds.inverted")
-        if inverted is not None and attributes.get("Min", 0) > attributes.get("Max", 0):
+        low, high = (attributes.get(name or "", 0) for name in (self.table.lower, self.table.upper))
+        if inverted is not None and low > high:
             return inverted
         infinite = self.table.clause_of("bounds.infinite")
         bounds = [attributes[name] for name in self.table.float_attributes if name in attributes]
@@ -298,7 +286,7 @@ class Subject:
 
     def scaled_values_clause(self, attributes: Mapping[str, Any]) -> str:
         """The same, or ScaleBias's where the attributes have one: a kernel without it gives other values."""
-        if attributes.get("ScaleBias") is None:
+        if attributes.get(self.table.scale_bias or "") is None:
             return self.values_clause(attributes)
         return self.clause("scale-bias" if self.data_type.is_floating else "scale-bias.integer")
 

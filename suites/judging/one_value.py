@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, ScaleBias
+from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.cases.bench import Bench
@@ -64,7 +64,7 @@ def judge_one_value(bench: Bench, case: Case) -> Judgement:
 
 
 def _telling_said(case: Case) -> str:
-    scaled = case.operator.attributes.get("ScaleBias") is not None
+    scaled = case.operator.scale_bias is not None
     return "the least and the greatest scaled values" if scaled else "the limits of the type"
 
 
@@ -76,8 +76,8 @@ def telling_places(operator: OperatorDesc, x: Array) -> tuple[int, int]:
             that there is one value that meets the bounds.
         x: the elements; without ScaleBias the type's limits are among them.
     """
-    given = operator.attributes.get("ScaleBias")
-    if isinstance(given, ScaleBias):
+    given = operator.scale_bias
+    if given is not None:
         scaled = x.astype(np.float64) * float(given.scale)  # which the bias leaves in their order
         return int(np.argmin(scaled)), int(np.argmax(scaled))
     limits = np.iinfo(x.dtype)
@@ -125,8 +125,8 @@ def stored_beyond(bound: np.float32, data_type: DataType) -> frozenset[int]:
 def adopted_oracle(bench: Bench, case: Case, run: Execution) -> tuple[VectorOracle, dict[str, int]]:
     """The oracle with the integers that the implementation took for the bounds that the pages leave open."""
     low, high = telling_places(case.operator, run.x)
-    seen = {"Min": int(run.output[low]), "Max": int(run.output[high])}
     table = bench.tables.operator(case.operator.name)
+    seen = {table.lower: int(run.output[low]), table.upper: int(run.output[high])}
     casts: dict[str, int] = {}
     for name in table.float_attributes:
         attributes = dict.fromkeys(table.float_attributes, np.float32(0)) | {name: case.operator.attributes[name]}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dmlcts.specs import OperatorDesc
+from dmlcts.specs import OperatorDesc, TensorDesc
+from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Mishap, Refusal
@@ -22,6 +23,30 @@ from dmlcts.suites.judging.outputs import judge_oracle
 from dmlcts.suites.judging.refusals import stopped
 from dmlcts.suites.judging.state import with_history
 
+_OTHER_TYPES = 2
+
+
+def on_other_tensors(subject: Subject, operator: OperatorDesc) -> list[OperatorDesc]:
+    """A description of the subject on other tensors: more elements, one, strided ones, and those of other types.
+
+    Attributes stay; of other types they are ordinary ones where their own type is the tensor's.
+    """
+    sizes, given = operator.output.sizes, operator.attributes
+    spread = tuple(2 * stride for stride in TensorDesc(subject.data_type, sizes).element_strides)
+    strides = spread if operator.output.strides is None else None
+    found = [
+        subject.describe((*sizes[:-1], 2 * sizes[-1]), given),
+        subject.describe((1,) * len(sizes), given),
+        subject.describe(sizes, given, strides, strides),
+    ]
+    here, size = subject.signature, subject.data_type.itemsize
+    others = [one for one in signatures(subject.table) if one.present == here.present and one.types != here.types]
+    for other in sorted(others, key=lambda one: one.data_type.itemsize != size)[:_OTHER_TYPES]:
+        turned = replace(subject, signature=other)
+        kept = not any(item.type == "DML_SCALAR_UNION" for item in subject.table.attributes)
+        found.append(turned.describe(sizes, given if kept else turned.attributes()))
+    return [one for one in found if one != operator]
+
 
 def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
     """The kernel runs between kernels of the same attributes on other tensors, which ran before and are alive.
@@ -31,7 +56,7 @@ def judge_beside_other_tensors(bench: Bench, case: Case) -> Judgement:
     those, and not by itself, is told where it is wrong as a case of its own among the tensors next to it.
     """
     subject = Subject.of(bench.tables.operator(case.operator.name), case.operator, bench.level)
-    kinds = [[one] for one in filter(bench.obliged, subject.on_other_tensors(case.operator))]
+    kinds = [[one] for one in filter(bench.obliged, on_other_tensors(subject, case.operator))]
     if near := _near(bench, case):
         kinds.append(near)
     judgements: list[Judgement] = []

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs import OperatorDesc
+from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.statements.relations import Dispatched, Relation
@@ -31,6 +31,9 @@ from dmlcts.suites.judging.findings import (
     value_clauses,
 )
 from dmlcts.suites.judging.outputs import executed
+
+_ONE_SIDED = "ELEMENT_WISE_THRESHOLD"
+"""The operator that the relation ``threshold-equivalence`` is with."""
 
 
 def _inputs(execution: Execution, index: int) -> str:
@@ -141,7 +144,7 @@ def judge_odd(bench: Bench, case: Case) -> Judgement:
 
 def _range(bench: Bench, operator: OperatorDesc) -> tuple[Array, Array]:
     """The least and the greatest output that the formula admits for any input, without ScaleBias."""
-    attributes = {**operator.attributes, **({"ScaleBias": None} if "ScaleBias" in operator.attributes else {})}
+    attributes = {name: None if isinstance(value, ScaleBias) else value for name, value in operator.attributes.items()}
     plain = OperatorDesc(operator.name, operator.tensors, attributes)
     data_type = operator.input.data_type
     if data_type.is_floating:
@@ -168,18 +171,25 @@ def judge_contained(bench: Bench, case: Case) -> Judgement:
 
 
 def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
-    """CLIP gives what THRESHOLD with the same Min gives; the case's Max is the greatest of the type."""
+    """It gives what THRESHOLD with the same lower bound gives; the case's upper one is the greatest of the type."""
     clipped = executed(bench, case)
     if isinstance(clipped, Judgement):
         return clipped
-    attributes = {"ScaleBias": case.operator.attributes["ScaleBias"], "Min": case.operator.attributes["Min"]}
-    threshold = OperatorDesc("ELEMENT_WISE_THRESHOLD", case.operator.tensors, attributes)
-    other = executed(bench, case.with_operator(threshold))
+    own, one_sided = (bench.tables.operator(name) for name in (case.operator.name, _ONE_SIDED))
+    given = case.operator.attributes
+    shared = ((own.scale_bias, one_sided.scale_bias), (own.lower, one_sided.lower))
+    attributes = {theirs: given[ours] if ours else None for ours, theirs in shared if theirs}
+    renamed = dict(zip(case.operator.tensors, one_sided.tensors, strict=True))
+    tensors = {renamed[name]: tensor for name, tensor in case.operator.tensors.items()}
+    threshold = case.with_operator(OperatorDesc(one_sided.operator, tensors, attributes))
+    values = Streams(tuple((renamed[name], stream) for name, stream in case.values.items()))
+    alias = renamed.get(case.placement.alias, "")
+    other = executed(bench, replace(threshold, values=values, placement=replace(case.placement, alias=alias)))
     if isinstance(other, Judgement):
         return other
     wrong = np.flatnonzero(~same_values(clipped.output, other.output))
     return relation(case, (clipped, other), wrong, lambda i: (
-        f"CLIP gives {text(clipped.output[i])}, THRESHOLD {text(other.output[i])}"
+        f"{own.short_name} gives {text(clipped.output[i])}, {one_sided.short_name} {text(other.output[i])}"
     ))  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 
@@ -23,10 +24,12 @@ from dmlcts.suites.generation.covering_subjects import is_shared_out
 Having = Callable[[OperatorTable, Signature], bool]
 """Whether an operator has, on a signature, what a test needs to find something to try."""
 
+Role = Literal["low", "high"]
+
 
 def checks(
     *names: OwnCheck | SharedCheck, data_types: Sequence[str] = (), level: str | None = None,
-    attributes: Sequence[str] = (), remaining: bool = False, on: OwnCheck | SharedCheck | None = None,
+    bounds: Sequence[Role] = (), remaining: bool = False, on: OwnCheck | SharedCheck | None = None,
     having: Having | None = None,
 ) -> pytest.MarkDecorator:  # fmt: skip
     """Mark a test with what it checks.
@@ -35,7 +38,7 @@ def checks(
         names: what the clauses name in ``check:``; all clauses of the first decide on the types.
         data_types: names of the element types to which the test is limited.
         level: the level whose support table is meant, for ``support.level``.
-        attributes: names of FLOAT attributes; operators that lack one, or have several inputs, are left out.
+        bounds: roles of FLOAT attributes; operators that lack one, or have several inputs, are left out.
         remaining: whether it is about the signatures that tests of places leave out, where not all are chosen.
         on: what decides on the operators and types in place of the first name, where the test is not about it: a
             selection of such clauses leaves the test out.
@@ -46,7 +49,7 @@ def checks(
         *names,
         data_types=tuple(data_types),
         level=level,
-        attributes=tuple(attributes),
+        bounds=tuple(bounds),
         remaining=remaining,
         on=on,
         having=having,
@@ -60,7 +63,7 @@ class Checked:
     names: tuple[str, ...]
     data_types: tuple[str, ...]
     level: str | None
-    attributes: tuple[str, ...] = ()
+    bounds: tuple[Role, ...] = ()
     remaining: bool = False
     on: str | None = None
     having: Having | None = None
@@ -70,7 +73,7 @@ class Checked:
         """Read the marker."""
         given = marker.kwargs
         return cls(tuple(marker.args), tuple(given.get("data_types", ())), given.get("level"),
-                   tuple(given.get("attributes", ())), bool(given.get("remaining")), given.get("on"),
+                   tuple(given.get("bounds", ())), bool(given.get("remaining")), given.get("on"),
                    given.get("having"))  # fmt: skip
 
     @property
@@ -86,8 +89,8 @@ class Checked:
             for name in (self.deciding, *self.names)
         }
 
-    def _has_attributes(self, table: OperatorTable) -> bool:
-        return of_one_type(table) and set(self.attributes) <= set(table.float_attributes)
+    def _has_bounds(self, table: OperatorTable) -> bool:
+        return of_one_type(table) and all(table.bound(role) is not None for role in self.bounds)
 
     def clauses(self, table: OperatorTable, tables: Tables) -> tuple[str, ...]:
         """The ids of the clauses that the test checks for this operator."""
@@ -110,7 +113,7 @@ class Checked:
         places = chosen is not None and is_shared_out(self.deciding)
         for table in tables.operators.values() if operators is None else operators:
             found = self._clauses(table, tables)
-            if not all(found.values()) or (self.attributes and not self._has_attributes(table)):
+            if not all(found.values()) or (self.bounds and not self._has_bounds(table)):
                 continue
             types = dict.fromkeys(one for clause in found[self.deciding] for one in tables.data_types(clause, table))
             for data_type in types:

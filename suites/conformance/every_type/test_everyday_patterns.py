@@ -85,7 +85,7 @@ def _beside_layouts(subject: Subject) -> Iterator[Case]:
     axes = tuple(range(len(sizes)))
     turned, gaps = permuted(sizes, axes[::-1]), permuted(sizes, axes, 1)
     row, channel = along(sizes, -1), along(sizes, max(-3, -len(sizes)))
-    scaled = {**attributes, "ScaleBias": plain_scaling(subject)} if subject.table.has_scale_bias else attributes
+    scaled = subject.scaled(attributes, plain_scaling(subject)) if subject.table.has_scale_bias else attributes
     rows: list[tuple[Sizes, Sizes | None, dict[str, Any], Placement]] = [
         (turned, None, attributes, Placement(front=528, gap=272)),
         (gaps, turned, attributes, Placement()),

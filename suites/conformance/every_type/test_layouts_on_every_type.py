@@ -89,7 +89,7 @@ def test_bounds_in_crowded_layouts(subject: Subject, judge: Judge) -> None:
         if attributes in odd:
             judge.all([*at_every_rank(subject, attributes, values), _again(subject, attributes, values)])
         if subject.table.has_scale_bias:
-            judge.all(crowded(subject, sizes, {**attributes, "ScaleBias": plain_scaling(subject)}, values))
+            judge.all(crowded(subject, sizes, subject.scaled(attributes, plain_scaling(subject)), values))
 
 
 def _odd(subject: Subject) -> Iterator[dict[str, Any]]:
@@ -132,9 +132,9 @@ def test_special_elements_in_crowded_layouts(subject: Subject, judge: Judge) -> 
     Inputs of one type share a region too: what is a difference of equals is 0 for numbers alone.
     """
     attributes = subject.revealing()
-    bounds = [item.name for item in subject.table.attributes if item.is_number and item.role in ("low", "high")]
-    if len(bounds) == 2 and subject.data_type.is_floating:  # which would hide infinities and limits
-        attributes = subject.attributes(**dict(zip(bounds, (-math.inf, math.inf), strict=True)))
+    table = subject.table
+    if table.lower and table.upper and subject.data_type.is_floating:  # which would hide infinities and limits
+        attributes = subject.between(-math.inf, math.inf)
     judge.all(_special(subject, _SIZES[-subject.ranks[-1] :], attributes))
 
 
@@ -198,7 +198,7 @@ def _scaled(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Case]:
     values = subject.distinct(251).streams
     for number, given in enumerate(told_sets(subject, _MOST_SETS)):
         for scaling in (ordinary, *others) if not number else (ordinary,):
-            attributes = {**given, "ScaleBias": scaling}
+            attributes = subject.scaled(given, scaling)
             clause = subject.scaled_values_clause(attributes)
             strided = subject.describe(sizes, attributes, padded, padded)
             yield Case(strided, values, clause, "tensor.strides.padded")
@@ -223,7 +223,7 @@ def _filled_or_negated(subject: Subject, sizes: tuple[int, ...]) -> Iterator[Cas
     padded, turned = permuted(sizes, axes, 1), permuted(sizes, axes[::-1], 2)
     values, given = subject.distinct(251).streams, told_sets(subject, 1)[0]
     for scale in (0.0, -1.0) if subject.data_type.is_floating else (0.0,):  # of integers -1 is the negative one
-        attributes = {**given, "ScaleBias": ScaleBias(scale, bias)}
+        attributes = subject.scaled(given, ScaleBias(scale, bias))
         clause = subject.scaled_values_clause(attributes)
         for layout, source, target in (("padded", padded, padded), ("output", None, turned)):
             operator = subject.describe(sizes, attributes, source, target)

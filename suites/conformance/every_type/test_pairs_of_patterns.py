@@ -158,10 +158,10 @@ class _Patterns:
         for number, given in enumerate(told_sets(subject, _MOST_SETS)):
             sets[f"set {number}"] = given
             if subject.table.has_scale_bias:
-                sets[f"set {number}, scaled"] = {**given, "ScaleBias": plain_scaling(subject)}
+                sets[f"set {number}, scaled"] = subject.scaled(given, plain_scaling(subject))
         plain = sets["set 0"]
         if subject.table.has_scale_bias:
-            sets["identity"] = {**plain, "ScaleBias": ScaleBias(1.0, 0.0)}
+            sets["identity"] = subject.scaled(plain, ScaleBias(1.0, 0.0))
         for item in subject.table.attributes:
             if item.type == FUSED:
                 sets["fused"] = {**plain, item.name: OperatorDesc("ACTIVATION_RELU", {}, {})}

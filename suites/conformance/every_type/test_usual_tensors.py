@@ -30,7 +30,7 @@ def test_channels_last(subject: Subject, judge: Judge) -> None:
         attributes = subject.revealing()
         judge.all(_channels_last(subject, attributes))
         if subject.table.has_scale_bias:
-            judge.all(_channels_last(subject, {**attributes, "ScaleBias": plain_scaling(subject)}))
+            judge.all(_channels_last(subject, subject.scaled(attributes, plain_scaling(subject))))
 
 
 def _channels_last(subject: Subject, attributes: dict[str, Any]) -> Iterator[Case]:
@@ -61,4 +61,4 @@ def test_thousands_of_elements(subject: Subject, judge: Judge) -> None:
     attributes = subject.revealing()
     judge.all(crowded(subject, _THOUSANDS, attributes))
     if subject.table.has_scale_bias:
-        judge.all(crowded(subject, _THOUSANDS, {**attributes, "ScaleBias": plain_scaling(subject)}))
+        judge.all(crowded(subject, _THOUSANDS, subject.scaled(attributes, plain_scaling(subject))))

@@ -196,7 +196,7 @@ def attribute_turns(subject: Subject, known: Iterable[Activation]) -> list[dict[
     ordinary = subject.attributes()
     changes: list[dict[str, Any]] = []
     if subject.table.has_scale_bias:
-        changes.append({"ScaleBias": plain_scaling(subject)})
+        changes.append(subject.scaled({}, plain_scaling(subject)))
     for item in subject.table.attributes:
         if item.type == "ENUM":
             changes += [{item.name: one} for one in item.enumerators[1:]]

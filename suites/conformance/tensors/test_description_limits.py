@@ -276,7 +276,7 @@ def test_larger_total_sizes_of_matrices(subject: Subject, judge: Judge) -> None:
     sizes = (*([1] * (rank - 2)), 6, 10)[-rank:]
     sets = [subject.revealing()]
     if subject.of_one_type and subject.table.has_scale_bias:
-        sets.append({**sets[0], "ScaleBias": ScaleBias(1.0, 1.0)})
+        sets.append(subject.scaled(sets[0], ScaleBias(1.0, 1.0)))
     values = subject.distinct(60).streams
     needed = TensorDesc(subject.data_type, sizes).total_size_in_bytes
     cases = []

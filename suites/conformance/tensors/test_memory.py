@@ -89,7 +89,7 @@ def test_offsets_of_strided_and_scaled_tensors(subject: Subject, judge: Judge) -
     strides = tuple(213 if axis < len(sizes) - 1 else 3 for axis in range(len(sizes)))
     sets: list[tuple[dict[str, Any], tuple[int, ...] | None]] = [(attributes, strides)]
     if subject.table.has_scale_bias:
-        sets.append(({**attributes, "ScaleBias": ScaleBias(1.0, 1.0)}, None))
+        sets.append((subject.scaled(attributes, ScaleBias(1.0, 1.0)), None))
     judge.all(
         Case(subject.describe(sizes, one, source, None), values, subject.scaled_values_clause(one), "binding.offset",
              placement=Placement(front=offset, gap=gap, output_first=output_first))

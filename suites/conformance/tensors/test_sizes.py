@@ -36,7 +36,7 @@ def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
     counts += [base + tail for base in (60, 1020, 4096 - 4, 65280) for tail in (1, 2, 3)]
     judge.all(_bulk(subject, count) for count in counts)
     if subject.table.has_scale_bias:  # the one beyond full groups, past 2^15: no seed may leave it out
-        attributes = {**subject.revealing(), "ScaleBias": ScaleBias(1.0, 1.0)}
+        attributes = subject.scaled(subject.revealing(), ScaleBias(1.0, 1.0))
         count = (1 << 15) + 1
         judge(Case(subject.describe(subject.flat(count), attributes), subject.bulk(subject.seed),
                    subject.scaled_values_clause(attributes), "tensor.position"))  # fmt: skip

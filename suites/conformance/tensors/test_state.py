@@ -58,7 +58,8 @@ def _laid_out(subject: Subject, attributes: Mapping[str, Any], clause: str, expe
 
 def _moved(subject: Subject, attributes: Mapping[str, Any]) -> dict[str, Any]:
     """With a ScaleBias that changes what comes of most values of ``distinct``: into the domain of arc functions."""
-    return {**attributes, "ScaleBias": ScaleBias(0.5, 0.25) if subject.data_type.is_floating else ScaleBias(1.0, 3.0)}
+    floating = subject.data_type.is_floating
+    return subject.scaled(attributes, ScaleBias(0.5, 0.25) if floating else ScaleBias(1.0, 3.0))
 
 
 def _scaled(subject: Subject) -> list[dict[str, Any]]:
@@ -81,7 +82,7 @@ def test_kernels_with_strides_alive_at_the_same_time(subject: Subject, judge: Ju
     pair = (np.float32(2), np.float32(6))  # what the kernels beside it have
     sets = list(subject.attribute_sets([pair]))
     if subject.table.has_scale_bias:
-        sets += [{**sets[0], "ScaleBias": ScaleBias(-1.0, 8.0)}, _moved(subject, subject.revealing())]
+        sets += [subject.scaled(sets[0], ScaleBias(-1.0, 8.0)), _moved(subject, subject.revealing())]
     clause = "execution.independent"
     judge.all(case for one in sets for case in _laid_out(subject, one, clause, "beside others"))
 
@@ -117,7 +118,7 @@ def test_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
     """Beside kernels of other attributes and other operators, in both orders, and after those are closed."""
     sets = [subject.revealing(), subject.attributes()]
     if subject.table.has_scale_bias:
-        sets += [{**sets[0], "ScaleBias": ScaleBias(1.0, 0.0)}, _moved(subject, sets[0])]
+        sets += [subject.scaled(sets[0], ScaleBias(1.0, 0.0)), _moved(subject, sets[0])]
     values = subject.distinct(100).joined(subject.edges())
     clause = "execution.independent"
     judge.all(

@@ -62,7 +62,7 @@ def test_integer_bounds_truncate_toward_zero(subject: Subject, judge: Judge) -> 
     if not subject.thorough:
         pairs = pairs[:: 2 if subject.data_type.itemsize > 1 else 1]
     judge.all(
-        subject.case(clause, _inputs(subject.data_type, pair), subject.attributes(Min=pair[0], Max=pair[1]))
+        subject.case(clause, _inputs(subject.data_type, pair), subject.between(*pair))
         for pair in pairs
     )
 
@@ -74,7 +74,7 @@ def test_drawn_integer_bounds(subject: Subject, judge: Judge, data: st.DataObjec
     bound = strategies.bound(subject.data_type, exact=False)
     low, high = sorted((data.draw(bound, label="one bound"), data.draw(bound, label="another")))
     inputs = _inputs(subject.data_type, (low, high))
-    judge(subject.case(subject.clause("cast.integer"), inputs, subject.attributes(Min=low, Max=high)))
+    judge(subject.case(subject.clause("cast.integer"), inputs, subject.between(low, high)))
 
 
 def _float16_bounds() -> list[np.float32]:
@@ -103,7 +103,7 @@ def test_float16_bounds_round_to_nearest_even(subject: Subject, judge: Judge) ->
         subject.case(
             clause,
             np.concatenate([special, edge_values.neighbours([np.float16(bound) for bound in pair], subject.data_type)]),
-            subject.attributes(Min=pair[0], Max=pair[1]),
+            subject.between(*pair),
         )
         for pair in pairs
     )
@@ -116,7 +116,12 @@ def test_drawn_float16_bounds(subject: Subject, judge: Judge, data: st.DataObjec
     bound = st.floats(-65519.0, 65519.0, width=32).map(np.float32)
     low, high = sorted((data.draw(bound, label="one bound"), data.draw(bound, label="another")))
     inputs = edge_values.neighbours([np.float16(low), np.float16(high)], subject.data_type)
-    judge(subject.case(subject.clause("cast.float16"), inputs, subject.attributes(Min=low, Max=high)))
+    judge(subject.case(subject.clause("cast.float16"), inputs, subject.between(low, high)))
+
+
+def _upper(subject: Subject) -> str:
+    """The bound that an example names: the upper one, or the only one."""
+    return subject.table.upper or subject.table.float_attributes[0]
 
 
 @checks("cast.float16-overflow")
@@ -125,13 +130,14 @@ def test_float16_overflow_is_characterised(subject: Subject, judge: Judge) -> No
     inputs = np.array([np.inf, -np.inf, 65504, -65504, 1.0], np.float16)
     clause = subject.clause("cast.float16-overflow")
     for magnitude in (65520.0, 65536.0, 1e6, 3e38):
-        attributes = subject.attributes(Min=-magnitude, Max=magnitude)
+        attributes = subject.between(-magnitude, magnitude)
         run = judge.run(subject.case(clause, inputs, attributes))
         if run is None:
             return
         became = "becomes infinite" if np.isinf(run.output[0]) else "saturates to 65504"
         behaviour = f"a bound from 65520 on {became}"
-        judge.characterise(clause, subject.describe(subject.flat(5), attributes), behaviour, f"Max = {magnitude:g}")
+        example = f"{_upper(subject)} = {magnitude:g}"
+        judge.characterise(clause, subject.describe(subject.flat(5), attributes), behaviour, example)
 
 
 def _adopted(bound: np.float32, taken: int, data_type: DataType) -> str:
@@ -166,7 +172,7 @@ def _characterise_bounds(subject: Subject, judge: Judge, clause: str, bounds: It
     low, high = edge_values.limits_as_float(subject.data_type)
     for bound in bounds:
         for name in subject.table.float_attributes:
-            attributes = subject.attributes(**{"Min": low, "Max": high, name: bound})  # the other bound hides nothing
+            attributes = {**subject.between(low, high), name: bound}  # the other bound hides nothing
             case = subject.case(clause, inputs, attributes, expectation="one value")
             run = judge.run(case)
             if run is None:
@@ -213,13 +219,13 @@ def test_representable_bounds_are_used_as_they_are(subject: Subject, judge: Judg
         bounds = [np.float32(value) for value in patterns[np.isfinite(patterns)]]
         bounds = bounds[:: 1 if subject.thorough else 4]
         judge.all(
-            subject.case(clause, edge_values.neighbours([bound], subject.data_type), subject.attributes(Min=bound))
+            subject.case(clause, edge_values.neighbours([bound], subject.data_type), subject.between(bound))
             for bound in bounds
         )
         return
     whole = [bound for bound in _integer_bounds(subject.data_type) if float(bound).is_integer()]
     judge.all(
-        subject.case(clause, _inputs(subject.data_type, [bound]), subject.attributes(Min=bound)) for bound in whole
+        subject.case(clause, _inputs(subject.data_type, [bound]), subject.between(bound)) for bound in whole
     )
 
 
@@ -237,7 +243,7 @@ def test_other_bounds_are_characterised(subject: Subject, judge: Judge) -> None:
     operator = subject.describe(subject.flat(1), subject.attributes())
     nearest = zero = True
     for bound in candidates:
-        attributes = subject.attributes(Min=bound)
+        attributes = subject.between(bound)
         lowest = -np.inf if subject.data_type.is_floating else np.iinfo(subject.data_type.numpy).min
         inputs = np.concatenate([np.array([lowest], subject.data_type.numpy),
                                  edge_values.neighbours([np.trunc(bound)], subject.data_type)])  # fmt: skip
@@ -252,6 +258,7 @@ def test_other_bounds_are_characterised(subject: Subject, judge: Judge) -> None:
             nearest &= taken == float(np.float16(bound))
         else:
             nearest &= abs(taken - wanted) <= 0.5
+    rounds = f"rounds {subject.table.lower}"
     names = [("toward zero", zero), ("to nearest", nearest), ("down", down), ("up", up)]
-    behaviour = next((f"rounds Min {name}" for name, holds in names if holds), "rounds Min one way or the other")
+    behaviour = next((f"{rounds} {name}" for name, holds in names if holds), f"{rounds} one way or the other")
     judge.characterise(clause, operator, behaviour)

@@ -107,7 +107,7 @@ def _cases(subject: Subject) -> Iterator[Case]:
 
 def _scaled(subject: Subject) -> Iterator[Case]:
     scaling = plain_scaling(subject)
-    sets: list[dict[str, Any]] = [{**given, "ScaleBias": scaling} for given in told_sets(subject, _MOST_SETS)]
+    sets: list[dict[str, Any]] = [subject.scaled(given, scaling) for given in told_sets(subject, _MOST_SETS)]
     for elements, _ in _alike(subject):
         for attributes in sets:
             yield subject.case(subject.scaled_values_clause(attributes), elements, attributes)

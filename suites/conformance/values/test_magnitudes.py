@@ -42,13 +42,13 @@ def _inputs(data_type: DataType, bounds: Sequence[np.float32]) -> Array:
 
 def _between(subject: Subject, clause: str, low: np.float32, high: np.float32) -> Case:
     bounds = [bound for bound in (low, high) if np.isfinite(bound)]
-    return subject.case(clause, _inputs(subject.data_type, bounds), subject.attributes(Min=low, Max=high))
+    return subject.case(clause, _inputs(subject.data_type, bounds), subject.between(low, high))
 
 
 # Bounds.
 
 
-@checks("values", data_types=("FLOAT32",), attributes=("Min",))
+@checks("values", data_types=("FLOAT32",), bounds=("low",))
 def test_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     """Bounds of every exponent and both signs, with mantissas that need all their bits and nine digits."""
     clause = subject.clause("values")
@@ -114,7 +114,7 @@ def _minus_zeros(subject: Subject, clause: str) -> list[Case]:
     return [_between(subject, clause, low, high) for low, high in ((zero, five), (below, zero), (zero, zero))]
 
 
-@checks("values", data_types=("FLOAT32", "FLOAT16"), attributes=("Min",))
+@checks("values", data_types=("FLOAT32", "FLOAT16"), bounds=("low",))
 def test_bounds_of_minus_zero(subject: Subject, judge: Judge) -> None:
     """A bound of -0 is a zero, and nothing below it."""
     judge.all(_minus_zeros(subject, subject.clause("values")))
@@ -137,7 +137,7 @@ def test_exact_bounds_of_minus_zero(subject: Subject, judge: Judge) -> None:
 
 def _open(subject: Subject) -> dict[str, Any]:
     """Attributes that clamp nothing."""
-    return subject.attributes(Min=-np.inf, Max=np.inf)
+    return subject.between(-np.inf, np.inf)
 
 
 @checks("scale-bias", data_types=("FLOAT32",))
@@ -154,13 +154,13 @@ def test_scale_and_bias_of_every_binade(subject: Subject, judge: Judge) -> None:
         powers = np.clip(np.arange(-15, 16, 3) - exponent, -126, 126)
         x = np.ldexp(generator.uniform(1, 2, powers.size), powers) * (1 - 2 * generator.integers(0, 2, powers.size))
         inputs = np.concatenate([[0, 1, -3], x]).astype(np.float32)
-        cases.append(subject.case(clause, inputs, {**_open(subject), "ScaleBias": ScaleBias(scale, bias)}))
-        bare = {**_open(subject), "ScaleBias": ScaleBias(scale, 0)}  # an input of 1 bares the scale
+        cases.append(subject.case(clause, inputs, subject.scaled(_open(subject), ScaleBias(scale, bias))))
+        bare = subject.scaled(_open(subject), ScaleBias(scale, 0))  # an input of 1 bares the scale
         cases.append(subject.case(clause, inputs, bare))
         if not subject.thorough:
             continue
         near = signs[1] * np.ldexp(np.float32(1.375), int(generator.integers(-12, 12)))
-        cases.append(subject.case(clause, inputs, {**_open(subject), "ScaleBias": ScaleBias(scale, near)}))
+        cases.append(subject.case(clause, inputs, subject.scaled(_open(subject), ScaleBias(scale, near))))
     judge.all(cases)
 
 
@@ -176,7 +176,7 @@ def test_float16_scale_and_bias_of_every_binade(subject: Subject, judge: Judge) 
             powers = np.clip(np.arange(-8, 12) - exponent, -14, 14)
             x = np.ldexp(generator.uniform(1, 2, powers.size), powers) * (1 - 2 * generator.integers(0, 2, powers.size))
             inputs = np.concatenate([[0, 1, -3], x]).astype(np.float16)
-            cases.append(subject.case(clause, inputs, {**_open(subject), "ScaleBias": ScaleBias(scale, bias)}))
+            cases.append(subject.case(clause, inputs, subject.scaled(_open(subject), ScaleBias(scale, bias))))
     judge.all(cases)
 
 
@@ -191,8 +191,7 @@ def _whole(subject: Subject, scale: int, bias: int) -> Case | None:
     if not fitting:
         return None
     low, high = edge_values.limits_as_float(subject.data_type)
-    attributes = subject.attributes(Min=low, Max=high)
-    attributes["ScaleBias"] = ScaleBias(scale, bias)
+    attributes = subject.scaled(subject.between(low, high), ScaleBias(scale, bias))
     clause = subject.clause("scale-bias.integer")
     return subject.case(clause, np.array(fitting, subject.data_type.numpy), attributes)
 
@@ -217,7 +216,7 @@ def test_nan_inputs_with_scale_and_bias(subject: Subject, judge: Judge) -> None:
     inputs = np.stack([np.full_like(nans, 1.25), nans, np.full_like(nans, -3.75)], axis=1).ravel()
     clause = subject.clause("nan.input")
     judge.all(
-        subject.case(clause, inputs, {**attributes, "ScaleBias": ScaleBias(scale, bias)})
+        subject.case(clause, inputs, subject.scaled(attributes, ScaleBias(scale, bias)))
         for scale, bias in FACTORS
         for attributes in subject.attribute_sets([(np.float32(low), np.float32(high)) for low, high in AROUND_NOTHING])
     )

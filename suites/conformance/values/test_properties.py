@@ -74,7 +74,7 @@ def _one_sided(subject: Subject) -> Iterator[Case]:
         small = np.finfo(subject.data_type.numpy).smallest_normal
         inputs = inputs[(np.abs(inputs) >= small) | (inputs == 0)]  # each operator may flush in its own way
     for low, _ in edge_values.bounds(subject.data_type):
-        attributes: dict[str, Any] = subject.attributes(Min=low, Max=greatest)
+        attributes: dict[str, Any] = subject.between(low, greatest)
         case = subject.case(subject.clause("threshold-equivalence"), inputs, attributes)
         yield replace(case, expectation="threshold equivalence")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,7 +33,7 @@ def test_scale_and_bias_come_first(subject: Subject, judge: Judge) -> None:
     """Scales and biases of every kind, positive and negative, on the boundary lattice, under several bounds."""
     clause = subject.clause("scale-bias")
     judge.all(
-        subject.case(clause, _finite(subject), {**attributes, "ScaleBias": ScaleBias(scale, bias)})
+        subject.case(clause, _finite(subject), subject.scaled(attributes, ScaleBias(scale, bias)))
         for scale, bias in FACTORS
         for attributes in subject.attribute_sets(WIDE)
     )
@@ -48,7 +46,7 @@ def test_infinite_and_overflowing_intermediates(subject: Subject, judge: Judge) 
     greatest = np.finfo(subject.data_type.numpy).max
     inputs = np.array([np.inf, -np.inf, greatest, -greatest, greatest / 2, 1.0, 0.0], subject.data_type.numpy)
     judge.all(
-        subject.case(clause, inputs, {**attributes, "ScaleBias": ScaleBias(scale, bias)})
+        subject.case(clause, inputs, subject.scaled(attributes, ScaleBias(scale, bias)))
         for scale, bias in ((4.0, 1.0), (-4.0, 1.0), (0.0, 2.0), (1.0, 3.0), (0.5, -3.0))
         for attributes in subject.attribute_sets((*WIDE, (-np.float32(np.inf), np.float32(np.inf))))
     )
@@ -60,7 +58,7 @@ def test_drawn_scale_and_bias(subject: Subject, judge: Judge, data: st.DataObjec
     """Any finite scale and bias, any values."""
     factor = st.floats(-4096.0, 4096.0, width=16 if subject.data_type is DataType.FLOAT16 else 32)
     scale_bias = ScaleBias(data.draw(factor, label="scale"), data.draw(factor, label="bias"))
-    attributes = {**data.draw(strategies.attributes(subject), label="attributes"), "ScaleBias": scale_bias}
+    attributes = subject.scaled(data.draw(strategies.attributes(subject), label="attributes"), scale_bias)
     stream = data.draw(strategies.values(subject), label="stream")
     judge(subject.case(subject.clause("scale-bias"), stream, attributes))
 
@@ -70,8 +68,7 @@ def test_seeded_bulk_and_in_place(subject: Subject, judge: Judge) -> None:
     """Seeded values, out of place and in place: scale and bias are applied once."""
     count = 100_003 if subject.thorough else 20_011
     values = Values.bulk(subject.data_type, subject.seed).array(count)
-    attributes = subject.attributes(Min=-1000.0, Max=1000.0)
-    attributes["ScaleBias"] = ScaleBias(0.75, 1.5)
+    attributes = subject.scaled(subject.between(-1000.0, 1000.0), ScaleBias(0.75, 1.5))
     clause = subject.clause("scale-bias")
     in_place = subject.case(
         clause, values, attributes, layout_clause=subject.clause("in-place"), placement=Placement(in_place=True)
@@ -104,8 +101,7 @@ def test_whole_scale_and_bias_on_integers(subject: Subject, judge: Judge) -> Non
                    and least <= x * scale <= most and least <= x * scale + bias <= most]  # fmt: skip
         low, high = edge_values.limits_as_float(subject.data_type)
         for bounds in ((low, high), (np.float32(3), np.float32(50))):
-            attributes = subject.attributes(Min=bounds[0], Max=bounds[1])
-            attributes["ScaleBias"] = ScaleBias(scale, bias)
+            attributes = subject.scaled(subject.between(*bounds), ScaleBias(scale, bias))
             if fitting:
                 cases.append(subject.case(clause, np.array(fitting, subject.data_type.numpy), attributes))
     judge.all(cases)
@@ -125,13 +121,12 @@ def test_fractions_and_overflow_on_integers_are_characterised(subject: Subject, 
     pairs += [(pair, (np.float32(4), np.float32(90))) for pair in ((0.5, 0.0), (2.0, 0.0), (1.0, 0.75))]
     cases = []
     for (scale, bias), bounds in pairs:
-        attributes: dict[str, Any] = subject.attributes(Min=bounds[0], Max=bounds[1])
-        attributes["ScaleBias"] = ScaleBias(scale, bias)
+        attributes = subject.scaled(subject.between(*bounds), ScaleBias(scale, bias))
         cases.append(subject.case(clause, inputs, attributes))
     judgements = judge.all(cases)
     if not all(judgement.executions for judgement in judgements):
         return
-    top = int(high) if "Max" in subject.table.float_attributes else int(limits.max)
+    top = int(high) if subject.table.upper in subject.table.float_attributes else int(limits.max)
     named_ones = len(WHOLE) + len(NEGATIVE) + len(FRACTIONAL)
     seen = [
         Observation(*pair, tuple(run.x.tolist()), tuple(run.output.tolist()), int(low), top)
@@ -152,8 +147,7 @@ def test_contraction_is_characterised(subject: Subject, judge: Judge) -> None:
     generator = np.random.Generator(np.random.PCG64(1))
     inputs = generator.uniform(1, 2, 4096).astype(subject.data_type.numpy)
     scale, bias = np.float32(1.1), np.float32(-1.3)  # neither is a FLOAT16, and the sum cancels
-    attributes: dict[str, Any] = subject.attributes(Min=-1000.0, Max=1000.0)
-    attributes["ScaleBias"] = ScaleBias(scale, bias)
+    attributes = subject.scaled(subject.between(-1000.0, 1000.0), ScaleBias(scale, bias))
     case = subject.case(subject.clause("scale-bias"), inputs, attributes)
     run = judge.run(case)
     if run is None:

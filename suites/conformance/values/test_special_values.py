@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Execution
@@ -67,17 +68,17 @@ def test_nan_bound_is_characterised(subject: Subject, judge: Judge) -> None:
         names = [name for name in subject.table.float_attributes if np.isnan(attributes[name])]
         if not names:
             continue
-        behaviour = f"NaN {' and '.join(names)}: {_nan_bound_effect(run, attributes)}"
+        behaviour = f"NaN {' and '.join(names)}: {_nan_bound_effect(run, attributes, subject.table)}"
         example = f"{_attributes(attributes)}: {text(inputs[4])} gives {text_with_bits(run.output[4])}"
         judge.characterise(case.clause, case.operator, behaviour, example)
 
 
-def _nan_bound_effect(run: Execution, attributes: dict[str, Any]) -> str:
+def _nan_bound_effect(run: Execution, attributes: dict[str, Any], table: OperatorTable) -> str:
     if np.isnan(run.output).all():
         return "gives NaN"
     for bound, what in ((NAN, "is ignored"), (np.float32(0), "acts as 0")):
         taken = {name: bound if np.isnan(value) else value for name, value in attributes.items() if value is not None}
-        low, high = (run.x.dtype.type(taken.get(name, NAN)) for name in ("Min", "Max"))
+        low, high = (run.x.dtype.type(taken.get(name, NAN)) for name in (table.lower or "", table.upper or ""))
         if np.array_equal(run.output, np.fmax(np.fmin(run.x, high), low)):  # which ignore a NaN
             return what
     return "gives " + ", ".join(f"{text(value)} for {text(x)}" for x, value in zip(run.x, run.output, strict=True))

@@ -145,7 +145,7 @@ def test_a_value_that_is_wrong_alone_accuses_no_layout_however_little_is_left(bu
         before = dispatched(device)
         told = faults.told(judge_case(on, case).findings[0])
         costs.append(dispatched(device) - before)
-        assert (told.clause, told.needs) == ("clip.scale-bias.integer", ("ScaleBias",))
+        assert (told.clause, told.needs) == ("clip.scale-bias.integer", ("scaling",))
         assert told.case.operator.input.element_count == 1
         assert UNEXAMINED not in dict(told.details)
     assert max(costs[1:]) <= 6, "the same again costs next to nothing"

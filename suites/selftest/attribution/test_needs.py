@@ -225,18 +225,18 @@ def test_where_tensors_differ_in_sizes_no_other_sizes_and_strides_are_tried() ->
 STRIDED = case(clip(source=(3,)), "tensor.strides.padded")
 WIDE = (1, 1, 1, 1, 2, 30)
 COMBINATIONS = {
-    "strides": (LostWhereStrided, STRIDED, "tensor.strides.padded", ("ScaleBias", "input strides")),
+    "strides": (LostWhereStrided, STRIDED, "tensor.strides.padded", ("scaling", "input strides")),
     "strides, met elsewhere": (LostWhereStrided, replace(STRIDED, layout_clause="tensor.position"),
-                               "tensor.strides.packed", ("ScaleBias", "input strides")),
+                               "tensor.strides.packed", ("scaling", "input strides")),
     "output strides": (LostWhereWrittenApart, case(clip(target=(3,)), "tensor.strides.output"),
-                       "tensor.strides.output", ("ScaleBias", "output strides")),
+                       "tensor.strides.output", ("scaling", "output strides")),
     "two dimensions": (LostInTwoDimensions, case(clip((3, 4), (9, 1)), "tensor.strides.padded"),
-                       "tensor.position", ("ScaleBias", "shape")),
+                       "tensor.position", ("scaling", "shape")),
     "rank": (LostAboveRankFour, case(clip(WIDE, packed(WIDE)), "tensor.strides.packed"),
-             "tensor.position", ("ScaleBias", "rank")),
+             "tensor.position", ("scaling", "rank")),
     "count": (LostInLongTensors, case(clip((59,), (2,)), "tensor.strides.padded"),
-              "tensor.position", ("ScaleBias", "count")),
-    "a value": (Lost, STRIDED, "clip.formula", ("ScaleBias",)),
+              "tensor.position", ("scaling", "count")),
+    "a value": (Lost, STRIDED, "clip.formula", ("scaling",)),
     "in place": (StridesIgnoredInPlace, case(clip((6,), (2,), (2,)), "tensor.strides.padded",
                                              placement=Placement(in_place=True)),
                  "clip.in-place", ("in place", "input strides")),
@@ -273,7 +273,7 @@ def test_the_smallest_case_shows_the_same_again_and_not_without_what_it_needs(na
     assert [(again.clause, again.outcome) for again in judge_case(bench(backend()), found.case).findings] == [
         (clause, "fail")
     ]
-    if "ScaleBias" in found.needs:
+    if "scaling" in found.needs:
         bare = found.case.with_operator(without_scale_bias(found.case.operator))
         assert not judge_case(bench(backend()), bare).findings
 
@@ -347,7 +347,7 @@ def test_a_value_test_that_needs_neighbours_is_about_position() -> None:
     found = least(LostInLongTensors(), case(clip((59,)), None, clause="clip.scale-bias"))
     assert (found.clause, found.case.layout_clause) == ("tensor.position", "tensor.position")
     alone = least(Lost(), case(clip((59,)), None, clause="clip.scale-bias"))
-    assert (alone.clause, alone.needs) == ("clip.scale-bias", ("ScaleBias",))
+    assert (alone.clause, alone.needs) == ("clip.scale-bias", ("scaling",))
 
 
 def test_a_clause_on_what_may_be_refused_is_about_its_values_too() -> None:
@@ -360,7 +360,7 @@ def test_what_could_not_be_tried_is_not_claimed() -> None:
     on = bench(LostWhereStrided())
     first = judge_case(on, case(clip((3, 4), (9, 2)), "tensor.strides.padded")).findings[0]
     enough, too_few = (smallest(on, first, Effort(removals=removals)) for removals in (120, 3))
-    assert (enough.clause, enough.needs) == ("tensor.strides.padded", ("ScaleBias", "input strides"))
+    assert (enough.clause, enough.needs) == ("tensor.strides.padded", ("input strides", "scaling"))
     assert (too_few.clause, too_few.needs, "needs" in evidence(too_few)) == ("tensor.strides.padded", (), False)
 
 

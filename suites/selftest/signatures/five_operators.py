@@ -1,4 +1,4 @@
-"""A right implementation of the five operators, and four faults of each: what a stranger would bring to be judged."""
+"""A right implementation of the operators, and four faults of each: what a stranger would bring to be judged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from dmlcts.backends import DeviceInfo, InvalidArgument
-from dmlcts.specs import FeatureLevel, OperatorDesc, Region, TensorDesc
+from dmlcts.specs import FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
@@ -77,7 +77,7 @@ class Right:
         view[...] = np.broadcast_to(result, view.shape)
 
     def compute(self, operator: OperatorDesc, given: dict[str, Array]) -> Array:
-        name = operator.name.removeprefix("ELEMENT_WISE_OWN_").lower()
+        name = operator.name.removeprefix("ELEMENT_WISE_").removeprefix("OWN_").lower()
         found: Array = getattr(self, name)(operator, *given.values())
         return found
 
@@ -99,6 +99,35 @@ class Right:
         whole = np.rint((x / scale.reshape(-1)[0]).astype(x.dtype)).astype(np.float64)
         shifted = whole + (0 if zero is None else float(zero.reshape(-1)[0]))
         return np.nan_to_num(np.clip(shifted, limits.min, limits.max), nan=0).astype(limits.dtype)
+
+    def clip(self, operator: OperatorDesc, x: Array) -> Array:
+        low, high = (self.bound(operator, name, x.dtype) for name in ("Low", "High"))
+        return self.clamp(self.scale(operator, x), low, high)
+
+    def threshold(self, operator: OperatorDesc, x: Array) -> Array:
+        """DirectML's own, which the bounded operator is compared with."""
+        found: Array = np.maximum(self.bound(operator, "Min", x.dtype), x)
+        return found
+
+    def bound(self, operator: OperatorDesc, name: str, dtype: np.dtype[Any]) -> Any:
+        given = np.float64(operator.attributes[name])  # type: ignore[arg-type]  # a FLOAT
+        return given.astype(dtype) if dtype.kind == "f" else self.whole(np.asarray(given), dtype)[()]
+
+    def whole(self, values: Array, dtype: np.dtype[Any]) -> Array:
+        limits = np.iinfo(dtype)
+        return np.clip(np.trunc(np.nan_to_num(values, nan=0)), limits.min, limits.max).astype(dtype)
+
+    def scale(self, operator: OperatorDesc, x: Array) -> Array:
+        given = operator.attributes["Scaling"]
+        if not isinstance(given, ScaleBias):
+            return x
+        if x.dtype.kind == "f":
+            return (x.astype(np.float32) * given.scale + given.bias).astype(x.dtype)
+        return self.whole(x * np.float64(given.scale) + np.float64(given.bias), x.dtype)
+
+    def clamp(self, x: Array, low: Any, high: Any) -> Array:
+        found: Array = np.maximum(low, np.minimum(x, high))  # a NaN stays one
+        return found
 
 
 class _Kernel:
@@ -345,10 +374,57 @@ class QuantizeNeedsAZeroPoint(Right):
         return super().refuses(operator)
 
 
+# CLIP
+
+
+class EqualBoundsAreIgnored(Right):
+    """With equal bounds every element is what it was."""
+
+    operator, clause = "OWN_CLIP", "own-clip.bounds.equal"
+
+    def clamp(self, x: Array, low: Any, high: Any) -> Array:
+        return x if low == high else super().clamp(x, low, high)
+
+
+class InvertedBoundsGiveTheUpper(Right):
+    """The minimum is taken last."""
+
+    operator, clause = "OWN_CLIP", "own-clip.bounds.inverted"
+
+    def clamp(self, x: Array, low: Any, high: Any) -> Array:
+        found: Array = np.minimum(np.maximum(x, low), high)
+        return found
+
+
+class NanBoundsGiveOne(Right):
+    """With a NaN for a bound every element is 1."""
+
+    operator, clause = "OWN_CLIP", "own-clip.nan.bound"
+
+    def clamp(self, x: Array, low: Any, high: Any) -> Array:
+        return np.ones_like(x) if np.isnan(low) or np.isnan(high) else super().clamp(x, low, high)
+
+
+class IntegerBoundsAreRounded(Right):
+    """Bounds go to the nearest integer."""
+
+    operator, clause = "OWN_CLIP", "own-clip.cast.integer"
+
+    def threshold(self, operator: OperatorDesc, x: Array) -> Array:
+        """DirectML's own, which the bounded operator is compared with."""
+        found: Array = np.maximum(self.bound(operator, "Min", x.dtype), x)
+        return found
+
+    def bound(self, operator: OperatorDesc, name: str, dtype: np.dtype[Any]) -> Any:
+        given = np.float64(operator.attributes[name])  # type: ignore[arg-type]  # a FLOAT
+        return super().bound(operator, name, dtype) if dtype.kind == "f" else self.whole(np.rint(given), dtype)[()]
+
+
 FAULTS: tuple[type[Right], ...] = (
     AddSaturates, AddReadsTheSecondPacked, AddLosesTheLowWord, AddWritesTheSecond,
     EqualsGives255, EqualsComparesLowWords, EqualsComparesBits, EqualsTakesAnySizes,
     AndFlushesSubnormals, AndQuietsNans, AndLosesTheTopBit, AndInPlaceReadsTheFirstTwice,
     SqrtIsTwoUlpOff, SqrtOfNegativesIsZero, SqrtOfInfinityIsLargest, SqrtLeavesTheTail,
     QuantizeTruncates, QuantizeForgetsTheZeroPoint, QuantizeWraps, QuantizeNeedsAZeroPoint,
+    EqualBoundsAreIgnored, InvertedBoundsGiveTheUpper, NanBoundsGiveOne, IntegerBoundsAreRounded,
 )  # fmt: skip

@@ -242,14 +242,14 @@ class _Maker:
             yield [(_NAN, np.float32(2)), (np.float32(-1), _NAN), (_NAN, _NAN)], nan
 
     def _cast_targets(self) -> Iterator[Target]:
-        """Every finite FLOAT16 bound: as Min itself; as Max the tie above it, where the page says how it is rounded."""
+        """Every finite FLOAT16 bound: as the lower one itself; as the upper one the tie above, where it is rounded."""
         table = self.subject.table
         greatest = np.float32(np.finfo(np.float16).max)
         clause = self._clause("cast.float16", "cast.exact", "values")
         for name in table.float_attributes:
             attribute = table.attribute(name)
-            ties = name != "Min" and attribute is not None and attribute.cast == "documented"
-            attributes = self.subject.attributes(Min=-greatest, Max=greatest)
+            ties = name != table.lower and attribute is not None and attribute.cast == "documented"
+            attributes = self.subject.between(-greatest, greatest)
             yield Target(
                 table.operator, DataType.FLOAT16, attributes, clause, "bounds", FINITE_FLOAT16, name, ties
             )  # fmt: skip
