@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dmlcts.reports.documents.writing import write_bytes
-from dmlcts.specs import DmlctsError
+from dmlcts.specs import DmlctsError, UsageError
 from dmlcts.specs.files import read_bounded
 
 STATEMENT, SIGNATURE, RESULTS, LOG = "statement.json", "statement.sig", "results.json", "log.txt"
@@ -103,15 +103,17 @@ def read(path: str | Path) -> dict[str, bytes]:
     """The members of the ZIP file at ``path``.
 
     Raises:
-        ArchiveError: it cannot be read, or is no submission.
+        UsageError: there is no such file, or the system does not let us read it.
+        ArchiveError: it is no submission.
     """
     try:
         packed = read_bounded(path, _MOST_PACKED)
     except FileNotFoundError:
-        raise ArchiveError(f"{path} does not exist", "give the file that `dmlcts certify` wrote") from None
-    except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise ArchiveError(f"{path} cannot be read ({said})", "give a file that can be") from None
+        raise UsageError(f"{path} does not exist", "give the file that `dmlcts certify` wrote") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror or error})", "give a file that can be") from None
+    except ValueError as error:
+        raise ArchiveError(f"{path} cannot be read ({error})", "give a file that can be") from None
     if len(packed) > _MOST_PACKED:
         raise ArchiveError(f"{path} is larger than {_MOST_PACKED >> 20} MiB")
     return unpack(packed)

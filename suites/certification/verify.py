@@ -258,9 +258,12 @@ def verify(
         trusted: public keys, 32 bytes each.
         day: the day on which waivers have to hold; ``None`` for today.
         challenge: what the verifier handed out beforehand; "" for nothing.
+
+    Raises:
+        UsageError: there is no such file, or it cannot be read: nothing was verified.
     """
     try:
         members = archive.read(path)
-    except DmlctsError as error:
+    except archive.ArchiveError as error:
         return Verification((Line("archive", Status.FAIL, str(error)),), draft=False, about={})
     return verify_members(members, reference, None, trusted=trusted, day=day, challenge=challenge)

@@ -10,12 +10,15 @@ import pytest
 
 pytest.importorskip("cryptography", reason="signing needs the extra `certify`")
 
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcts.reports.certification import archive, signing
 from dmlcts.reports.certification.archive import ArchiveError
 from dmlcts.reports.certification.signing import KeyProblem
+from dmlcts.specs import UsageError
+from dmlcts.suites.commands.main import main
 from dmlcts.suites.selftest.certification.submissions import Parts, build
 
 
@@ -109,8 +112,21 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, missing: bool) -> No
     path = tmp_path / "s.zip"
     if not missing:
         path.mkdir()
-    with pytest.raises(ArchiveError, match="does not exist" if missing else "cannot be read"):
+    with pytest.raises(UsageError, match="does not exist" if missing else "cannot be read"):
         archive.read(path)
+
+
+@pytest.mark.parametrize("name, code", [("missing", 2), ("folder", 2), ("no archive", 1), ("empty", 1)])
+def test_a_submission_that_is_not_there_is_a_usage_error(tmp_path: Path, name: str, code: int) -> None:
+    """One that is there and is none stays a FAIL."""
+    path = tmp_path / name
+    if name == "folder":
+        path.mkdir()
+    elif name != "missing":
+        path.write_bytes(b"" if name == "empty" else b"hello")
+    ran = CliRunner().invoke(main, ["verify", str(path)])
+    assert ran.exit_code == code, ran.output
+    assert ran.output.startswith("dmlcts: " if code == 2 else "FAIL  archive"), ran.output
 
 
 @given(data=st.data())
