@@ -11,6 +11,7 @@ import click
 
 from dmlcts.suites.certification.command import certify_options
 from dmlcts.suites.console.exit_codes import NO_VERDICT
+from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import say
 
 _EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something is left open. " + NO_VERDICT
@@ -79,6 +80,7 @@ def verify(
 
 
 @click.command()
+@judges_nothing
 def challenge() -> None:
     """Print a challenge to hand out before a certification.
 
@@ -92,6 +94,7 @@ def challenge() -> None:
 
 @click.command()
 @click.argument("name", type=click.Path(), metavar="NAME")
+@judges_nothing
 def keygen(name: str) -> None:
     """Make a pair of keys: NAME.key signs and stays secret, NAME.pub goes to whoever verifies."""
     from dmlcts.reports.certification.signing import generate

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import Commands, say, tell
 
 _RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.json")
@@ -25,6 +26,7 @@ def baseline() -> None:
 @baseline.command()
 @_RESULTS
 @click.argument("path", type=click.Path(), metavar="FILE")
+@judges_nothing
 def write(results: str, path: str) -> None:
     """Write the departures of a run to FILE; reasons that FILE already holds are kept."""
     from dmlcts.reports.comparing import baseline as baselines
@@ -73,6 +75,7 @@ def check(results: str, path: str) -> None:
 @click.option("--markdown", "path", type=click.Path(), metavar="FILE", help="Write the page here (default: print it).")
 @click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
               help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+@judges_nothing
 def findings(results: str, known: str | None, path: str | None, tables: tuple[str, ...]) -> None:
     """Tell the departures of a run as a Markdown page: each reason once, with examples and DxDispatch models."""
     from dmlcts.reports.comparing import baseline as baselines

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import click
 
 from dmlcts.suites.commands.options import UNAVAILABLE, USAGE
-from dmlcts.suites.console import exit_codes
+from dmlcts.suites.console import exit_codes, listeners
 from dmlcts.suites.console.saying import Commands, complain, say, tell
 
 _MOST_FAULTS = 100
@@ -33,14 +33,16 @@ class Group(Commands):
         except DmlctsError as error:
             _stop(error)
         except BrokenPipeError as error:
-            raise exit_codes.Unsaid(error) from None  # click would end with 1, which is a verdict
+            if listeners.has_begun(context):
+                raise exit_codes.Unsaid(error) from None  # click would end with 1, which is a verdict
+            _leave()
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         """Read the words; `--help` and `--version` print here."""
         try:
             return super().make_context(*arguments, **more)
-        except BrokenPipeError as error:  # `--help` prints here
-            raise exit_codes.Unsaid(error) from None
+        except BrokenPipeError:  # `--help` prints here
+            _leave()
 
     def main(self, *arguments: Any, **more: Any) -> NoReturn:
         """Run the command line, and end with an exit code that says what happened, see :mod:`.ending`."""
@@ -57,6 +59,13 @@ class Group(Commands):
             sys.exit(code if isinstance(code, int) else 0)
 
         sys.exit(exit_codes.exit_code_of(command))
+
+
+def _leave() -> NoReturn:
+    """End without a word: nobody reads the help any more, and there was nothing else to do."""
+    for stream in (sys.stdout, sys.stderr):
+        listeners.silence(stream)
+    sys.exit(0)
 
 
 def complain_of(error: click.ClickException) -> None:

@@ -11,6 +11,7 @@ from dmlcts.suites.checkout import proof_of_the_suite
 from dmlcts.suites.commands import certify, compare, departures, reports, run, spec, sweep
 from dmlcts.suites.commands.group import Group
 from dmlcts.suites.commands.options import EXIT_CODES, NOT_CONFORMANT, backend_options
+from dmlcts.suites.console.listeners import begin, judges_nothing
 from dmlcts.suites.console.saying import Commands, complain, say
 from dmlcts.suites.history.command import bisect, history
 from dmlcts.suites.offline.command import offline
@@ -40,6 +41,7 @@ def main() -> None:
 @click.option("--feature-level", metavar="LEVEL", help="With --check: at this level (default: the one claimed).")
 @click.option("--timeout", default="10", show_default=True, metavar="SECONDS",
               help="With --check: how long one call may take.")  # fmt: skip
+@judges_nothing
 def backends(
     verbose: bool,
     check: str | None,
@@ -66,6 +68,7 @@ def backends(
     if check is None:
         listing.print_backends(PlainConsole(), verbose=verbose)
         return
+    begin(judging=True)
     from dmlcts.suites.running.options import Settings
     from dmlcts.suites.trial.trial import try_backend
 
@@ -151,6 +154,7 @@ def directml() -> None:
 @click.option("--windows", metavar="[VERSION]", is_flag=False, flag_value="newest",
               help="Windows' library instead: the newest, or that version (see `dmlcts directml list`).")  # fmt: skip
 @click.option("--accept-terms", is_flag=True, help="With --windows: accept the library's terms, which are shown.")
+@judges_nothing
 def fetch(windows: str | None, accept_terms: bool) -> None:
     r"""Download Microsoft's DirectML for Linux into the cache, out of the wheel torch-directml on PyPI.
 
@@ -176,6 +180,7 @@ def fetch(windows: str | None, accept_terms: bool) -> None:
 
 
 @directml.command("list")
+@judges_nothing
 def list_libraries() -> None:
     """List the DirectML libraries that can be fetched, and where those are that were."""
     from dmlcts.backends.directml.loading import fetching, windows_releases
@@ -198,6 +203,7 @@ def runners() -> None:
 
 @runners.command()
 @click.argument("path", type=click.Path(), metavar="FILE")
+@judges_nothing
 def secret(path: str) -> None:
     r"""Make the secret that a runner and the suite share: 32 random bytes, in a new file for its owner alone.
 

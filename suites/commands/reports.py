@@ -19,6 +19,7 @@ from dmlcts.suites.commands.options import (
     level_and_table_options,
     operator_options,
 )
+from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import complain, say, tell
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _RESULTS = "DIR|results.json"
 @click.option("--junit", type=click.Path(), metavar="FILE", help="Write JUnit XML here, one test case a row.")
 @click.option("--badge", type=click.Path(), metavar="FILE", help="Write the JSON of a shields.io endpoint badge here.")
 @_TABLES
+@judges_nothing
 def report(
     results: str, html: str | None, markdown: str | None, junit: str | None, badge: str | None, tables: tuple[str, ...]
 ) -> None:
@@ -121,6 +123,7 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`).")
 @click.option("--markdown", "path", type=click.Path(allow_dash=True), metavar="FILE",
               help="Write the table as Markdown; `-` prints it.")  # fmt: skip
+@judges_nothing
 def accuracy(
     runs: tuple[str, ...],
     backends: tuple[str, ...],

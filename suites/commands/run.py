@@ -22,6 +22,7 @@ from dmlcts.suites.commands.options import (
     seed_option,
     selection_options,
 )
+from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import say, tell
 
 
@@ -223,6 +224,7 @@ def replay(
 @backend_options
 @seed_option
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the fingerprint as JSON.")
+@judges_nothing
 def probe(json_path: str | None, **given: Any) -> None:
     """Print the fingerprint of a backend: what it does where the pages are silent.
 

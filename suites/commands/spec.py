@@ -9,6 +9,7 @@ import click
 
 from dmlcts.suites.checkout import proof_of_the_suite
 from dmlcts.suites.commands.options import NOT_CONFORMANT
+from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import Commands, say, tell
 
 
@@ -24,6 +25,7 @@ _tables_option = click.option("--tables", multiple=True, type=click.Path(), meta
 @spec.command()
 @click.argument("name", required=False, metavar="[OPERATOR|GROUP|CLAUSE]")
 @_tables_option
+@judges_nothing
 def show(name: str | None, tables: tuple[str, ...]) -> None:
     """Print the operators, those of a group, an operator's table, or clauses, for a person.
 
@@ -47,6 +49,7 @@ def show(name: str | None, tables: tuple[str, ...]) -> None:
 
 @spec.command()
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]…")
+@judges_nothing
 def lint(paths: tuple[str, ...]) -> None:
     """Check the built-in tables, together with the files and folders given.
 
@@ -62,6 +65,7 @@ def lint(paths: tuple[str, ...]) -> None:
 
 @spec.command()
 @click.argument("path", type=click.Path(), metavar="FILE")
+@judges_nothing
 def upgrade(path: str) -> None:
     """Rewrite a table of an older format in the present one, in its place.
 
@@ -82,6 +86,7 @@ def upgrade(path: str) -> None:
     metavar="FILE",
     help="What `dmlcts selftest --json` wrote: also say how many mutants each clause alone caught.",
 )
+@judges_nothing
 def coverage(tables: tuple[str, ...], proof: str | None) -> None:
     """List clause by clause which tests check it and how many mutants break it, and which combinations are tried.
 

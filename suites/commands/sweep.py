@@ -10,6 +10,7 @@ import click
 
 from dmlcts.suites.commands import reports
 from dmlcts.suites.commands.options import digest_option, operator_options
+from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import complain, say
 
 
@@ -130,6 +131,7 @@ def sweep(
 )  # fmt: skip
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the figures as JSON.")
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown, for a README.")
+@judges_nothing
 def bench(
     backend: str,
     options: tuple[str, ...],

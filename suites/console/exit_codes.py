@@ -3,7 +3,8 @@
 0, 1 and 4 are verdicts, 2 and 3 say that there is none because of what was asked for. A command that could not say
 its verdict, or did not come to one, must end with none of these:
 
-- 5: what it had to say could not be written (a closed pipe, a full disk);
+- 5: what it had to say could not be written (a closed pipe, a full disk); a command that judges nothing goes on to its
+  end where its reader has gone (:mod:`.listeners`);
 - 6: a fault of dmlcts itself, or somebody ended its processes;
 - 130: it was interrupted (Ctrl-C), as shells count it.
 """
@@ -12,13 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import os
 import sys
 import traceback
 from collections.abc import Callable
 
 from dmlcts.reports.summaries.characters import as_text
 from dmlcts.specs import DmlctsError
+from dmlcts.suites.console.listeners import silence
 
 UNSAID, BROKEN, INTERRUPTED = 5, 6, 130
 NO_VERDICT = (
@@ -128,8 +129,5 @@ def _last(words: str, code: int, name: str = "dmlcts: ") -> int:
         with contextlib.suppress(Exception):
             stream.flush()
             continue
-        with contextlib.suppress(Exception):  # what is left in its buffer would fail again when Python ends
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
+        silence(stream)  # what is left in its buffer would fail again when Python ends
     return code

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.segment import Segment
 
 from dmlcts.reports.summaries.characters import as_text
+from dmlcts.suites.console.listeners import unread
 
 
 class _Plain:
@@ -40,6 +41,7 @@ class PlainConsole(Console):
         super().__init__(file=file, **options)
         self.push_render_hook(_Cleaning())
 
-    def on_broken_pipe(self) -> NoReturn:
-        """Leave it to the command line: rich would end with 1, which is a verdict."""
-        raise BrokenPipeError("broken pipe")
+    def on_broken_pipe(self) -> None:
+        """Print nothing further, or leave it to the command line: rich would end with 1, which is a verdict."""
+        unread(BrokenPipeError("broken pipe"), cast(TextIO, self.file))
+        self.quiet = True

@@ -8,15 +8,27 @@ characters as code points (:func:`~dmlcts.reports.summaries.characters.one_line`
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from dmlcts.reports.summaries.characters import as_text, one_line
+from dmlcts.suites.console import listeners
 
 _MOST_OF_A_SENTENCE = 200
 
 
 class Commands(click.Group):
-    """A group whose help says the whole first sentence of each command, where click would cut it at the line's end."""
+    """A group whose help says the whole first sentence of each command, where click would cut it at the line's end.
+
+    Each command that begins says whether it judges (:mod:`.listeners`).
+    """
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command."""
+        if cmd.callback is not None and not isinstance(cmd, click.Group):
+            cmd.callback = listeners.announced(cmd.callback)
+        super().add_command(cmd, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
@@ -33,7 +45,7 @@ def say(line: object, *, err: bool = False) -> None:
         line: what to say.
         err: on standard error instead of standard output.
     """
-    click.echo(one_line(line), err=err)
+    _print(one_line(line), err=err)
 
 
 def complain(line: object) -> None:
@@ -43,4 +55,11 @@ def complain(line: object) -> None:
 
 def tell(text: str, *, err: bool = False) -> None:
     """Print a text of several lines as it stands, its last line ended; characters that are no text are shown."""
-    click.echo(as_text(text.removesuffix("\n")), err=err)
+    _print(as_text(text.removesuffix("\n")), err=err)
+
+
+def _print(text: str, *, err: bool) -> None:
+    try:
+        click.echo(text, err=err)
+    except BrokenPipeError as error:
+        listeners.unread(error, sys.stderr if err else sys.stdout)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import Commands, say
 
 
@@ -22,6 +23,7 @@ def offline() -> None:
 @click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT16); repeatable.")
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the sample.")
 @click.option("--strict", "--strict-ieee", is_flag=True, help="Leave no latitude: IEEE 754 behaviour only.")
+@judges_nothing
 def export(
     feature_level: str, output: str, operators: tuple[str, ...], data_types: tuple[str, ...], seed: str, strict: bool
 ) -> None:

@@ -42,35 +42,65 @@ def closed_pipe() -> int:
     return target
 
 
-COMMANDS = [
+JUDGING = [
     (["diff", "good", "bad"], 1),
     (["diff", "good", "good"], 0),
-    (["report", "bad", "--markdown", "-"], 0),
-    (["spec", "show", "CLIP"], 0),
-    (["backends"], 0),
-    (["verify", "nothing.zip"], 1),
-    (["--help"], 0),
-    (["run", "--help"], 0),
+    (["verify", "good/results.json"], 1),
+    (["backends", "--check", "cpu", "--operator", "ROUND", "--data-type", "FLOAT16"], 0),
     (RUN, 0),
 ]
+JUDGING_NOTHING = [
+    ["report", "bad", "--markdown", "-"],
+    ["findings", "bad"],
+    ["spec", "show"],
+    ["spec", "show", "CLIP"],
+    ["spec", "show", "clip.*"],
+    ["spec", "lint"],
+    ["spec", "coverage"],
+    ["backends"],
+    ["directml", "list"],
+    ["challenge"],
+    ["--help"],
+    ["--version"],
+    ["run", "--help"],
+    ["spec", "show", "--help"],
+]
+COMMANDS = [*JUDGING, *((words, 0) for words in JUDGING_NOTHING)]
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("words, code", COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_nobody_reads_a_verdict_that_could_not_be_said(words: list[str], code: int, folder: Path) -> None:
+    """A command that judges nothing ends as it would have, without a word; a full disk is told by each."""
     assert ended(words, folder, subprocess.DEVNULL)[0] == code
     target = closed_pipe()
     try:
         found, said = ended(words, folder, target)
     finally:
         os.close(target)
-    assert (found, "Traceback" in said) == (UNSAID, False), said
+    if words in JUDGING_NOTHING:
+        assert (found, said) == (0, "")
+    else:
+        assert (found, "Traceback" in said) == (UNSAID, False), said
     if not Path("/dev/full").exists():
         return
     with open("/dev/full", "wb") as full:
         found, said = ended(words, folder, full.fileno())
     assert (found, "Traceback" in said) == (UNSAID, False), said
     assert "could not be written" in said
+
+
+def test_what_nobody_reads_is_done_to_its_end(folder: Path) -> None:
+    """The files that were asked for are there, and an exit code other than 0 is what it would have been."""
+    (folder / "wrong.yaml").write_text("operator: [", encoding="utf-8")
+    for words, code in ((["report", "bad", "--markdown", "-", "--badge", "badge.json"], 0),
+                        (["spec", "lint", "wrong.yaml"], 2)):
+        target = closed_pipe()
+        try:
+            assert ended(words, folder, target)[0] == code
+        finally:
+            os.close(target)
+    assert (folder / "badge.json").exists()
 
 
 def test_replay_through_a_closed_pipe(folder: Path) -> None:
