@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import shutil
 import subprocess
 import sys
@@ -18,9 +16,9 @@ pytest.importorskip("cryptography", reason="signing needs the extra `certify`")
 from dmlcts.reports.certification import identity
 from dmlcts.reports.certification.files import changed_files, digest_of, suite_files
 from dmlcts.reports.certification.verdict import Standing, Status
+from dmlcts.suites.selftest.certification.installing import HOUSE, installed
 from dmlcts.suites.selftest.certification.submissions import COMMIT, Parts, build
 
-HOUSE = Path(__file__).resolve().parents[3]
 CLEAN = {"version": "0.1.0", "commit": COMMIT, "modified": False, "tagged": True}
 
 in_a_checkout = pytest.mark.skipif(not (HOUSE / "pyproject.toml").is_file(), reason="only a checkout makes a wheel")
@@ -147,22 +145,6 @@ def test_git_names_the_modified_files_of_a_checkout(checkout: Path) -> None:
 def test_outside_git_nothing_says_what_was_modified(checkout: Path) -> None:
     shutil.rmtree(checkout / ".git")
     assert changed_files(suite_files(checkout), checkout) is None
-
-
-def installed(folder: Path) -> Path:
-    """This checkout as pip installs its wheel: the rooms, and the list of their digests; `.ci/run` builds one."""
-    listed = []
-    for name in suite_files(HOUSE):
-        content = (HOUSE / name).read_bytes()
-        (folder / "dmlcts" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "dmlcts" / name).write_bytes(content)
-        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-        listed.append(f"dmlcts/{name},sha256={digest},{len(content)}")
-    about = folder / "dmlcts-0.1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: dmlcts\nVersion: 0.1.0\n", encoding="utf-8")
-    (about / "RECORD").write_text("\n".join([*listed, "dmlcts-0.1.0.dist-info/RECORD,,", ""]), encoding="utf-8")
-    return folder / "dmlcts"
 
 
 @in_a_checkout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
 import shutil
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-HOUSE = Path(__file__).resolve().parents[3]
+from dmlcts.suites.selftest.certification.installing import HOUSE, installed
+
 IMPLEMENTING = HOUSE / "backends" / "IMPLEMENTING.md"
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -131,7 +133,7 @@ def test_the_commands_of_the_guide_to_certification_can_be_given() -> None:
     from dmlcts.suites.certification.command import certify_words
     from dmlcts.suites.commands.main import main
 
-    assert len(commands("certify")) == 3
+    assert len(commands("certify")) == 4
     for words in commands("certify"):
         assert certify_words(words)["vendor"] == "ACME"
     for verb, count in (("run", 3), ("verify", 1), ("keygen", 1)):
@@ -159,16 +161,63 @@ def test_the_guide_names_every_check() -> None:
     assert named == [*early, *CHECKS, *late]
 
 
-def test_the_guide_to_certification_shows_what_is_printed(tmp_path: Path) -> None:
-    """Of the commands that need no device and little time: making a key, and being refused."""
-    quick = next(block for block in blocks("console") if "--profile quick" in block)
-    key = next(block for block in blocks("console") if "keygen" in block)
-    for block in (key, quick):
-        command, _, shown = block.partition("\n")
-        words = [word.replace("mine", "cpu") for word in shlex.split(command)[2:]]
+# Fewer drawn examples, so that a certification takes a moment; everything else is what a user runs.
+PROGRAM = """
+from dmlcts.suites import plugin
+from dmlcts.suites.commands.main import main
+plugin._EXAMPLES["certification"] = 5
+main()
+"""
+
+
+def test_the_guide_to_certification_does_what_it_shows(tmp_path: Path) -> None:
+    """Half a minute: three certifications of an operator, one in two parts, a draft and the verification.
+
+    As a wheel is installed, with cpu for `mine`; that a wheel is built and installed so is `.ci/run`'s to show.
+    """
+    pytest.importorskip("cryptography", reason="signing needs the extra `certify`")
+    site, place = tmp_path / "site", tmp_path / "place"
+    site.mkdir()
+    place.mkdir()
+    installed(site)
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    given = []
+    for command, shown in shown_commands():
+        if not command.startswith("dmlcts "):
+            continue
+        words = ["cpu" if word == "mine" else word for word in shlex.split(command)[1:]]
         ran = subprocess.run(
-            [sys.executable, "-m", "dmlcts.suites.commands.main", *words],
-            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+            [sys.executable, "-c", PROGRAM, *words],
+            cwd=place, env=environment, capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
-        printed = re.sub(r"certified: .*the profile", "certified: the profile", ran.stdout + ran.stderr)
-        assert not shows(shown, printed), printed  # a checkout that is no release has more reasons
+        printed = ran.stdout + ran.stderr
+        missing = shows(shown, printed)
+        assert not missing, f"{command}\ndoes not print: {missing}\nbut:\n{printed[-3000:]}"
+        codes = re.findall(r"\(exit code (\d)\)$", shown, re.MULTILINE)
+        refused = "this cannot be certified" in shown
+        assert ran.returncode == (2 if refused else int(codes[-1]) if codes else 0), f"{command}\n{printed[-3000:]}"
+        given.append(words[0])
+    assert given == [
+        "--version", "run", "keygen", "certify", "run", "run", "certify", "certify", "certify", "verify", "challenge",
+    ]  # fmt: skip
+    assert (place / "verification.md").read_text(encoding="utf-8").startswith("# Submission submission.zip: PASS")
+
+
+def shown_commands() -> list[tuple[str, str]]:
+    """The guide's commands in its order, each with what the guide shows of its output."""
+    found: list[tuple[str, str]] = []
+    for line in "\n".join(blocks("console")).splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        else:
+            found[-1] = (found[-1][0], f"{found[-1][1]}{line}\n")
+    return found
+
+
+def test_the_guide_builds_and_installs_the_suite_as_continuous_integration_does() -> None:
+    first, second, *_ = (command for command, _ in shown_commands())
+    said = (HOUSE / ".ci" / "run").read_text(encoding="utf-8")
+    assert first == "python -m build --wheel --outdir dist ."
+    assert 'python -m build --wheel --outdir "$work/dist" .' in said
+    assert second == 'python -m pip install "$(echo dist/*.whl)[certify]"'
+    assert '/bin/pip" install --quiet "$(echo "$work"/dist/*.whl)[certify]"' in said
