@@ -132,8 +132,8 @@ class Bench:
         with calling():
             self._stack.close()
 
-    def _reopen(self) -> None:
-        """A lost device must not poison the cases that follow."""
+    def reopen(self) -> None:
+        """Begin on another device: a lost one, or what a fault left in it, must not poison the cases that follow."""
         if isinstance(self._device, IsolatedDevice):
             self._device.restart()
         with contextlib.suppress(Exception):  # a lost device may well fail to close; it is abandoned either way
@@ -197,7 +197,7 @@ class Bench:
         if mishap.outcome == "device_lost":
             self.losses += 1
             try:
-                self._reopen()
+                self.reopen()
             except BackendUnavailable as gone:
                 raise DeviceGone(f"the device was lost and does not come back: {gone}") from error
         return mishap

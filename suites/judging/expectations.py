@@ -35,6 +35,7 @@ from dmlcts.suites.judging.state import (
     judge_beside_others,
     judge_dispatched_again,
     judge_many_times,
+    judge_on_two_devices,
 )
 
 EXPECTATIONS: Mapping[str, Expectation] = {
@@ -60,6 +61,7 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "beside another": judge_beside_another,
     "beside other tensors": judge_beside_other_tensors,
     "after a refusal": judge_after_a_refusal,
+    "on two devices": judge_on_two_devices,
 }
 
 

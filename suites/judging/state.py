@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import compress
@@ -10,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import OperatorDesc
+from dmlcts.backends import BackendUnavailable
+from dmlcts.specs import OperatorDesc, UsageError
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.generation.distinct import little_changed, middle_reversed
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.judging.findings import (
     MEMORY_CLAUSES,
     Array,
@@ -295,6 +298,39 @@ def judge_after_a_refusal(bench: Bench, case: Case) -> Judgement:
         return with_own_faults(judge_oracle(bench, replace(case, expectation="oracle")), faults)
     told = [f"{operator_text(odd)}: was refused" for odd in refused]
     return with_own_faults(_by_history(bench, case, together(judgements, clause), clause, told), faults)
+
+
+def judge_on_two_devices(bench: Bench, case: Case) -> Judgement:
+    """A kernel on each of two devices by turns, both open; then the first one's, after the second was closed.
+
+    A wrong one stays as it is, since fresh devices are second ones as well; the bench goes on with another device.
+    """
+    alone = judge_oracle(bench, replace(case, expectation="oracle"))
+    if _is_told_alone(alone):
+        return alone
+    mine = bench.create(case.operator)
+    turned = replace(case, values=turned_values(case, lambda one: one[::-1]))
+    try:
+        with closing(bench.fresh()) as second:
+            theirs = second.create(case.operator)
+            bad = [(on, one) for on, one in ((bench, mine), (second, theirs)) if isinstance(one, (Refusal, Mishap))]
+            judgements = [stopped(on, case, one) for on, one in bad]
+            if not judgements:
+                turns = [(second, theirs, case), (bench, mine, turned), (second, theirs, turned), (bench, mine, case)]
+                judgements = [judge_dispatch(on, one, its, bench.oracle(its.operator)) for on, one, its in turns]
+                judgements += [stopped(second, case, one) for one in [second.closed(theirs)] if one is not None]
+    except (BackendUnavailable, UsageError) as error:
+        if isinstance(error, BackendUnavailable) and not isinstance(error.__cause__, WorkerLost):
+            bench.closed(mine)
+            return Judgement((), (case.layout_clause or case.clause,), unsupported=str(error))
+        judgements = [stopped(bench, case, bench.recovered(error.__cause__ or error))]
+    made = [] if isinstance(mine, (Refusal, Mishap)) else [mine]
+    if made and not any(one.findings for one in judgements):
+        judgements.append(judge_dispatch(bench, mine, case, bench.oracle(case.operator)))
+    whole = _finished(bench, case, made, judgements)
+    if whole.findings:
+        bench.reopen()
+    return replace(whole, findings=tuple(replace(finding, settled=True) for finding in whole.findings))
 
 
 def with_history(

@@ -128,6 +128,16 @@ def test_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
 
 
 @checks("execution.independent")
+def test_a_second_device_is_open(subject: Subject, judge: Judge) -> None:
+    """A device is opened beside the first: the kernels of both by turns, and the first one's after it was closed."""
+    attributes = subject.revealing()
+    judge(subject.case(
+        subject.values_clause(attributes), subject.distinct(100), attributes,
+        expectation="on two devices", layout_clause="execution.independent",
+    ))  # fmt: skip
+
+
+@checks("execution.independent")
 def test_kernels_on_other_tensors_alive_at_the_same_time(subject: Subject, judge: Judge) -> None:
     """Beside kernels of the same attributes on more elements, on one, on strided ones, on those of other types.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -305,6 +305,71 @@ class DataTypeOfTheLastKernel(_LastOfThoseAlive):
         kind = self.last(operator).input.data_type
         tensors = {name: TensorDesc(kind, one.sizes, one.strides) for name, one in operator.tensors.items()}
         super().dispatch(OperatorDesc(operator.name, tensors, operator.attributes), memory, bindings)
+
+
+# -- devices -------------------------------------------------------------------------------------------
+
+
+class _SharedByDevices(Reference):
+    """All devices of a process know each other: :attr:`devices` holds those that are open, in their order."""
+
+    clause = "execution.independent"
+    devices: ClassVar[list[Any]]
+
+    def __init_subclass__(cls) -> None:
+        """Each mutant has devices of its own."""
+        cls.devices = []
+
+    def open(self) -> Reference:
+        """One more."""
+        opened = type(self)() if self in self.devices else self
+        self.devices.append(opened)
+        return super(_SharedByDevices, opened).open()
+
+    def close(self) -> None:
+        """One less."""
+        if self in self.devices:
+            self.devices.remove(self)
+
+
+class SecondDeviceComputesNothing(_SharedByDevices):
+    """A device that is opened while another is open leaves its outputs as they are."""
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
+        """Run on the device that was opened first."""
+        if self.devices[:1] == [self]:
+            super().dispatch(operator, memory, bindings)
+
+
+class DeviceOpenedLastIsCurrent(_SharedByDevices):
+    """A process has one current device, the one that was opened last: what the others are asked to do is left out."""
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
+        """Nothing, on a device that is not current."""
+        if self.devices[-1:] == [self]:
+            super().dispatch(operator, memory, bindings)
+
+
+class ClosingADeviceEndsAll(_SharedByDevices):
+    """Closing a device frees what all devices share: those that were open then write nothing any more."""
+
+    ended = False
+
+    def open(self) -> Reference:
+        """It works until another is closed."""
+        self.ended = False
+        return super().open()
+
+    def close(self) -> None:
+        """End the others as well."""
+        super().close()
+        for other in self.devices:
+            other.ended = True
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Bindings) -> None:
+        """Run until another is closed."""
+        if not self.ended:
+            super().dispatch(operator, memory, bindings)
 
 
 # -- dispatches ----------------------------------------------------------------------------------------

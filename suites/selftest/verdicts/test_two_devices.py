@@ -1,0 +1,86 @@
+"""A kernel on each of two devices that are open at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dmlcts.backends import BackendUnavailable
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Judgement
+from dmlcts.suites.selftest.judging.scripted import case
+from dmlcts.suites.selftest.mutants import state
+from dmlcts.suites.selftest.mutants.reference import Reference
+
+TWO = case(layout_clause="execution.independent", expectation="on two devices")
+
+
+class Counted(Reference):
+    """Opens so many devices at a time, and raises at the next one."""
+
+    opened = 0
+    most = 2
+    error: Exception = BackendUnavailable("one at a time", "close it first")
+
+    def open(self) -> Reference:
+        if type(self).opened >= self.most:
+            raise self.error
+        type(self).opened += 1
+        return super().open()
+
+    def close(self) -> None:
+        type(self).opened -= 1
+
+
+def judged(backend: Any) -> tuple[Judgement, Judgement]:
+    """On two devices, and what the bench says of the case by itself afterwards."""
+    bench = Bench("two", backend, {}, load_tables())
+    try:
+        return judge_case(bench, TWO), judge_case(bench, case())
+    finally:
+        bench.close()
+
+
+def test_a_right_one_passes_and_its_second_device_is_closed() -> None:
+    class Right(Counted):
+        pass
+
+    found, _ = judged(Right())
+    assert (found.findings, "execution.independent" in found.clauses) == ((), True)
+    assert len(found.executions) == 5
+    assert Right.opened == 0
+
+
+def test_one_that_has_no_second_device_cannot_express_it() -> None:
+    class Single(Counted):
+        most = 1
+
+    found, afterwards = judged(Single())
+    assert found.unsupported is not None
+    assert "one at a time" in found.unsupported
+    assert (found.findings, afterwards.findings, Single.opened) == ((), (), 0)
+
+
+def test_one_whose_second_device_breaks_while_it_is_opened_is_at_fault() -> None:
+    class Breaks(Counted):
+        most = 1
+        error = OSError("the context is taken")
+
+    found, afterwards = judged(Breaks())
+    (finding,) = found.findings
+    assert finding.outcome == "crash"
+    assert "the context is taken" in str(finding.details)
+    assert afterwards.findings == ()
+
+
+@pytest.mark.parametrize(
+    "mutant", [state.SecondDeviceComputesNothing, state.DeviceOpenedLastIsCurrent, state.ClosingADeviceEndsAll]
+)
+def test_a_wrong_one_is_told_and_the_bench_goes_on_with_another_device(mutant: type[Reference]) -> None:
+    found, afterwards = judged(mutant())
+    assert {finding.clause for finding in found.findings} == {"execution.independent"}
+    assert all(finding.settled and finding.case.expectation == "on two devices" for finding in found.findings)
+    assert afterwards.findings == ()
