@@ -16,8 +16,8 @@ pytest.importorskip("cryptography", reason="signing needs the extra `certify`")
 from dmlcts.reports.certification import identity
 from dmlcts.reports.certification.files import changed_files, digest_of, suite_files
 from dmlcts.reports.certification.verdict import Standing, Status
-from dmlcts.suites.selftest.certification.installing import HOUSE, installed
 from dmlcts.suites.selftest.certification.submissions import COMMIT, Parts, build
+from dmlcts.suites.selftest.installing import HOUSE, installed
 
 CLEAN = {"version": "0.1.0", "commit": COMMIT, "modified": False, "tagged": True}
 

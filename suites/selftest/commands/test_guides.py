@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcts.suites.selftest.certification.installing import HOUSE, installed
+from dmlcts.suites.selftest.installing import HOUSE, installed
 
 IMPLEMENTING = HOUSE / "backends" / "IMPLEMENTING.md"
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dmlcts.reports.certification.files import suite_files
 
-HOUSE = Path(__file__).resolve().parents[3]
+HOUSE = Path(__file__).resolve().parents[2]
 ABOUT = "dmlcts-0.1.0.dist-info"
 
 
