@@ -57,6 +57,11 @@ class ConstraintGroup(Model):
 
     same: tuple[Literal["DataType", "DimensionCount", "Sizes"], ...] = Field(min_length=1)
     tensors: tuple[Identifier, ...] = Field(min_length=2)
+    counting: dict[DataTypeName, DataTypeName] = Field(
+        default_factory=dict,
+        description="of DataType, where types need not be equal: types of the first tensor, each with the type that "
+        "goes with it; its clause has `check: constraint.type-pair`",
+    )
 
 
 class AttributeTable(Model):

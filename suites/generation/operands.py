@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -183,19 +183,25 @@ def edges(subject: Subject) -> Iterator[Elements]:
 
 def _shared_out(subject: Subject) -> list[dict[str, Array]]:
     """Elements for the tensors that have one: of many sets this signature's share, where not all are asked for."""
-    sets = list(singles(subject.single))
+    sets = list(singles(subject.single, [name for name, row in subject.table.tensors.items() if row.nonzero]))
     shares = 1 if subject.thorough else max(1, len(sets) // _SHARE)
     return sets[(zlib.crc32(str(subject.signature).encode()) + subject.seed) % shares :: shares]
 
 
-def singles(types: Mapping[str, DataType]) -> Iterator[dict[str, Array]]:
-    """Elements for the tensors that have one: scales with zero points, each value of either with an ordinary other."""
+def singles(types: Mapping[str, DataType], nonzero: Collection[str] = ()) -> Iterator[dict[str, Array]]:
+    """Elements for the tensors that have one: scales with zero points, each value of either with an ordinary other.
+
+    Args:
+        types: the tensors that have one element, with their types.
+        nonzero: those of which 0 is not tried.
+    """
     usual = distinct.singles(types)
     if not types:
         yield {}
         return
     for name, data_type in types.items():
-        values = _SCALES if data_type.is_floating else (0, 1, -1, *edge_values.limits_of(data_type), 10)
+        scales = _SCALES if name in nonzero else (*_SCALES, 0.0)
+        values = scales if data_type.is_floating else (0, 1, -1, *edge_values.limits_of(data_type), 10)
         for value in _typed(values, data_type):
             yield usual | {name: np.array([value], data_type.numpy)}
 

@@ -120,7 +120,7 @@ def compared(subject: Subject, word: str) -> dict[str, DataType]:
     found: dict[str, DataType] = {}
     for group in subject.table.constraints:
         there = [name for name in group.tensors if name in named]
-        if word in group.same and len(there) > 1:
+        if word in group.same and len(there) > 1 and not (word == "DataType" and group.counting):
             found |= {name: named[name] for name in there}
     return found
 

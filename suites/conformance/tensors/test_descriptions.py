@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import OperatorDesc, ScalarUnion, TensorDesc
+from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables.signatures import Signature, signatures, unlisted_beside
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.conformance.tensors.describing import (
@@ -152,6 +153,23 @@ def test_different_data_types_are_refused(subject: Subject, judge: Judge) -> Non
         if other is not data_type
         for made in (usual, written_out(usual))
     ]
+    _judged(subject, judge, [*cases, accepted(subject, clause, usual)])
+
+
+@checks("constraint.type-pair")
+def test_types_that_do_not_go_together_are_refused(subject: Subject, judge: Judge) -> None:
+    """Every listed type on either tensor of a pair that does not go with the other's; the subject's own types pass."""
+    clause = subject.clause("constraint.type-pair")
+    usual = packed(_obliged_sizes(subject))
+    cases = [
+        case
+        for group in subject.table.constraints if group.counting
+        for name in group.tensors if name in subject.types
+        for other in subject.table.types_of(name) if other is not subject.types[name]
+        for made in (usual, written_out(usual))
+        for case in [refused(subject, clause, usual, {name: tensor_like(subject, name, made, other)})]
+        if any(one.clause == clause for one in unconditional_violations(case.operator, judge.bench.tables))
+    ]  # fmt: skip
     _judged(subject, judge, [*cases, accepted(subject, clause, usual)])
 
 

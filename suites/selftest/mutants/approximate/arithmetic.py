@@ -80,7 +80,7 @@ ROWS = {
     ),
     "Add1TwoOff": Row("ADD1", "Sums are two numbers off.", lambda y, a, b: off(y, 2), "accuracy"),
     "Add1SubtractsSecond": Row("ADD1", "The second operand is subtracted.", lambda y, a, b: a - b, "accuracy"),
-    "SqrtTwoOff": Row("SQRT", "Roots are two numbers off.", lambda y, x: off(y, 2), "accuracy"),
+    "SqrtTenOff": Row("SQRT", "Roots are ten numbers off.", lambda y, x: off(y, 10), "accuracy"),
     "SqrtByInverse": Row(
         "SQRT", "The root is x times an inverse root of one Newton step.",
         lambda y, x: np.where(np.isfinite(y) & (y != 0), x * inverse_root(x), y), "accuracy", "float32",

@@ -90,6 +90,12 @@ def summed(given: Given, dtype: np.dtype[Any], *left_out: str) -> Array:
     return quantised(dequantised(fewer, "A") + dequantised(fewer, "B"), fewer, dtype, "Output")
 
 
+def without_zero_scale(given: Given, dtype: np.dtype[Any]) -> Array:
+    """QUANTIZED_LINEAR_ADD with 1 in place of a scale of 0."""
+    scales = {name: np.where(given[name] == 0, np.float32(1), given[name]) for name in ("AScaleTensor", "BScaleTensor")}
+    return summed({**given, **scales}, dtype)
+
+
 def half_of_each(given: Given, dtype: np.dtype[Any]) -> Array:
     """QUANTIZED_LINEAR_ADD of inputs that are quantised each by itself, and then added."""
     plain = without(given, "OutputZeroPointTensor")
@@ -125,6 +131,9 @@ _ROWS: dict[str, tuple[str, str, Computed]] = {
         lambda given, dtype: dequantised(without(given, "ZeroPointTensor")).astype(dtype),
     ),
     "QuantizedAddSwapsScales": ("QUANTIZED_LINEAR_ADD", "The inputs' scales are swapped.", swapped),
+    "QuantizedAddOfNoZeroScale": (
+        "QUANTIZED_LINEAR_ADD", "A scale of 0 counts as 1.", without_zero_scale
+    ),
     "QuantizedAddForgetsBZeroPoint": (
         "QUANTIZED_LINEAR_ADD", "The second zero point is ignored.",
         lambda given, dtype: summed(given, dtype, "BZeroPointTensor"),

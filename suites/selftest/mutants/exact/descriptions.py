@@ -25,6 +25,7 @@ OVERLOOKED = {
     "constraint.data-type": ("constraint.data-type", "support.unlisted", "support.later-level"),
     "constraint.dimension-count": ("constraint.dimension-count", "constraint.sizes", "support.later-level"),
     "constraint.sizes": ("constraint.sizes",),
+    "constraint.type-pair": ("constraint.type-pair", "support.unlisted", "support.later-level"),
     "constraint.attribute-type": ("constraint.attribute-type",),
 }
 
@@ -110,6 +111,7 @@ def _made(name: str, base: type[Reference], said: str, **members: Any) -> type[R
 
 def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
     """The mutants of a table's clauses."""
+    pairs = tuple(clause.id for clause in table.checked_by("constraint.type-pair"))  # unlisted types make none
     for clause in table.clauses:
         about: Mapping[str, Any] = {"operator": table.operator, "clause": clause.id}
         if clause.check in OVERLOOKED:
@@ -126,7 +128,7 @@ def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
             first = table.introduced if len(table.support) > 1 else "1.0"  # a later one only from below
             level = first if clause.check == "support.later-level" else LEVEL
             said = f"{table.short_name} accepts what it need not and gives 1: {clause.text}"
-            made = _made(named(clause, "AcceptedWrongly"), _Accepting, said, overlooked=(clause.id,), **about)
+            made = _made(named(clause, "AcceptedWrongly"), _Accepting, said, overlooked=(clause.id, *pairs), **about)
             made.level = level
             yield made
         if clause.check == "support.unlisted":
@@ -134,7 +136,7 @@ def of_table(table: OperatorTable) -> Iterator[type[Reference]]:
                 members = tuple(name for name, row in table.tensors.items() if row.type == variable)
                 said = f"{table.short_name} accepts types of {members[0]} that it need not and gives 1: {clause.text}"
                 name = named(clause, f"AcceptedWronglyAs{members[0]}")
-                yield _made(name, _AcceptingBeside, said, overlooked=(clause.id,), members=members, **about)
+                yield _made(name, _AcceptingBeside, said, overlooked=(clause.id, *pairs), members=members, **about)
 
 
 MADE = {

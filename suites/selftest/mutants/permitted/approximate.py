@@ -134,6 +134,57 @@ class ReciprocalFlushedBelowTheNormals(_Changed):
         return np.where(np.abs(low) < np.finfo(np.float32).smallest_normal, np.copysign(np.float32(0), low), low)
 
 
+class SqrtByInverseRoot(_Changed):
+    """A root is the product of the number and its inverse root, which is two units in the last place off, or less."""
+
+    choice, touches, among = ("accuracy",), (FLOATING,), ("SQRT",)
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """In the tensor's type, each step truncated; of zeros, infinities and negative numbers the root."""
+        x = given["InputTensor"]
+        exact = 1 / np.sqrt(x.astype(np.float64))
+        inverse = exact.astype(x.dtype)
+        inverse = np.nextafter(inverse, x.dtype.type(0))
+        product = x.astype(np.float64) * inverse.astype(np.float64)
+        found = toward_zero(product, next(kind for kind in DataType if kind.numpy == x.dtype))
+        return np.where((x > 0) & np.isfinite(x), found, right)
+
+
+class RootOfInverseRoot(_Changed):
+    """A root is the reciprocal of the inverse root, which is up to two units in the last place off to either side."""
+
+    choice, touches, among = ("accuracy",), (FLOATING,), ("SQRT",)
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """In FLOAT32; the reciprocal is up to 2.5 units off as well."""
+        x = given["InputTensor"]
+        if x.dtype != np.float32:
+            return right
+        exact = 1 / np.sqrt(x.astype(np.float64))
+        inverse = exact + 1.9 * np.spacing(exact.astype(np.float32)).astype(np.float64)
+        root = 1 / inverse
+        found = (root - 1.9 * np.spacing(root.astype(np.float32)).astype(np.float64)).astype(np.float32)
+        return np.where((x >= np.finfo(np.float32).smallest_normal) & np.isfinite(x), found, right)
+
+
+class QuotientsByMinusOneAreOff(_Changed):
+    """A division by -1 is two units in the last place off: Direct3D promises that by 1 alone to be exact."""
+
+    choice, touches, among = ("quotients",), (FLOATING, INTEGER), ("QUANTIZE_LINEAR",)
+
+    def changed(self, given: Given, right: Array) -> Array:
+        """Of FLOAT32, toward zero."""
+        x, scale = given["InputTensor"], given["ScaleTensor"]
+        if x.dtype != np.float32 or scale.dtype != np.float32:
+            return right
+        quotients = x / scale
+        for _ in range(2):
+            quotients = np.nextafter(quotients, np.float32(0))
+        zero_point = given.get("ZeroPointTensor", np.zeros(1, np.float32)).astype(np.float32)
+        found = kept_within(np.rint(quotients) + zero_point, right.dtype)
+        return np.where((scale == -1) & np.isfinite(x), found, right)
+
+
 class QuantizeByReciprocal(_Changed):
     """A quotient is the product with the scale's reciprocal, both truncated."""
 
@@ -359,7 +410,8 @@ class ShrinkAsksForTheLowerSideFirst(_Activations):
 PERMITTED_APPROXIMATE: tuple[type[Permitted], ...] = (
     MinimumOfDirect3D, MinimumOfDirect3DTowardZero, HyperbolicsOfLesserExponents,
     ReciprocalFlushedBelowTheNormals, ModulusFused, ModulusByFlushedReciprocal,
-    QuantizeHalvesAway, QuantizeByReciprocal, QuantizeOfNanIsLowest, DequantizeWraps,
+    SqrtByInverseRoot, RootOfInverseRoot, QuotientsByMinusOneAreOff, QuantizeHalvesAway, QuantizeByReciprocal,
+    QuantizeOfNanIsLowest, DequantizeWraps,
     DequantizeConvertsFirst, DequantizeSaturates, UnlistedModulusInSteps, ScaleBiasStaysInFloat64,
     PowersSaturate, PowersOfNegativesAreZero, ActivationOfUnroundedSum,
     ActivationInTheTensorsType, ActivationOfNanIsNumber, ShrinkAsksForTheLowerSideFirst,
