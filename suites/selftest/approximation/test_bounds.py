@@ -144,11 +144,35 @@ def test_the_error_of_a_power_multiplies_and_leaves_its_sign(
 
 
 @pytest.mark.parametrize("name", ["MODULUS_FLOOR", "MODULUS_TRUNCATE"])
-@pytest.mark.parametrize("result, right", [(0.0, True), (2.5, True), (1.25, False), (5.0, False)])
+@pytest.mark.parametrize("a, result, right", [
+    (7.5000005, 4.7683716e-07, True), (7.5000005, 2.5000005, True), (7.5000005, 1.25, False), (7.5000005, 5.0, False),
+    (7.5, 0.0, True), (7.5, -0.0, True), (7.5, 2.5, False), (7.5, 1.25, False),  # a whole one leaves nothing
+])  # fmt: skip
 def test_of_a_quotient_next_to_a_whole_number_one_of_both_sides_is_taken_and_nothing_between(
-    name: str, result: float, right: bool
+    name: str, a: float, result: float, right: bool
 ) -> None:
-    assert admitted(name, DataType.FLOAT32, {"a": 7.5, "b": 2.5}, result) is right
+    assert admitted(name, DataType.FLOAT32, {"a": a, "b": 2.5}, result) is right
+
+
+@pytest.mark.parametrize("name", ["MODULUS_FLOOR", "MODULUS_TRUNCATE"])
+@pytest.mark.parametrize("kind", [DataType.FLOAT32, DataType.FLOAT16])
+@pytest.mark.parametrize("a, b", [(6.0, 3.0), (-6.0, 3.0), (6.0, -3.0), (1230.0, 41.0), (1.0, 1.0), (0.0, 7.0)])
+def test_whole_quotients_leave_nothing(name: str, kind: DataType, a: float, b: float) -> None:
+    """Their pages: the C and the Python modulus; the formula agrees, whose steps are exact there."""
+    for result, right in ((0.0, True), (-0.0, True), (b, False), (-b, False)):
+        assert admitted(name, kind, {"a": a, "b": b}, result) is right
+
+
+@pytest.mark.parametrize("name, a, b, result, right", [
+    ("MODULUS_FLOOR", -7.0, 3.0, 2.0, True), ("MODULUS_FLOOR", -7.0, 3.0, -1.0, False),
+    ("MODULUS_FLOOR", 7.0, -3.0, -2.0, True), ("MODULUS_FLOOR", 7.0, -3.0, 1.0, False),
+    ("MODULUS_TRUNCATE", -7.0, 3.0, -1.0, True), ("MODULUS_TRUNCATE", -7.0, 3.0, 2.0, False),
+    ("MODULUS_FLOOR", 7.0, 3.0, 4.0, False), ("MODULUS_FLOOR", 3e38, 1.5e38, 3e38, True),  # a flushed reciprocal
+])  # fmt: skip
+def test_a_remainder_has_the_sign_that_the_page_says_and_is_smaller_than_the_divisor(
+    name: str, a: float, b: float, result: float, right: bool
+) -> None:
+    assert admitted(name, DataType.FLOAT32, {"a": a, "b": b}, result) is right
 
 
 _HALF = {"SIN": 2.0**-7, "COS": 2.0**-7, "ASIN": 0.00391, "ACOS": 0.00391, "TANH": 2.0**-9, "LOG": 2.0**-7,

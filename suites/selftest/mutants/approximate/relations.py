@@ -13,6 +13,9 @@ from dmlcts.suites.selftest.mutants.making import Fault, Row, made
 FAULTS: dict[str, tuple[str, Fault]] = {
     "odd": ("The sign is lost", lambda y, *xs: np.abs(y)),
     "within-one": ("Results are one percent too great", lambda y, *xs: y * y.dtype.type(1.01)),
+    "whole": ("Where nothing remains the divisor does", lambda y, *xs: np.where(y == 0, xs[-1], y)),
+    "side": ("The sign is another", lambda y, *xs: -y),
+    "below": ("The divisor is added", lambda y, *xs: y + np.copysign(xs[-1], y)),
     "positive": ("The sign is another", lambda y, *xs: -y),
 }
 """What breaks a relation, by what follows the operator's prefix in its clause's id."""

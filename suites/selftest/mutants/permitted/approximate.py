@@ -17,7 +17,7 @@ from dmlcts.suites.selftest.mutants.formulas import (
     numbers,
 )
 from dmlcts.suites.selftest.mutants.permitted.descriptions import UnlistedTypesAccepted
-from dmlcts.suites.selftest.mutants.permitted.minimum import MINIMUM, exp_of_minimum, nearest, toward_zero
+from dmlcts.suites.selftest.mutants.permitted.minimum import MINIMUM, exp_of_minimum, is_whole, nearest, toward_zero
 from dmlcts.suites.selftest.mutants.permitted.steps import FLOATING, INTEGER, Permitted
 
 
@@ -212,13 +212,14 @@ class _Modulus(_Approximate):
         return toward_zero(a / b, DataType.FLOAT32)
 
     def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
-        """The page's formula in FLOAT32, the product and the difference in one step."""
+        """The page's formula in FLOAT32, the product and the difference in one step; 0 of whole quotients."""
         right = super().compute_exact(operator, inputs)
         if operator.name.removeprefix("ELEMENT_WISE_") not in self.among or right.dtype != np.float32:
             return right
         a, b = (x.astype(np.float64) for x in inputs)
         whole = np.floor if operator.name.endswith("FLOOR") else np.trunc
-        return np.asarray(nearest(a - b * whole(self.quotient(a, b)).astype(np.float64), DataType.FLOAT32))
+        steps = np.asarray(nearest(a - b * whole(self.quotient(a, b)).astype(np.float64), DataType.FLOAT32))
+        return np.where(is_whole(a, b) & (np.abs(b) <= 2.0**126), np.float32(0), steps)
 
 
 class ModulusFused(_Modulus):

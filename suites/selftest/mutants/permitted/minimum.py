@@ -66,12 +66,17 @@ def quotient_of_minimum(a: Array, b: Array, rounded: Callable[[Array], Array]) -
     return rounded(a * rounded(1 / b))
 
 
+def is_whole(a: Array, b: Array) -> Array:
+    """Where a quotient is whole and within 2^24, so that nothing remains, however it is computed."""
+    return (np.fmod(a, b) == 0) & (np.abs(a) <= 2.0**24 * np.abs(b)) & np.isfinite(b)
+
+
 def remainder(whole: Callable[[Array], Array], exact: Callable[[Array, Array], Array]) -> Callable[..., Array]:
-    """Step by step; of a divisor whose reciprocal overflows the exact one."""
+    """Step by step; of a divisor whose reciprocal overflows, and of a whole quotient within 2^24, the exact one."""
 
     def found(a: Array, b: Array, rounded: Callable[[Array], Array]) -> Array:
         steps = rounded(a - rounded(b * whole(quotient_of_minimum(a, b, rounded))))
-        return np.where(np.abs(b) < 2.0**-126, rounded(exact(a, b)), steps)
+        return np.where((np.abs(b) < 2.0**-126) | is_whole(a, b), rounded(exact(a, b)), steps)
 
     return found
 
