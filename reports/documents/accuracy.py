@@ -55,6 +55,7 @@ def _row(seen: list[AccuracySeen], tables: Tables) -> dict[str, Any]:
             buckets[bucket["bucket"]].append(bucket)
     measured = _Measured(first, tables)
     ulp, absolute = _worst(one.ulp for one in seen), _worst(one.absolute for one in seen)
+    digitless = _worst(one.digitless for one in seen)
     return {
         "operator": first.operator,
         "data_type": first.data_type,
@@ -66,7 +67,7 @@ def _row(seen: list[AccuracySeen], tables: Tables) -> dict[str, Any]:
         "ulp": None if ulp is None else measured.told(ulp, absolute=False),
         "absolute": None if absolute is None else measured.told(absolute, absolute=True),
         "range": measured.range(buckets),
-    }
+    } | ({} if digitless is None else {"digitless": measured.digitless(digitless)})
 
 
 def _worst(elements: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -122,6 +123,18 @@ class _Measured:
         shown["inputs"] = {name: _hex(bits, operator.tensors[name].data_type) for name, bits in inputs.items()}
         shown["got"] = _hex(element["got"], operator.output.data_type)
         return shown | ({"attributes": element["attributes"]} if element.get("attributes") else {})
+
+    def digitless(self, element: Mapping[str, Any]) -> dict[str, Any]:
+        """An element without a correct digit: the real number's magnitude, and whose bound accepts it all the same."""
+        operator = self._description(element)
+        real = ExactReference(self.law, operator).result(dict(zip(operator.inputs, element["inputs"], strict=True)))
+        if real is None or real.low.infinite:
+            raise self._malformed(f"the element {element['inputs']} has no real result")
+        kind, table = operator.output.data_type.name, self.law.table
+        rule = next((one for one in table.accuracy if kind in one.data_types), None)
+        titles = {source.id: source.title for source in table.sources}
+        bound = titles[rule.source] if rule else "its clauses"
+        return self.told(element, absolute=True) | {"error": rounded(abs(real.low.fraction)), "bound": bound}
 
     def _errors(self, element: Mapping[str, Any]) -> tuple[Fraction, Fraction]:
         """The exact errors of an element, in units of the last place and absolutely."""

@@ -300,6 +300,8 @@ class AccuracySeen(_Record):
             ``attributes`` where there are any; empty where there is none.
         absolute: the element with the largest absolute error.
         buckets: the same for each bucket of the first input, with the bucket's number and its ``count``.
+        digitless: of the acceptable results without a correct digit the one of the largest real number, whose magnitude
+            is its ``error``; records of earlier versions lack it.
     """
 
     operator: str
@@ -312,6 +314,7 @@ class AccuracySeen(_Record):
     ulp: dict[str, Any]
     absolute: dict[str, Any]
     buckets: tuple[dict[str, Any], ...]
+    digitless: dict[str, Any] = field(default_factory=dict, metadata={"optional": True})
 
     def _check(self) -> None:
         super()._check()
@@ -320,7 +323,7 @@ class AccuracySeen(_Record):
                 raise _MemberError(f"/tensors/{name}", f"{_shown(kind)} is no data type", "write a DataType's name")
         for name, count in self.apart.items():
             _read(int, count, f"/apart/{name}")
-        for name, element in (("ulp", self.ulp), ("absolute", self.absolute)):
+        for name, element in (("ulp", self.ulp), ("absolute", self.absolute), ("digitless", self.digitless)):
             if element:
                 self._check_element(f"/{name}", element)
         for place, bucket in enumerate(self.buckets):

@@ -66,6 +66,15 @@ def error_sentences(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"{short(operator)} on {types}: the largest error is {row['ulp']['error']:g} ULP: {told}"
 
 
+def remark(row: Row) -> str:
+    """That acceptable results have no correct digit below some real number, with an example; "" where there is none."""
+    found = row.get("digitless")
+    if not found:
+        return ""
+    example = f"{operands(row, found)} gives {result(row, found)}"
+    return f"within the bound ({found['bound']}), yet no correct digit below {found['error']:.2g}: {example}"
+
+
 def share_within(row: Row, units: float) -> float:
     """The share of the measured results whose error is at most so many units, one of 0, 1/2, 1, 2, 4 and so on."""
     last = 0 if units == 0 else 2 + int(np.log2(units))

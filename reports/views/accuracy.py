@@ -17,6 +17,7 @@ from dmlcts.reports.summaries.measured import (
     error_text,
     operands,
     percent,
+    remark,
     result,
     share_within,
     side_by_side,
@@ -56,6 +57,14 @@ def cells(results: Mapping[str, Any]) -> Iterator[list[str]]:
         ]  # fmt: skip
 
 
+def remarks(results: Mapping[str, Any]) -> Iterator[str]:
+    """What a wide bound lets pass, a sentence an operator and signature: results that are right and have no digit."""
+    for operator, types, (row,) in side_by_side([results]):
+        told = "" if row is None else remark(row)
+        if told:
+            yield f"{short(operator)} on {types}: {told}"
+
+
 def several(columns: Sequence[Column]) -> Iterator[list[str]]:
     """The rows of a comparison: operator, types, and the largest error of each implementation, in ULP and absolute."""
     for operator, types, rows in side_by_side([results for _, results in columns]):
@@ -92,6 +101,8 @@ def print_accuracy(columns: Sequence[Column], console: Console) -> None:
             told = f"  {rows[number - 1][3]} gives {rows[number - 1][4]}"
             console.print(Text(one_line(told), style="dim"), soft_wrap=True)
     console.print(Text(EXPLAINED))
+    for told in remarks(results or {}):
+        console.print(Text(one_line(told)), soft_wrap=True)
 
 
 _SEVERAL = "Largest errors in ULP (absolute)"
@@ -104,6 +115,8 @@ def markdown(columns: Sequence[Column]) -> str:
         lines = [f"Largest errors of {code(label)}.", ""]
         lines += table(HEADINGS, ([cell(said) for said in row] for row in cells(results or {})))
         lines += ["", EXPLAINED]
+        told = [f"- {cell(said)}" for said in remarks(results or {})]
+        lines += ["", *told] if told else []
     else:
         lines = [f"{_SEVERAL}.", ""]
         headings = ["operator", "types", *(cell(label) for label, _ in columns)]

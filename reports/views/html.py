@@ -31,7 +31,7 @@ from dmlcts.reports.documents.wording import many, places, short, type_order
 from dmlcts.reports.summaries.characters import visible
 from dmlcts.reports.summaries.error_plot import error_drawing, power
 from dmlcts.reports.summaries.known import Known, Likeness, known_implementations, likenesses
-from dmlcts.reports.summaries.measured import side_by_side
+from dmlcts.reports.summaries.measured import remark, side_by_side
 from dmlcts.reports.summaries.overview import Failure, Overview, grouped, outcome_of, overview
 from dmlcts.reports.summaries.plotting import Bucket, Lane, drawing
 from dmlcts.reports.views import accuracy
@@ -221,12 +221,14 @@ class ErrorLine:
         cells: its cells, as :data:`~dmlcts.reports.views.accuracy.HEADINGS` names them.
         drawing: its errors over the first input; "" where nothing has an error.
         counts: how many results are how far off, and how many were counted apart and why.
+        remark: what a wide bound lets pass; "" where nothing is to be remarked.
     """
 
     row: Mapping[str, Any]
     cells: tuple[str, ...]
     drawing: Markup
     counts: tuple[tuple[str, int], ...]
+    remark: str
 
 
 def error_lines(results: Mapping[str, Any]) -> list[ErrorLine]:
@@ -239,7 +241,7 @@ def error_lines(results: Mapping[str, Any]) -> list[ErrorLine]:
         drawn = error_drawing(row, title) if row["range"] else Markup("")
         counts = [("0" if not place else f"≤ {power(place - 2)}", count) for place, count in enumerate(row["bins"])]
         counts = [(label, count) for label, count in [*counts, *row["apart"].items()] if count]
-        found.append(ErrorLine(row, tuple(shown), drawn, tuple(counts)))
+        found.append(ErrorLine(row, tuple(shown), drawn, tuple(counts), str(visible(remark(row)))))
     return found
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dmlcts.reports.documents.records import MOST_BINS, AccuracySeen
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.accuracy.array_reference import ArrayReference, units_in
+from dmlcts.specs.accuracy.bounds import accepted
 from dmlcts.specs.accuracy.places import BUCKETS, buckets_of
 from dmlcts.specs.arithmetic.vector_arithmetic import Rounding
 from dmlcts.specs.description_data import write_attributes
@@ -26,6 +27,8 @@ MOST_UNSURE = 2.0**-10
 """Units of the last place that FLOAT64 may be wrong by; elements of which it is less sure are counted apart."""
 
 _BINS = MOST_BINS
+_TRIED, _MOST_TRIED = 256, 4096
+"""How many results without a correct digit are asked at once, and of one dispatch, whether they are acceptable."""
 _FLUSHING: Latitudes = frozenset({"subnormals"})
 _APART = ("special", "lost", "subnormal", "tiny", "unsure")
 
@@ -60,6 +63,8 @@ class Measurement:
         ulp: the largest error in units of the last place.
         absolute: the largest absolute one.
         buckets: by bucket of the first input, how many and the worst.
+        digitless: of the acceptable results without a correct digit the one whose real number is the largest; its
+            ``rank`` is that magnitude, negated.
     """
 
     tensors: Mapping[str, str]
@@ -70,6 +75,7 @@ class Measurement:
     ulp: Worst | None = None
     absolute: Worst | None = None
     buckets: dict[int, tuple[int, Worst]] = field(default_factory=dict)
+    digitless: Worst | None = None
 
     @classmethod
     def of(cls, seen: AccuracySeen) -> Measurement:
@@ -80,7 +86,7 @@ class Measurement:
                    if (worst := _read(one)) is not None}  # fmt: skip
         return cls(
             dict(seen.tensors), seen.types, seen.elements, bins, dict.fromkeys(_APART, 0) | dict(seen.apart),
-            _read(seen.ulp), _read(seen.absolute), buckets,
+            _read(seen.ulp), _read(seen.absolute), buckets, _read(seen.digitless),
         )  # fmt: skip
 
     def merge(self, other: Measurement) -> None:
@@ -90,6 +96,7 @@ class Measurement:
         for why, count in other.apart.items():
             self.apart[why] = self.apart.get(why, 0) + count
         self.ulp, self.absolute = _worse(self.ulp, other.ulp), _worse(self.absolute, other.absolute)
+        self.digitless = _worse(self.digitless, other.digitless)
         for place, (count, worst) in other.buckets.items():
             known = self.buckets.get(place)
             self.buckets[place] = (count, worst) if known is None else (known[0] + count, min(known[1], worst))
@@ -103,6 +110,7 @@ class Measurement:
             _told(self.ulp), _told(self.absolute),
             tuple({"bucket": place, "count": count, **_told(worst)}
                   for place, (count, worst) in sorted(self.buckets.items())),
+            _told(self.digitless),
         )  # fmt: skip
 
 
@@ -136,6 +144,7 @@ class Gauge:
     """
 
     def __init__(self, law: Law, operator: OperatorDesc, *, strict: bool) -> None:
+        self.law, self.operator = law, operator
         self.reference = ArrayReference(law, operator)
         self.output = operator.output.data_type
         self.tensors = {name: tensor.data_type.name for name, tensor in operator.tensors.items()}
@@ -175,6 +184,8 @@ class Gauge:
             distance = np.abs(got - real)
             known = left & np.isfinite(unsure)  # of the others the exact reference does not tell the error either
             self._worst(into, "absolute", np.where(known, distance, -1.0), inputs, output)
+            if self.output.is_floating:
+                self._digitless(into, np.where(known & (distance >= np.abs(real)), np.abs(real), -1.0), inputs, output)
             if self.output.is_floating:
                 per_unit = units_in(self.output, real)
                 units, vague = distance * per_unit, unsure * per_unit > MOST_UNSURE
@@ -224,6 +235,33 @@ class Gauge:
             return
         found = self._element(ranked, index, inputs, output)
         setattr(into, name, found if known is None else min(known, found))
+
+    def _digitless(
+        self, into: Measurement, sizes: Array, inputs: Mapping[str, Array], output: Array
+    ) -> None:
+        """The largest of real numbers of which no digit came out, though what did is acceptable by a bound.
+
+        Args:
+            into: what it is added to.
+            sizes: the magnitudes of the real numbers, -1 where a digit is right.
+            inputs: the elements.
+            output: the results.
+        """
+        least = self.smallest if into.digitless is None else -into.digitless.rank
+        places = np.flatnonzero(sizes > least)
+        places = places[np.argsort(-sizes[places], kind="stable")]
+        for start in range(0, min(places.size, _MOST_TRIED), _TRIED):
+            some = places[start : start + _TRIED]
+            given = {name: np.ascontiguousarray(array[some if array.size > 1 else np.zeros_like(some)])
+                     for name, array in inputs.items()}  # fmt: skip
+            acceptance = accepted(self.law, self.operator, given, strict=False)
+            right = acceptance.admits(np.ascontiguousarray(output[some]))
+            if acceptance.any_value is not None:
+                right = right & ~acceptance.any_value
+            if right.any():
+                found = self._element(sizes, int(some[np.argmax(right)]), inputs, output)
+                into.digitless = _worse(into.digitless, found)
+                return
 
     def _spread(
         self, into: Measurement, ranked: Array, left: NDArray[np.bool_], inputs: Mapping[str, Array], output: Array

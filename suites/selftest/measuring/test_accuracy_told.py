@@ -102,6 +102,28 @@ def test_one_run_is_told_in_full() -> None:
     assert told.count("| `ADD` |") == 2
 
 
+@pytest.mark.parametrize("x, got, below", [
+    (1e-4, -8e-4, 1e-4), (8e-4, 1.7e-3, 8e-4),  # within 1/1024, which tells nothing of such numbers
+    (1e-4, 1.5e-4, None), (1e-4, -5e-3, None), (0.5, 0.4624, None),  # a digit; not acceptable; far above the bound
+])  # fmt: skip
+def test_acceptable_results_without_a_correct_digit_are_remarked(x: float, got: float, below: float | None) -> None:
+    found = Measurements(tables(), strict=False)
+    tensors = {name: TensorDesc(DataType.FLOAT32, (1,)) for name in ("InputTensor", "OutputTensor")}
+    given, output = np.array([x, 1.0], np.float32), np.array([got, np.tanh(1.0)], np.float32)
+    found.note(OperatorDesc("ELEMENT_WISE_TANH", tensors, {"ScaleBias": None}), {"InputTensor": given}, output)
+    records = [ItemRecord.from_json(ItemRecord("a test", "pass", 1.0, accuracy=found.records()).to_json())]
+    told = conformant() | {"accuracy": json.loads(json.dumps(accuracy.rows(records, tables())))}
+    validate_results(told)
+    remarks = list(views.remarks(told))
+    assert len(remarks) == (below is not None)
+    if below is not None:
+        said = f"yet no correct digit below {below:.2g}: "
+        assert "TANH on FLOAT32: within the bound (WebNN's tests" in remarks[0]
+        assert said in remarks[0]
+        assert said in views.markdown([("x", told)])
+        assert said in page(told, tables())
+
+
 def test_the_largest_error_where_a_bound_is_judged_stands_beside_a_larger_one() -> None:
     written = results(3)
     row = next(row for row in written["accuracy"] if row["data_type"] == "FLOAT32")
