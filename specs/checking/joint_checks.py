@@ -12,6 +12,7 @@ from dmlcts.specs.models import (
     ActivationsTable,
     AnyTable,
     CastsTable,
+    ClauseTemplatesTable,
     DataTypesTable,
     FactorsTable,
     FeatureLevelsTable,
@@ -61,6 +62,9 @@ def joint_faults(loaded: Sequence[Loaded[AnyTable]], *, whole: bool) -> Iterator
 
     claims = [(document, ("format",), "of the activations") for document, _ in tables_of(loaded, ActivationsTable)]
     yield from _claimed_twice(claims, "the table", "keep one, and edit that")
+
+    claims = [(document, ("format",), "of clause templates") for document, _ in tables_of(loaded, ClauseTemplatesTable)]
+    yield from _claimed_twice(claims, "the table", "keep the built-in one, and write other clauses out")
 
     claims = [
         (document, ("casts", index, "target"), rule.target)

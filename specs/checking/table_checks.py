@@ -16,6 +16,7 @@ from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.models import (
     ActivationsTable,
     CastsTable,
+    ClauseTemplatesTable,
     DataTypesTable,
     FactorsTable,
     FeatureLevelsTable,
@@ -52,6 +53,8 @@ def own_faults(loaded: Loaded[Any]) -> Iterator[Fault]:
             yield from factor_faults(Loaded(document, table))
         case ActivationsTable():
             yield from activation_faults(Loaded(document, table))
+        case ClauseTemplatesTable():
+            yield from repeated(document, ("templates",), [row.name for row in table.templates], "template", "name")
 
 
 def _source_faults(document: Document, sources: Sequence[Source]) -> Iterator[Fault]:

@@ -24,12 +24,15 @@ from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import Fault, TableError
 from dmlcts.specs.levels import FeatureLevel
 from dmlcts.specs.loading import kept
+from dmlcts.specs.loading.filling import filled, names_a_template
 from dmlcts.specs.loading.upgrading import OLD_FORMATS
 from dmlcts.specs.models import (
     MODELS,
     ActivationsTable,
     AnyTable,
     CastsTable,
+    ClauseTemplate,
+    ClauseTemplatesTable,
     DataTypesTable,
     FactorsTable,
     Latitude,
@@ -42,6 +45,8 @@ from dmlcts.specs.reading.table_files import TableFile, builtin_files, extra_fil
 from dmlcts.specs.reading.yaml_source import Document, decode, read_yaml, shown
 from dmlcts.specs.statements.relations import Levels
 from dmlcts.specs.tables import Tables
+
+_TEMPLATES = "shared/clause_templates.yaml"
 
 
 def load_tables(*extra: Path) -> Tables:
@@ -129,10 +134,27 @@ def fit(document: Document) -> Loaded[AnyTable]:
     if model is None:
         cause, mend = f"there is no table format {shown(written)}", closest(written, MODELS)
         raise TableError(document.fault(("format",), cause, mend))
+    if model is OperatorTable and names_a_template(document):
+        document = filled(document, _templates())
     try:
-        return Loaded(document, model.model_validate(_with_tuples(value)))
+        return Loaded(document, model.model_validate(_with_tuples(document.value)))
     except ValidationError as error:
         raise TableError(*model_faults(document, model, error)) from None
+
+
+@functools.lru_cache(maxsize=1)
+def _templates() -> Mapping[str, ClauseTemplate]:
+    """The built-in templates of clauses, by name.
+
+    Raises:
+        TableError: their table is broken; it lists the faults of that table.
+    """
+    (file,) = (file for file in builtin_files() if file.digest_name == _TEMPLATES)
+    loaded = fit(read_yaml(decode(file.data, file.name), file.name))
+    faults = tuple(own_faults(loaded))
+    if faults:
+        raise TableError(*faults)
+    return {row.name: row for _, table in tables_of([loaded], ClauseTemplatesTable) for row in table.templates}
 
 
 def _with_tuples(value: Any) -> Any:
@@ -176,7 +198,8 @@ def _assembled(batch: _Batch, *, runnable: bool = True) -> Tables:
         faults = [fault for document, table in tables_of(batch.loaded, OperatorTable)
                   for fault in unrunnable(document, table)]  # fmt: skip
     if faults:
-        raise TableError(*sorted(faults, key=lambda fault: (fault.file, fault.line, fault.column)))
+        told = dict.fromkeys(faults)  # once: broken templates are a fault of each table that names one
+        raise TableError(*sorted(told, key=lambda fault: (fault.file, fault.line, fault.column)))
     operators = {table.operator: table for _, table in tables_of(batch.loaded, OperatorTable)}
     latitudes: dict[str, Latitude] = {
         latitude.name: latitude for _, table in tables_of(batch.loaded, LatitudeTable) for latitude in table.latitudes

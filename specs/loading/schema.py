@@ -11,7 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dmlcts.specs.models import MODELS
+from pydantic import TypeAdapter
+
+from dmlcts.specs.models import MODELS, OperatorTable
+from dmlcts.specs.models.templates import TemplateName
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -22,6 +25,8 @@ def generate() -> dict[str, str]:
     for name, model in MODELS.items():
         project, kind, version = name.split("/")
         schema = _tidied(model.model_json_schema())
+        if model is OperatorTable:
+            _permit_templates(schema)
         head = {
             "$schema": DIALECT,
             "$id": f"urn:{project}:schema:{kind}:{version}",
@@ -30,6 +35,27 @@ def generate() -> dict[str, str]:
         text = json.dumps({**head, **schema}, indent=2, ensure_ascii=False)
         schemas[f"{kind}.json"] = f"{text}\n"
     return schemas
+
+
+def _permit_templates(schema: dict[str, Any]) -> None:
+    """Let a clause name a template, which then gives what it lacks; the loader fills it in before the model sees it."""
+    clause, name = schema["$defs"]["Clause"], TypeAdapter(TemplateName).json_schema()
+    words = {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}}
+    schema["$defs"]["FilledClause"] = {
+        **clause,
+        "description": "A clause of which a template of shared/clause_templates.yaml says the rest.",
+        "properties": {
+            "template": {"description": "the template's name", **name},
+            "fill": {"description": "the words for the {names} of the template's text", **words},
+            **clause["properties"],
+        },
+        "required": ["template"],
+    }
+    schema["properties"]["clauses"]["items"] = {
+        "if": {"required": ["template"]},  # so that an editor tells the faults of the form that was meant
+        "then": {"$ref": "#/$defs/FilledClause"},
+        "else": {"$ref": "#/$defs/Clause"},
+    }
 
 
 def _tidied(schema: dict[str, Any]) -> dict[str, Any]:

@@ -58,6 +58,7 @@ from dmlcts.specs.models.shared import (
     RulesTable,
 )
 from dmlcts.specs.models.support import SupportRow, SupportTable
+from dmlcts.specs.models.templates import ClauseTemplate, ClauseTemplatesTable
 
 __all__ = [
     "MODELS",
@@ -70,6 +71,8 @@ __all__ = [
     "CastsTable",
     "Clause",
     "ClauseId",
+    "ClauseTemplate",
+    "ClauseTemplatesTable",
     "ConstraintGroup",
     "ConstraintRow",
     "DataTypeName",

@@ -22,6 +22,12 @@ from dmlcts.specs.models.base import (
     Word,
 )
 
+Subject = Literal[
+    "formula", "casting", "rounding", "special values", "scale and bias", "descriptions",
+    "layout", "memory", "aliasing", "state", "properties",
+]  # fmt: skip
+AboutTypes = Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...]
+
 
 class Quotation(Model):
     """A few words of a source that a clause rests on."""
@@ -48,13 +54,10 @@ class Clause(Model):
     )
     text: Text = Field(description="the statement, in our words")
     obligation: Obligation
-    subject: Literal[
-        "formula", "casting", "rounding", "special values", "scale and bias", "descriptions",
-        "layout", "memory", "aliasing", "state", "properties",
-    ]  # fmt: skip
+    subject: Subject
     quotation: Quotation | None = None
     sources: tuple[Word, ...] = Field((), description="further sources, by id")
-    data_types: Literal["all", "floating", "integer", "unlisted", "not-FLOAT32"] | tuple[DataTypeName, ...] = Field(
+    data_types: AboutTypes = Field(
         "all", description="the listed types it is about; `unlisted`: those in no support row, and the listed ones "
         "beside another tensor of a type that no row lists for it",
     )

@@ -6,10 +6,11 @@ from dmlcts.specs.models.activations import ActivationsTable
 from dmlcts.specs.models.factors import FactorsTable
 from dmlcts.specs.models.operators import OperatorTable
 from dmlcts.specs.models.shared import CastsTable, DataTypesTable, FeatureLevelsTable, LatitudeTable, RulesTable
+from dmlcts.specs.models.templates import ClauseTemplatesTable
 
 AnyTable = (
     OperatorTable | RulesTable | LatitudeTable | CastsTable | DataTypesTable | FeatureLevelsTable | FactorsTable
-    | ActivationsTable
+    | ActivationsTable | ClauseTemplatesTable
 )  # fmt: skip
 
 MODELS: dict[str, type[AnyTable]] = {
@@ -21,4 +22,5 @@ MODELS: dict[str, type[AnyTable]] = {
     "dmlcts/feature-levels/1": FeatureLevelsTable,
     "dmlcts/factors/1": FactorsTable,
     "dmlcts/activations/1": ActivationsTable,
+    "dmlcts/clause-templates/1": ClauseTemplatesTable,
 }

@@ -38,7 +38,8 @@ def test_a_schema_is_one(name: str) -> None:
     assert schema["$id"] == f"urn:dmlcts:schema:{name.removesuffix('.json')}:{2 if name == 'operator.json' else 1}"
     assert schema["title"].startswith("dmlcts/")
     kind = name.removesuffix(".json")  # a second table of factors is never good, so that there is no sample of one
-    document = (read_yaml(SAMPLES[kind], name) if kind in SAMPLES else read_builtin(f"shared/{kind}.yaml")).value
+    file = f"shared/{kind.replace('-', '_')}.yaml"
+    document = (read_yaml(SAMPLES[kind], name) if kind in SAMPLES else read_builtin(file)).value
     jsonschema.validate(document, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**document, "unknown": 1}, schema)
