@@ -107,9 +107,12 @@ def nan_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str, A
 
 
 def fitting_numbers(table: OperatorTable, signature: Signature, item: AttributeTable) -> list[Attribute]:
-    """Numbers that an attribute of no bound is tried with, as its type holds them."""
+    """Numbers that an attribute of no bound is tried with, as its type and the tensors hold them."""
     found = []
+    own = signature.data_type
     for value in _OTHER_NUMBERS:
+        if own.is_floating and value > np.finfo(own.numpy).max:
+            continue
         try:
             found.append(number(table, signature, item, value))
         except ValueError:
