@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dmlcts import specs
+from dmlcts.backends import ExecutionFailed
 from dmlcts.specs import OperatorDesc, Region
 from dmlcts.specs.checking.table_checks import own_faults
 from dmlcts.specs.loading import fit, load_tables
@@ -18,7 +19,7 @@ from dmlcts.specs.reading.yaml_source import read_yaml
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.selftest.mutants.formulas import Array
-from dmlcts.suites.selftest.mutants.permitted import aliasing
+from dmlcts.suites.selftest.mutants.permitted import descriptions
 from dmlcts.suites.selftest.mutants.reference import Reference
 from dmlcts.suites.selftest.proof.probes import Probe, probes
 from dmlcts.suites.selftest.proof.prove import load_hypothesis_profile
@@ -77,16 +78,16 @@ def test_a_table_says_how_many_inputs_the_output_may_alias_at_once() -> None:
 
 @pytest.mark.parametrize("name", ONE_OF)
 def test_where_the_page_says_one_of_it_may_be_refused(name: str) -> None:
-    (judge,) = judged(aliasing.AllInOneRegionRefused, name, TOGETHER)
+    (judge,) = judged(descriptions.AllInOneRegionRefused, name, TOGETHER)
     assert not judge.ledger.findings
     assert [said for said, _ in judge.ledger.behaviours.values()] == ["refused"]
 
 
 @pytest.mark.parametrize(("made", "said"), [
     (Reference, "gives the same as out of place"),
-    (aliasing.AllInOneRegionIsAnArgument, "refused"),
-    (aliasing.AllInOneRegionRemovesTheDevice, "refused"),
-    (aliasing.AllInOneRegionOtherwise, "gives other values than out of place"),
+    (descriptions.AllInOneRegionIsAnArgument, "refused"),
+    (descriptions.AllInOneRegionRemovesTheDevice, "refused"),
+    (descriptions.AllInOneRegionOtherwise, "gives other values than out of place"),
 ])  # fmt: skip
 def test_what_happens_is_named(made: type[Reference], said: str) -> None:
     (judge,) = judged(made, "SUBTRACT", TOGETHER)
@@ -94,7 +95,7 @@ def test_what_happens_is_named(made: type[Reference], said: str) -> None:
     assert [behaviour for behaviour, _ in judge.ledger.behaviours.values()] == [said]
 
 
-@pytest.mark.parametrize("made", aliasing.PERMITTED_TOGETHER)
+@pytest.mark.parametrize("made", descriptions.PERMITTED_TOGETHER)
 def test_no_other_test_binds_all_to_one_region(made: type[Reference]) -> None:
     judges = judged(made, "SUBTRACT")
     assert len(judges) > 5
@@ -110,7 +111,7 @@ class RefusesAll(Reference):
         self, operator: OperatorDesc, table: OperatorTable, memory: Array, bindings: Mapping[str, Region]
     ) -> None:
         if len(set(bindings.values())) == 1:
-            raise aliasing.ExecutionFailed("one region")
+            raise ExecutionFailed("one region")
         super().dispatch_exact(operator, table, memory, bindings)
 
 
@@ -121,7 +122,7 @@ def test_where_the_page_says_one_or_more_of_it_may_not_be_refused(name: str) -> 
     assert {finding.title for finding in findings} == {"the dispatch failed"}
 
 
-class StraysTogether(aliasing.AllInOneRegionOtherwise):
+class StraysTogether(descriptions.AllInOneRegionOtherwise):
     """Writes behind the region where all tensors are one."""
 
     def together(
@@ -130,7 +131,7 @@ class StraysTogether(aliasing.AllInOneRegionOtherwise):
         memory[bindings[table.output].end + 3] ^= np.uint8(0xFF)
 
 
-class RaisesTogether(aliasing.AllInOneRegionOtherwise):
+class RaisesTogether(descriptions.AllInOneRegionOtherwise):
     """Falls over where all tensors are one region, with an error that is none of the contract's."""
 
     def together(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from dmlcts.suites.selftest.mutants.permitted.aliasing import PERMITTED_TOGETHER
 from dmlcts.suites.selftest.mutants.permitted.approximate import PERMITTED_APPROXIMATE
 from dmlcts.suites.selftest.mutants.permitted.casting import (
     Float16OverflowSaturates,
@@ -23,6 +22,7 @@ from dmlcts.suites.selftest.mutants.permitted.casting import (
     ThresholdMinRoundedUp,
 )
 from dmlcts.suites.selftest.mutants.permitted.descriptions import (
+    PERMITTED_TOGETHER,
     LaterLevelsAccepted,
     LaterLevelsAcceptedAtLevel1,
     Level10,
