@@ -10,7 +10,7 @@ from dmlcts.suites.attribution.element import of_its_value
 from dmlcts.suites.attribution.needs import Needs, needed, with_needs
 from dmlcts.suites.attribution.shrink import Effort, again, shrink
 from dmlcts.suites.attribution.simpler import strided_inputs, subject_of
-from dmlcts.suites.attribution.steadiness import after, dependent, history, unsteady
+from dmlcts.suites.attribution.steadiness import after, dependent, history, restated, unsteady
 from dmlcts.suites.attribution.tracing import traced
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -39,7 +39,8 @@ def smallest(bench: Bench, finding: Finding, effort: Effort | None = None) -> Fi
     What does not go wrong on a fresh device depends on what ran before, and breaks ``execution.independent``, where
     that decides it every time (:func:`dmlcts.suites.attribution.steadiness.dependent`).
     """
-    return dependent(bench, _examined(bench, finding, effort or Effort()), finding)
+    with bench.steadily():
+        return dependent(bench, _examined(bench, finding, effort or Effort()), finding)
 
 
 def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
@@ -53,6 +54,7 @@ def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     told = unsteady(bench, finding)
     if told is not None:
         return told
+    finding = restated(bench, finding)
     least = needing(bench, _anywhere(bench, shrink(bench, finding, effort), effort), effort)
     if finding.case.recipe is not None:
         least = _of_its_tensor(least)

@@ -19,6 +19,7 @@ from dmlcts.suites.attribution.element import of_its_value
 from dmlcts.suites.attribution.needs import confirmed, with_needs
 from dmlcts.suites.attribution.shrink import Effort, again, resizable, single_elements
 from dmlcts.suites.attribution.simpler import SCALING
+from dmlcts.suites.attribution.steadiness import restated
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.judging.findings import Finding
@@ -49,6 +50,10 @@ class Faults:
         """The finding on a small case, under the clause that it breaks: recognised, or else examined."""
         if finding.settled:
             return finding
+        with self._bench.steadily():
+            return self._told(finding)
+
+    def _told(self, finding: Finding) -> Finding:
         alone = self._alone(finding)
         recognised = self._recognised(finding, alone)
         if recognised is not None:
@@ -60,7 +65,8 @@ class Faults:
                 least = needing(self._bench, alone, Effort())
                 self._known[least.clause, least.outcome].append(least)
                 return least
-            return replace(finding, details=(*finding.details, (UNEXAMINED, _SPENT)))
+            stated = restated(self._bench, finding)
+            return replace(stated, details=(*stated.details, (UNEXAMINED, _SPENT)))
         self._left -= 1
         least = smallest(self._bench, finding)
         if not least.repeat:  # what chance decides says nothing of the clause: its next finding may be of another kind

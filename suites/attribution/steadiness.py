@@ -22,6 +22,7 @@ _MOST_DEVICES = 40
 _COMPANY_TRIES = 8
 _MANY_ELEMENTS = 1 << 16
 _COMPANY = ("beside others", "after another", "beside another", "beside other tensors", "after a refusal")
+_FROM_OUTPUT = "it changes with what the output held before: read from the output"
 REPEAT = 100
 
 
@@ -37,11 +38,30 @@ def _wrong(judgement: Judgement, outcome: str) -> bool:
     return any(finding.outcome == outcome for finding in judgement.findings)
 
 
+def restated(bench: Bench, finding: Finding) -> Finding:
+    """The finding as its case shows it once more; as it is where that shows something else.
+
+    On a bench that judges steadily it is the same in every run, whatever was drawn when it was found: an implementation
+    that reads its output makes values of what stands there.
+    """
+    if finding.outcome != "fail" or not finding.wrong or finding.settled or finding.case.placement.in_place:
+        return finding
+    return _alike(finding, [judge_case(bench, finding.case)])
+
+
+def _alike(finding: Finding, seen: Sequence[Judgement]) -> Finding:
+    """The first finding of some judgements that is about the same; else the finding itself."""
+    about = (finding.clause, finding.outcome, finding.case)
+    found = (one for judgement in seen for one in judgement.findings if (one.clause, one.outcome, one.case) == about)
+    return next(found, finding)
+
+
 def unsteady(bench: Bench, finding: Finding) -> Finding | None:
     """What a finding that does not come again is told as; ``None`` where it comes every time, and is the same.
 
     A case that comes out right when it is dispatched again was wrong because of what ran before it, which a fresh
-    device shows when the same runs there first, or by chance: then it breaks ``execution.repeatable``.
+    device shows when the same runs there first, or by chance: then it breaks ``execution.repeatable``. Where it is
+    right over one poison every time, and wrong over others, it is a wrong value: read from the output.
 
     Args:
         bench: what the finding was made on.
@@ -58,8 +78,20 @@ def unsteady(bench: Bench, finding: Finding) -> Finding | None:
         more = [judge_case(bench, case) for _ in range(_TRIES - len(seen))]
         wrong += sum(_wrong(judgement, finding.outcome) for judgement in more)
         seen += more
+    finding = _alike(finding, seen)
+    if not wrong and _reads_its_output(bench, finding):
+        return replace(finding, details=(*finding.details, ("origin", _FROM_OUTPUT)), suspects=(), settled=True)
     earlier = () if wrong else history(bench, finding)
     return after(finding, earlier) if earlier else by_chance(finding, wrong + 1, len(seen) + 1)
+
+
+def _reads_its_output(bench: Bench, finding: Finding) -> bool:
+    """Whether a case that is right over one poison, every time, goes wrong over and over with another one each time."""
+    if not finding.wrong or finding.case.placement.in_place:
+        return False
+    with bench.anew():
+        seen = [judge_case(bench, finding.case) for _ in range(_TRIES)]
+    return sum(_wrong(judgement, finding.outcome) for judgement in seen) >= _FEW_TRIES
 
 
 def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:

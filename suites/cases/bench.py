@@ -25,7 +25,7 @@ from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.histories import Histories
-from dmlcts.suites.cases.memory import Arena, Bytes, private_memory
+from dmlcts.suites.cases.memory import Arena, Bytes, Masks, drawn_masks, private_memory, steady_masks
 from dmlcts.suites.cases.oracles import Oracle, oracle_of
 from dmlcts.suites.cases.outcomes import Execution, Mishap, Outcome, Refusal, Unsupported, mishap_of
 from dmlcts.suites.isolation import floating_point
@@ -71,6 +71,7 @@ class Bench:
         watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.
         unexplained: cases that lost the process there and did not do so again; the next test reports them.
         stopping_anyway: operators, types and outcomes of which a process is lost without silent points as well.
+        masks: what expected outputs are changed by to be an output's poison.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Bench:
         self.faults: Any = None
         self.unexplained: list[tuple[Case, Mishap]] = []
         self.stopping_anyway: set[tuple[str, DataType, str]] = set()
+        self.masks: Masks = drawn_masks()
         self.watch: Callable[[Case, str], None] | None = None
         self.history: deque[Case] = deque(maxlen=_MOST_HISTORY)
         self._histories = Histories()
@@ -125,7 +127,9 @@ class Bench:
             else:
                 with contextlib.suppress(TypeError):  # a class that wants arguments: the object at hand has to do
                     backend = type(self.backend)()
-        return Bench(self.name, backend, self.options, self.tables, self.level, strict=self.strict, device=device)
+        other = Bench(self.name, backend, self.options, self.tables, self.level, strict=self.strict, device=device)
+        other.masks = self.masks
+        return other
 
     def close(self) -> None:
         """Close the device; a device that fails to close is reported as the backend's own error."""
@@ -229,6 +233,38 @@ class Bench:
         finally:
             host.timeout = usual
 
+    @contextlib.contextmanager
+    def steadily(self) -> Iterator[None]:
+        """Inside, a case that is judged again finds the same poison: for what is already known to be wrong.
+
+        What is told of it must not hang on what was drawn, even where an implementation reads its output.
+        """
+        with self._drawing(steady_masks()):
+            yield
+
+    @contextlib.contextmanager
+    def anew(self) -> Iterator[None]:
+        """Inside, every dispatch finds another poison, even within :meth:`steadily`."""
+        with self._drawing(drawn_masks()):
+            yield
+
+    @contextlib.contextmanager
+    def _drawing(self, masks: Masks) -> Iterator[None]:
+        usual, self.masks = self.masks, masks
+        try:
+            yield
+        finally:
+            self.masks = usual
+
+    @contextlib.contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """Inside, nobody is told of dispatches: for those that a judge may need, or not, by chance."""
+        usual, self.watch = self.watch, None
+        try:
+            yield
+        finally:
+            self.watch = usual
+
     def remember(self, case: Case) -> None:
         """Note that a case is judged now; one with many listed values is not kept, since a thousand are."""
         if case.values.bytes_listed <= _MOST_REMEMBERED:
@@ -238,9 +274,9 @@ class Bench:
         """A writable memory of ``size`` bytes at a page boundary, where the device takes it without copying."""
         return self._device.allocate(size) if isinstance(self._device, IsolatedDevice) else private_memory(size)
 
-    def prepare(self, case: Case) -> Arena:
-        """The arena of ``case``, in a memory that the device takes without copying."""
-        return Arena.prepare(case, self.allocate)
+    def prepare(self, case: Case, turn: int = 0) -> Arena:
+        """The arena of ``case``, in a memory that the device takes without copying; of each turn with other bytes."""
+        return Arena.prepare(case, self.allocate, turn)
 
     def dispatch(self, kernel: Any, arena: Arena) -> Mishap | None:
         """Run ``kernel`` on the arena's memory; ``None`` where it came back."""
@@ -253,19 +289,20 @@ class Bench:
             return self.recovered(error)
         return None
 
-    def run(self, case: Case, poison: Array | None = None) -> Outcome:
+    def run(self, case: Case, poison: Array | None = None, turn: int = 0) -> Outcome:
         """Create the case's kernel, dispatch it once, and look at all of the memory afterwards.
 
         Args:
             case: what to run.
             poison: 1-D, what the output elements hold before the dispatch; ``None`` for a fixed pattern.
+            turn: of unlike turns that pattern holds unlike bytes.
         """
         if self.at_once(case):
-            return self.live(case, self.prepare(case), poison)
+            return self.live(case, self.prepare(case, turn), poison)
         kernel = self.create(case.operator)
         if isinstance(kernel, (Refusal, Mishap)):
             return kernel
-        outcome: Outcome = self.run_on(kernel, case, self.prepare(case), poison)
+        outcome: Outcome = self.run_on(kernel, case, self.prepare(case, turn), poison)
         return self.closed(kernel) or outcome
 
     def at_once(self, case: Case) -> bool:

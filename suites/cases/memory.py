@@ -1,7 +1,14 @@
-"""The memory that a case is dispatched on: guards, poison, and what became of them."""
+"""The memory that a case is dispatched on: guards, poison, and what became of them.
+
+The *poison* is what an output holds before its dispatch. It must tell nothing of what is right there: an implementation
+that reads it, and computes nothing, would hold every clause. :class:`Masks` draws what changes the expected outputs.
+"""
 
 from __future__ import annotations
 
+import os
+import secrets
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +28,13 @@ _BASE_ALIGNMENT = 4096
 _FEW_BYTES = 1 << 16  # so many are copied sooner than an array operation begins
 _BLOCK = 1 << 16  # numbers compared at once, so that what that leaves stays in the cache
 _PATTERN_BYTES = (1 << 20) + 7  # odd, so that the pattern's repetition never falls in step with a tensor's
+_TURN_BYTES = 104_729  # a prime: by so much the pattern is turned from one dispatch of a relation to the next
+_STOCK_BYTES = 1 << 16
+_TELLING = 64  # elements by which steady masks know a dispatch
+_WORDS_AT_ONCE = 1 << 13
+_INNER_BITS = np.uint64(0x7E7E_7E7E_7E7E_7E7E)
+_HIGHEST_BITS = np.uint64(0x8080_8080_8080_8080)
+_ONE = np.uint64(1)
 
 
 @lru_cache(maxsize=1)
@@ -37,13 +51,116 @@ def private_memory(size: int) -> Bytes:
     return raw[start : start + size]
 
 
-def aligned_memory(size: int, allocate: Callable[[int], Bytes] = private_memory) -> Bytes:
-    """``size`` bytes whose first one stands at a page boundary, filled with a fixed pseudo-random pattern."""
+def aligned_memory(size: int, allocate: Callable[[int], Bytes] = private_memory, turn: int = 0) -> Bytes:
+    """``size`` bytes whose first one stands at a page boundary, filled with a fixed pseudo-random pattern.
+
+    Args:
+        size: how many.
+        allocate: gives so many bytes at a page boundary.
+        turn: memories of unlike turns hold unlike bytes at the same places.
+    """
     memory = allocate(size)
     pattern = _pattern()
-    for offset in range(0, size, pattern.size):
-        memory[offset : offset + pattern.size] = pattern[: size - offset]
+    offset = -(turn * _TURN_BYTES % pattern.size)
+    while offset < size:
+        begin = max(offset, 0)
+        memory[begin : offset + pattern.size] = pattern[begin - offset : size - offset]
+        offset += pattern.size
     return memory
+
+
+class Masks:
+    """Draws masks: what the bytes of expected outputs are changed by before a dispatch, for each dispatch another.
+
+    They come from a source outside the seed, so that nothing of them follows from what an implementation is given.
+    Every byte of a mask has one of its bits 1 to 6 set: no byte stands where it is expected, and what is written in
+    part shows in each part. The other two bits of a byte are even chances by themselves. So the poison of a truth value
+    (0 or 1) and of a sign tells nothing, and of any other byte thousands of dispatches tell its bits 1 to 6 at most.
+
+    Args:
+        key: what all masks follow from; ``None`` for random bytes of the system.
+        steady: let the mask of a dispatch follow from its inputs, so that one that is done again comes out the same,
+            and one element after another may show what an implementation makes of its output.
+    """
+
+    def __init__(self, key: int | None = None, *, steady: bool = False) -> None:
+        self._generator = np.random.SFC64(int.from_bytes(secrets.token_bytes(32), "little") if key is None else key)
+        self._steady = steady
+        self._stock = np.zeros(0, np.uint64)
+
+    def mask(self, size: int, inputs: Array) -> Mask:
+        """The mask of one dispatch.
+
+        Args:
+            size: how many bytes its outputs have.
+            inputs: 1-D, elements that it is given.
+        """
+        place = zlib.crc32(inputs[:_TELLING].tobytes()) % (_STOCK_BYTES // 8) if self._steady else 0
+        if size <= _STOCK_BYTES:
+            return Mask(self._taken(-(-size // 8), place), ())
+        return Mask(None, tuple(int(word) for word in self._taken(4, place)))
+
+    def _taken(self, words: int, place: int) -> NDArray[np.uint64]:
+        if self._stock.size < place + words:
+            self._stock = _drawn(self._generator, _STOCK_BYTES // 8 * (1 + self._steady))
+            self._stock.setflags(write=False)
+        taken = self._stock[place : place + words]
+        if not self._steady:
+            self._stock = self._stock[words:]
+        return taken
+
+
+@dataclass(frozen=True)
+class Mask:
+    """The mask of one dispatch.
+
+    Attributes:
+        words: its bytes, where they are few.
+        key: what they follow from where they are many, so that nobody has to keep them.
+    """
+
+    words: NDArray[np.uint64] | None
+    key: tuple[int, ...]
+
+    def over(self, values: Array, piece: int = 0) -> Array:
+        """The values changed by the mask; changed once more they are what they were.
+
+        Args:
+            values: 1-D, contiguous: the outputs, or a piece of many.
+            piece: its number; each has a mask of its own.
+        """
+        bits = np.dtype(f"u{values.dtype.itemsize}")
+        if self.words is None:
+            mask = _drawn(np.random.SFC64([*self.key, piece]), -(-values.nbytes // 8)).view(bits)[: values.size]
+            np.bitwise_xor(mask, values.view(bits), out=mask)
+        else:
+            mask = self.words.view(bits)[: values.size] ^ values.view(bits)
+        return mask.view(values.dtype)
+
+
+def _drawn(generator: np.random.SFC64, words: int) -> NDArray[np.uint64]:
+    drawn: NDArray[np.uint64] = generator.random_raw(words)
+    for start in range(0, words, _WORDS_AT_ONCE):
+        part = drawn[start : start + _WORDS_AT_ONCE]
+        lacking = ~((part & _INNER_BITS) + _INNER_BITS) & _HIGHEST_BITS  # of each byte without one of its bits 1 to 6
+        part ^= lacking >> _ONE
+    return drawn
+
+
+def drawn_masks() -> Masks:
+    """The masks of this process, which nobody can foresee."""
+    return _masks_of(os.getpid())  # a forked process has others
+
+
+@lru_cache(maxsize=1)
+def _masks_of(process: int) -> Masks:
+    return Masks()
+
+
+@lru_cache(maxsize=1)
+def steady_masks() -> Masks:
+    """Masks that are the same in every process: for what is judged again to be told, after it was found wrong."""
+    return Masks(0xD317, steady=True)
 
 
 def _same(now: Bytes, before: Bytes) -> bool:
@@ -100,16 +217,17 @@ class Arena:
         return next(iter(self.inputs.values()))
 
     @classmethod
-    def prepare(cls, case: Case, allocate: Callable[[int], Bytes] = private_memory) -> Arena:
-        """Lay out, fill and poison the memory of ``case``; guards and gaps hold a fixed pattern.
+    def prepare(cls, case: Case, allocate: Callable[[int], Bytes] = private_memory, turn: int = 0) -> Arena:
+        """Lay out and fill the memory of ``case``; guards, gaps and the output hold a fixed pattern.
 
         Args:
             case: what will be dispatched.
             allocate: gives so many bytes at a page boundary.
+            turn: dispatches of unlike turns find unlike bytes in their outputs.
         """
         operator = case.operator
         bindings, size = case.placement.regions(operator)
-        memory = aligned_memory(size, allocate)
+        memory = aligned_memory(size, allocate, turn)
         for name, values in case.values.items():
             stored = distinct_elements(memory, bindings[name], operator.tensors[name])
             stored[...] = values.array(stored.size).reshape(stored.shape)
@@ -117,16 +235,21 @@ class Arena:
         inputs = {name: _logical(memory, bindings[name], operator.tensors[name], count) for name in case.values}
         return cls(memory, memory, bindings, inputs)
 
-    def fill_output(self, case: Case, poison: Array) -> None:
-        """Let every output element hold what it must not hold after the dispatch; in place they hold the input.
+    def fill_output(self, case: Case, poison: Array, start: int = 0) -> None:
+        """Let output elements hold what they must not hold after the dispatch; in place they hold the input.
 
         Args:
             case: the case that the arena was prepared for.
-            poison: 1-D, of the output's type, what the elements hold before.
+            poison: 1-D, of the output's type, what the elements hold before; fewer than all of a packed tensor's.
+            start: the first element that it is for.
         """
-        if not case.placement.in_place:
-            target = case.operator.output
-            view = elements(self.memory, self.bindings[case.operator.output_name], target)
+        if case.placement.in_place:
+            return
+        target = case.operator.output
+        view = elements(self.memory, self.bindings[case.operator.output_name], target)
+        if poison.size < target.element_count:
+            view.reshape(-1)[start : start + poison.size] = poison
+        else:
             view[...] = poison.reshape(target.sizes)
 
     def poisoned(self, case: Case, poison: Array | None = None) -> Arena:

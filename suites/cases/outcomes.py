@@ -28,6 +28,8 @@ class Execution:
         strays: offsets of other bytes that changed outside the output's total size.
         padding_changed: whether bytes between output elements changed; ``None`` if there are none, or if the output
             is so large that looking would take longer than the dispatch.
+        unwritten: indices of elements that a second dispatch, over another poison, has shown to be left as they were:
+            what stands there is no result. ``None`` where there was no second one.
     """
 
     inputs: Mapping[str, Array]
@@ -36,6 +38,7 @@ class Execution:
     strays_in_input: tuple[int, ...]
     strays: tuple[int, ...]
     padding_changed: bool | None
+    unwritten: Array | None = None
 
     @property
     def x(self) -> Array:

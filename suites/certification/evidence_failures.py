@@ -87,7 +87,8 @@ def tell(bench: Bench, found: Sequence[Broken], settings: Settings, say: Callabl
 
 def _failures(bench: Bench, one: Broken, settings: Settings) -> list[FailureRecord]:
     case = one.planned.case
-    findings = [smallest(bench, finding) for finding in judge_surviving(bench, case).findings]
+    with bench.steadily():
+        findings = [smallest(bench, finding) for finding in judge_surviving(bench, case).findings]
     if not findings:
         details = (("seen", one.said), ("again", "dispatched again, the same case came out right"))
         findings = [Finding("execution.repeatable", "fail", case, "wrong once, and right again", details)]

@@ -68,11 +68,9 @@ def dispatches(bench: Bench, case: Case, executions: Sequence[Execution]) -> lis
     return found
 
 
-def _got(case: Case, execution: Execution, index: int) -> str:
-    got = text_with_bits(execution.output[index])
-    bits = execution.output.dtype.itemsize
-    unchanged = execution.output.view(f"u{bits}")[index] == execution.poison.view(f"u{bits}")[index]
-    return f"{got}, as it was before" if unchanged and not case.placement.in_place else got
+def _got(execution: Execution, index: int) -> str:
+    left = execution.unwritten is not None and index in execution.unwritten
+    return "was not written" if left else text_with_bits(execution.output[index])
 
 
 def table(case: Case, dispatch: Dispatch) -> list[str]:
@@ -86,7 +84,7 @@ def table(case: Case, dispatch: Dispatch) -> list[str]:
         rows.append(
             (str(index), inputs_text(execution.inputs, flat, text_with_bits),
              acceptable_text(dispatch.acceptance, case.operator.output.data_type, flat),
-             _got(case, execution, flat))
+             _got(execution, flat))
         )  # fmt: skip
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = ["  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()

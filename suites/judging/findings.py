@@ -137,9 +137,9 @@ def inputs_text(inputs: Mapping[str, Array], index: int, say: Callable[[Any], st
 
 
 def shown(inputs: Mapping[str, Array], index: int, output: Any) -> str:
-    """One line: which inputs gave what."""
-    told = inputs_text(inputs, index)
-    return f"input {told} gives {text(output)}" if len(inputs) == 1 else f"{told} give {text(output)}"
+    """One line: which inputs gave what, a value or words."""
+    told, gave = inputs_text(inputs, index), output if isinstance(output, str) else text(output)
+    return f"input {told} gives {gave}" if len(inputs) == 1 else f"{told} give {gave}"
 
 
 def suspect_of(inputs: Mapping[str, Array], index: int) -> Suspect:

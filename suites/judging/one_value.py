@@ -27,7 +27,7 @@ def judge_plain_layout(bench: Bench, case: Case) -> Judgement:
     run = executed(bench, case)
     if isinstance(run, Judgement):
         return run
-    flat = executed(bench, plain(bench, case, filled_with(case, run.inputs), run.output.size))
+    flat = executed(bench, plain(bench, case, filled_with(case, run.inputs), run.output.size), turn=1)
     if isinstance(flat, Judgement):
         return flat
     wrong = np.flatnonzero(~same_values(run.output, flat.output))

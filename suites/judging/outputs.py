@@ -13,7 +13,7 @@ from dmlcts.specs import DataType
 from dmlcts.specs.statements.silent_points import silent_points
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.memory import Arena, Mask
 from dmlcts.suites.cases.oracles import Oracle
 from dmlcts.suites.cases.outcomes import Execution, Mishap, Outcome, Refusal
 from dmlcts.suites.cases.values import repeated, text_with_bits
@@ -34,6 +34,7 @@ from dmlcts.suites.judging.findings import (
 from dmlcts.suites.judging.refusals import stopped
 
 PIECE = 1 << 20  # elements of a larger output are judged so many at once
+_AS_IT_WAS = "what its output held before"
 
 
 def _beside_output(case: Case, offset: int) -> str:
@@ -65,7 +66,10 @@ def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list
     return found
 
 
-def _wrong_values(case: Case, oracle: Oracle, execution: Execution, wrong: Array, clause: str) -> Finding:
+def _wrong_values(
+    case: Case, oracle: Oracle, execution: Execution, wrong: Array, clause: str, held: Array
+) -> Finding:  # fmt: skip
+    """The finding on wrong elements; of those that hold their poison nothing shows that they were written."""
     wrong = simplest_first(execution.inputs, wrong)
     worst = int(wrong[0])
     acceptance = oracle.acceptance({name: array[worst : worst + 1] for name, array in execution.inputs.items()})
@@ -73,10 +77,10 @@ def _wrong_values(case: Case, oracle: Oracle, execution: Execution, wrong: Array
     details = (
         ("input", f"{told} at index {index_text(case.operator.output, worst)}"),
         ("acceptable", acceptable_text(acceptance, case.operator.output.data_type)),
-        ("got", text_with_bits(execution.output[worst])),
+        ("got", _AS_IT_WAS if worst in held else text_with_bits(execution.output[worst])),
         ("wrong", f"{wrong.size} of {execution.output.size} elements"),
     )
-    title = shown(execution.inputs, worst, execution.output[worst])
+    title = shown(execution.inputs, worst, _AS_IT_WAS if worst in held else execution.output[worst])
     suspects = suspects_of(execution.inputs, wrong)
     return Finding(clause, "fail", case, title, details, int(wrong.size), suspects, index=worst)
 
@@ -94,11 +98,6 @@ def marks(data_type: DataType) -> Array:
     limits = np.iinfo(data_type.numpy)
     kept = [int(value) for value in _MARKS if float(value).is_integer() and limits.min <= value <= limits.max]
     return np.array([*kept, limits.min, limits.max, int(limits.max) // 3], data_type.numpy)
-
-
-def complement(expected: Array, data_type: DataType) -> Array:
-    """The bitwise complement of the expected outputs: a poison that no expected output equals."""
-    return (~expected.view(data_type.bits_dtype)).view(data_type.numpy)
 
 
 def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> Array:
@@ -122,22 +121,28 @@ def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> A
     return other
 
 
-def _wrong_in_pieces(oracle: Oracle, execution: Execution) -> Array:
-    """The indices of wrong elements, ascending, where the poison was the expected outputs' complement."""
+def _wrong_in_pieces(oracle: Oracle, execution: Execution, mask: Mask) -> Array:
+    """The indices of wrong elements, ascending, where the poison was the expected outputs under a mask."""
     wrong = []
-    for start in range(0, execution.output.size, PIECE):
+    for number, start in enumerate(range(0, execution.output.size, PIECE)):
         place = slice(start, start + PIECE)
         inputs = {name: array[place] for name, array in execution.inputs.items()}
-        expected = complement(execution.poison[place], oracle.data_type)
+        expected = mask.over(execution.poison[place], number)
         wrong.append(oracle.judge(inputs, execution.output[place], expected) + start)
     return np.concatenate(wrong)
+
+
+def _as_before(execution: Execution) -> Array:
+    """The indices of elements that hold the poison, ascending."""
+    bits = np.dtype(f"u{execution.output.dtype.itemsize}")
+    return np.flatnonzero(execution.output.view(bits) == execution.poison.view(bits))
 
 
 def judge_execution(
     case: Case,
     oracle: Oracle,
     execution: Execution,
-    expected: Array | None,
+    expected: Array | Mask,
     again: Callable[[Array], Execution | None],
     by_clause: Callable[[Mapping[str, Array], Array], Iterable[tuple[Case, Array]]],
 ) -> Judgement:
@@ -147,28 +152,26 @@ def judge_execution(
         case: what was dispatched.
         oracle: the oracle of its description.
         execution: what came back.
-        expected: the oracle's expected outputs, whose complement was the poison; ``None`` to make them of it, a piece
-            after another.
-        again: dispatches once more with another poison, ``None`` where that failed; it tells a wrong value
-            that happens to equal the poison, or was read from where the poison stands, from an element that was not
-            written.
+        expected: the oracle's expected outputs; or the mask that the poison is changed by to be these, a piece after
+            another.
+        again: dispatches once more with another poison, ``None`` where that failed. It tells what happens to equal the
+            poison, or was read from where the poison stands, from an element that was not written.
         by_clause: parts the indices of wrong elements, given with all inputs, by the case whose clause they break.
     """
-    wrong = _wrong_in_pieces(oracle, execution) if expected is None \
+    wrong = _wrong_in_pieces(oracle, execution, expected) if isinstance(expected, Mask) \
         else oracle.judge(execution.inputs, execution.output, expected)  # fmt: skip
     unwritten = wrong[:0]
-    if wrong.size and not case.placement.in_place:
-        bits = case.operator.output.data_type.bits_dtype
-        suspected = wrong[execution.output[wrong].view(bits) == execution.poison[wrong].view(bits)]
-        if suspected.size:
-            other = again(_telling_poison(oracle, execution, suspected))
-            if other is not None:
-                kept = other.output[suspected].view(bits) == other.poison[suspected].view(bits)
-                unwritten = suspected[kept]
-                wrong = np.setdiff1d(wrong, unwritten, assume_unique=True)
+    # The poison is no expected value, but may be another that is acceptable: what is right may be unwritten as well.
+    held = wrong[:0] if case.placement.in_place else _as_before(execution)
+    if held.size:  # so often whatever the poison was
+        other = again(_telling_poison(oracle, execution, held))
+        if other is not None:
+            unwritten, held = np.intersect1d(held, _as_before(other), assume_unique=True), held[:0]
+            execution = replace(execution, unwritten=unwritten)
+            wrong = np.setdiff1d(wrong, unwritten, assume_unique=True)
     findings = _memory_findings(case, execution, unwritten)
     if wrong.size:
-        findings += [_wrong_values(one, oracle, execution, part, one.layout_clause or one.clause)
+        findings += [_wrong_values(one, oracle, execution, part, one.layout_clause or one.clause, held)
                      for one, part in by_clause(execution.inputs, wrong)]  # fmt: skip
     checked = (*value_clauses(case), *MEMORY_CLAUSES)
     return Judgement(tuple(findings), checked, int(execution.output.size), (execution,))
@@ -202,6 +205,29 @@ def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Jud
     )  # fmt: skip
 
 
+def poison(bench: Bench, case: Case, arena: Arena, outputs: Array) -> Array | Mask:
+    """Fill an output with what each element must not be, which tells nothing of what it must be.
+
+    Args:
+        bench: draws the poison.
+        case: what is about to be dispatched; in place nothing is filled.
+        arena: its memory.
+        outputs: one acceptable output for each element.
+
+    Returns:
+        The outputs; of large ones the mask that the poison is changed by to be these, which takes no memory.
+    """
+    if case.placement.in_place:
+        return outputs
+    mask = bench.masks.mask(outputs.nbytes, arena.x)
+    if outputs.size <= PIECE or case.operator.output.strides is not None:
+        arena.fill_output(case, mask.over(outputs))
+        return outputs
+    for number, start in enumerate(range(0, outputs.size, PIECE)):
+        arena.fill_output(case, mask.over(outputs[start : start + PIECE], number), start)
+    return mask
+
+
 def _judge_dispatched(
     bench: Bench, case: Case, oracle: Oracle, run: Callable[[Arena], Outcome], repeat: Callable[[Array], Outcome]
 ) -> Judgement:  # fmt: skip
@@ -211,22 +237,20 @@ def _judge_dispatched(
         bench: the bench.
         case: what is judged.
         oracle: of its description.
-        run: dispatches on a memory whose output elements hold what they must not hold afterwards.
+        run: dispatches on a memory whose output elements hold a poison.
         repeat: dispatches once more, with a poison.
     """
     arena = bench.prepare(case)
     outputs = expected_outputs(oracle, case, arena.inputs)
-    arena.fill_output(case, complement(outputs, oracle.data_type))
-    packed = not case.placement.in_place and case.operator.output.strides is None
-    # too much to keep beside the memory and its copy where it is large, and the poison tells it
-    expected = None if outputs.size > PIECE and packed else outputs
+    expected = poison(bench, case, arena, outputs)
     del outputs
     execution = run(arena)
     if not isinstance(execution, Execution):
         return stopped(bench, case, execution)
 
     def again(poison: Array) -> Execution | None:
-        other = repeat(poison)
+        with bench.unwatched():
+            other = repeat(poison)
         return other if isinstance(other, Execution) else None
 
     def by_clause(inputs: Mapping[str, Array], wrong: Array) -> list[tuple[Case, Array]]:
@@ -292,9 +316,16 @@ def judge_left_open(bench: Bench, case: Case) -> Judgement:
     return Judgement(findings, (*value_clauses(case), *MEMORY_CLAUSES[1:]), int(run.output.size), (run,))
 
 
-def executed(bench: Bench, case: Case) -> Execution | Judgement:
-    """A dispatch of ``case`` whose memory is in order, or the judgement that stops here."""
-    outcome = bench.run(case)
+def executed(bench: Bench, case: Case, turn: int = 0) -> Execution | Judgement:
+    """A dispatch of ``case`` whose memory is in order, or the judgement that stops here.
+
+    Args:
+        bench: the bench.
+        case: what to dispatch.
+        turn: the number of the dispatch in a relation. What stands in the output before follows from it alone: no
+            relation holds between outputs that were made of that.
+    """
+    outcome = bench.run(case, turn=turn)
     if not isinstance(outcome, Execution):
         return stopped(bench, case, outcome)
     findings = _memory_findings(case, outcome, np.zeros(0, np.intp))

@@ -97,7 +97,7 @@ def judge_idempotent(bench: Bench, case: Case) -> Judgement:
     first = executed(bench, case)
     if isinstance(first, Judgement):
         return first
-    again = executed(bench, replace(case, values=_stream(case, first.output)))
+    again = executed(bench, replace(case, values=_stream(case, first.output)), turn=1)
     if isinstance(again, Judgement):
         return again
     wrong = np.flatnonzero(~same_values(first.output, again.output))
@@ -133,7 +133,7 @@ def judge_odd(bench: Bench, case: Case) -> Judgement:
     run = executed(bench, case)
     if isinstance(run, Judgement):
         return run
-    mirrored = executed(bench, replace(case, values=_stream(case, -run.x)))
+    mirrored = executed(bench, replace(case, values=_stream(case, -run.x)), turn=1)
     if isinstance(mirrored, Judgement):
         return mirrored
     wrong = np.flatnonzero(~same_values(run.output, -mirrored.output))
@@ -184,7 +184,7 @@ def judge_threshold_equivalence(bench: Bench, case: Case) -> Judgement:
     threshold = case.with_operator(OperatorDesc(one_sided.operator, tensors, attributes))
     values = Streams(tuple((renamed[name], stream) for name, stream in case.values.items()))
     alias = renamed.get(case.placement.alias, "")
-    other = executed(bench, replace(threshold, values=values, placement=replace(case.placement, alias=alias)))
+    other = executed(bench, replace(threshold, values=values, placement=replace(case.placement, alias=alias)), turn=1)
     if isinstance(other, Judgement):
         return other
     wrong = np.flatnonzero(~same_values(clipped.output, other.output))
@@ -218,7 +218,7 @@ def judge_stated_relation(bench: Bench, case: Case) -> Judgement:
     def dispatch(one: Dispatched, inputs: Mapping[str, Array]) -> Array:
         operator = one.describe(case.operator.output.sizes)
         asked = replace(case, operator=operator, values=Streams.of(inputs, operator), placement=Placement())
-        run = executed(bench, asked)
+        run = executed(bench, asked, turn=1 + len(dispatched))
         if isinstance(run, Judgement):
             raise _Judged(run)
         dispatched.append((asked, run))

@@ -2,15 +2,17 @@
 
 Which cases they are follows from the tables, the feature level, the seed and the selection alone: the plan of evidence
 (:mod:`dmlcts.suites.certification.evidence`), the boundary lattice and a sample with layouts, ScaleBias and bulk
-values. ``offline judge`` makes the same plan again and takes nothing from the manifest but how it was made.
+values. ``offline judge`` makes the same plan again and takes nothing from the manifest but how it was made, and the key
+that what stands in the outputs was drawn with: it is another in every export, and nothing in a case tells it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,9 @@ from dmlcts.reports.documents.writing import write_bytes, write_text
 from dmlcts.specs import FeatureLevel, UsageError
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.memory import Arena, Masks
 from dmlcts.suites.certification.evidence import Planned, digest, plan
-from dmlcts.suites.judging.outputs import complement
+from dmlcts.suites.judging.outputs import expected_outputs, poison
 from dmlcts.suites.running.options import Settings
 
 FORMAT = "dmlcts-offline/1"
@@ -33,6 +35,7 @@ MANIFEST = "manifest.json"
 LIST = "cases.txt"
 KERNEL = 1
 _MOST_MANIFEST = 16 << 20
+_KEY_BYTES = 16
 _MEND = "give the folder that `dmlcts offline export` wrote, with the same version and tables"
 
 
@@ -45,12 +48,19 @@ class Exported:
         settings: the tables, the seed and the selection.
         planned: the cases, in the order of their files.
         left_out: the operators of the selection whose cases the plan does not fill whole.
+        key: what is in the outputs before is drawn with it, by case.
     """
 
     level: FeatureLevel
     settings: Settings
     planned: tuple[Planned, ...]
     left_out: tuple[str, ...] = ()
+    key: str = field(default_factory=lambda: secrets.token_hex(_KEY_BYTES))
+
+    def masks(self, item: Planned) -> Masks:
+        """What draws the poison of a case: the same when it is judged."""
+        drawn = hashlib.sha256(f"{self.key} {item.identity}".encode()).digest()
+        return Masks(int.from_bytes(drawn, "little"))
 
     def files(self) -> Iterator[tuple[str, Planned]]:
         """The name of each case's file, in both folders."""
@@ -74,11 +84,12 @@ def planned_cases(settings: Settings, level: FeatureLevel) -> Exported:
     return Exported(level, settings, tuple(chosen), tuple(left_out))
 
 
-def prepared(bench: Bench, case: Case) -> Arena:
-    """The memory of a case, its output poisoned as the judge of an ordinary dispatch does it."""
+def prepared(bench: Bench, exported: Exported, item: Planned) -> Arena:
+    """The memory of a case, its output poisoned as it will be for the judge."""
+    case, bench.masks = item.case, exported.masks(item)
     arena = bench.prepare(case)
-    expected = bench.oracle(case.operator).expected(arena.inputs)
-    return arena.poisoned(case, complement(expected, case.operator.output.data_type))
+    poison(bench, case, arena, expected_outputs(bench.oracle(case.operator), case, arena.inputs))
+    return arena
 
 
 def conversation(case: Case, arena: Arena) -> bytes:
@@ -119,7 +130,7 @@ def export(exported: Exported, bench: Bench, folder: Path, say: Callable[[str], 
     rows, total = [], 0
     for name, item in exported.files():
         with np.errstate(all="ignore"):  # infinities and NaNs are values like any other here
-            data = conversation(item.case, prepared(bench, item.case))
+            data = conversation(item.case, prepared(bench, exported, item))
         write_bytes(folder / name, data)
         whole = hashlib.sha256(data).hexdigest()
         rows.append({"file": name, "case": item.identity, "bytes": len(data), "sha256": whole})
@@ -129,7 +140,7 @@ def export(exported: Exported, bench: Bench, folder: Path, say: Callable[[str], 
         "format": FORMAT, "protocol": definition().protocol, "suite": suite_version(),
         "feature_level": str(exported.level), "seed": settings.seed, "operators": list(settings.operators),
         "data_types": list(settings.data_types), "strict": settings.strict, "plan": digest(exported.planned),
-        "cases": rows,
+        "poison": exported.key, "cases": rows,
     }  # fmt: skip
     write_text(folder / LIST, "".join(f"{name}\n" for name, _ in exported.files()))
     write_text(folder / MANIFEST, json.dumps(manifest, indent=1) + "\n")
@@ -161,7 +172,10 @@ def read_export(folder: str, extra_tables: tuple[str, ...] = (), results: str = 
     exported = planned_cases(settings, FeatureLevel.parse(str(read.get("feature_level"))[:40]))
     if read.get("plan") != digest(exported.planned):
         raise UsageError(f"{path} is of other cases than those made here (suite {str(read.get('suite'))[:40]})", _MEND)
-    return exported
+    key = read.get("poison")
+    if not isinstance(key, str) or len(key) != 2 * _KEY_BYTES:
+        raise UsageError(f"{path} does not hold the key that its outputs were filled with", _MEND)
+    return replace(exported, key=key)
 
 
 def _texts(read: Mapping[str, Any], key: str) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ def judge_folder(cases: str, outputs: str, results: str, extra_tables: tuple[str
     files = list(exported.files())
     device = RecordedDevice(Path(outputs), [name for name, _ in files])
     settings = replace(exported.settings, backend="offline", isolation="none")
+    exported = replace(exported, settings=settings)
     bench = Bench(
         "offline", RecordedBackend(device), {}, settings.tables, exported.level, strict=settings.strict, device=device
     )
@@ -81,7 +82,7 @@ def judge_folder(cases: str, outputs: str, results: str, extra_tables: tuple[str
             there = [(name, item) for name, item in group if device.has(name)]
             judged, missing = judged + len(there), missing + len(group) - len(there)
             if there:
-                records.append(_record(bench, device, there, settings))
+                records.append(_record(bench, device, there, exported))
         if replaced.words:
             say(f"dmlcts: replaces {replaced.words} in {settings.results}")
         replaced.remove()
@@ -96,9 +97,7 @@ def _groups(files: list[tuple[str, Planned]]) -> list[list[tuple[str, Planned]]]
     return list(found.values())
 
 
-def _record(
-    bench: Bench, device: RecordedDevice, group: list[tuple[str, Planned]], settings: Settings
-) -> ItemRecord:
+def _record(bench: Bench, device: RecordedDevice, group: list[tuple[str, Planned]], exported: Exported) -> ItemRecord:
     """What the cases of one operator and type show."""
     begun = time.monotonic()
     ledger = Ledger()
@@ -108,6 +107,7 @@ def _record(
     broken: dict[str, Outcome] = {}
     for name, item in group:
         device.play(name)
+        bench.masks = exported.masks(item)
         with np.errstate(all="ignore"):  # infinities and NaNs are values like any other here
             judgement = judge_case(bench, item.case)
         ledger.count(item.case, judgement)
@@ -115,7 +115,7 @@ def _record(
             outcome = Outcome(finding.outcome)
             broken[finding.clause] = worst([outcome, broken.get(finding.clause, Outcome.PASS)])
             if len(failures) < _MOST_TOLD:
-                failures.append(failure_of(f"{test}::{name}", bench.tables, finding, settings))
+                failures.append(failure_of(f"{test}::{name}", bench.tables, finding, exported.settings))
     tallies = []
     for row, tally in ledger.tallies.items():
         unspecified = bench.tables.clause(row[0]).obligation == "unspecified"

@@ -40,6 +40,8 @@ def _characterise(subject: Subject, judge: Judge, point: SilentPoint, case: Case
     if any(finding.clause == point.clause.id for finding in judgement.findings):
         return
     run = judgement.executions[0]
+    if run.unwritten is not None and run.unwritten.size:
+        return  # what stands there is nothing that the point gives
     example = f"{inputs_text(run.inputs, 0)} gives {text_with_bits(run.output[0])}"
     given = by_formula_names(subject.table, run.inputs)
     with np.errstate(all="ignore"):

@@ -16,12 +16,11 @@ from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc, 
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.memory import Arena, Masks
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values, text, text_with_bits
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.judge import account
-from dmlcts.suites.judging.outputs import complement
 from dmlcts.suites.selftest.first_three import first_three
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
@@ -248,8 +247,10 @@ def test_the_poison_is_what_the_output_must_not_become() -> None:
     judged = case()
     arena = Arena.prepare(judged)
     expected = np.array([-2, -2, 0, 3, 3], np.int8)
-    poisoned = arena.poisoned(judged, complement(expected, DataType.INT8))
-    assert (poisoned.poison(judged) == ~expected).all()
+    mask = Masks().mask(5, arena.x)
+    poisoned = arena.poisoned(judged, mask.over(expected))
+    assert (poisoned.poison(judged) != expected).all()
+    assert (mask.over(poisoned.poison(judged)) == expected).all()
     assert arena.memory.ctypes.data % 4096 == 0
 
 

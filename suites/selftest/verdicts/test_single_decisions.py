@@ -158,7 +158,7 @@ def test_a_loss_beside_another_finding_is_tried_once_more(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("count", [5, PIECE + 3])
 @pytest.mark.parametrize("in_place", [True, False])
 def test_an_input_turned_over_bit_by_bit_is_no_result_in_place_either(count: int, in_place: bool) -> None:
-    """Out of place the poison tells what is expected; in place the input stands there, which tells nothing."""
+    """Of many elements the mask of the poison tells what is expected; in place there is none."""
     asked = case(TensorDesc(DataType.INT8, (count,)), placement=Placement(in_place=in_place))
     assert judge_case(bench(Reference()), asked).findings == ()
     (finding,) = judge_case(bench(Flipped()), asked).findings

@@ -130,7 +130,9 @@ def explain(bench: Bench, target: Target, totals: Totals, settings: Settings) ->
     """
     found: dict[str, FailureRecord] = {}
     told = replace(settings, isolation="process", timeout=DEFAULT_TIMEOUT)  # as a replay of one case is made
-    for finding in _findings(bench, target, totals):
+    with bench.steadily():
+        findings = list(_findings(bench, target, totals))
+    for finding in findings:
         record = failure_of(f"{SWEEP_TEST}{target.key}", bench.tables, finding, told)
         found.setdefault(record.file, record)
     return list(found.values())

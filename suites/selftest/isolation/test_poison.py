@@ -1,0 +1,129 @@
+"""What stands in an output before a dispatch tells nothing: who answers with it holds no row, no record shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs.loading import load_tables
+from dmlcts.suites.cases.memory import Masks, drawn_masks, steady_masks
+from dmlcts.suites.selftest.conftest import Ran
+
+MODULE = "dmlcts.suites.selftest.isolation.reading_backends"
+TABLES = load_tables()
+VALUES = {
+    "ROUND": ("round.nearest-even", "round.toward-*", "round.nan", "round.infinity", "round.zero-sign"),
+    "LOGICAL_EQUALS": ("logical-equals.formula",),
+    "IS_NAN": ("is-nan.formula",),
+}
+"""The clauses on values. What holds between results alone may hold between wrong ones."""
+
+READING = [
+    ("Inverts", "ROUND", "FLOAT16"), ("Inverts", "LOGICAL_EQUALS", "INT8"), ("Inverts", "IS_NAN", "FLOAT16"),
+    ("InvertsLowestBits", "IS_NAN", "FLOAT16"), ("InvertsTheDispatchBefore", "ROUND", "FLOAT16"),
+    ("TakesTheGuardsForAMask", "IS_NAN", "FLOAT16"),
+    pytest.param("KeepsATable", "IS_NAN", "FLOAT16", marks=pytest.mark.long),
+    pytest.param("InvertsLowestBits", "LOGICAL_EQUALS", "INT8", marks=pytest.mark.long),
+]  # fmt: skip
+NOTHING = np.zeros(0, np.int8)
+
+
+def asked(backend: str, operator: str, data_type: str, *clauses: str) -> tuple[str, ...]:
+    chosen = [word for clause in clauses or VALUES[operator] for word in ("--clause", clause)]
+    subject = ["--operator", operator, "--data-type", data_type, "--seed", "3"]
+    return ("run", "--backend", f"{MODULE}:{backend}", *subject, *chosen)
+
+
+def held(ran: Ran) -> list[str]:
+    """The rows on values that an implementation holds."""
+    assert ran.results is not None, ran.out + ran.err
+    rows = [row for row in ran.results["clauses"] if TABLES.clause(row["id"]).subject != "state"]
+    assert rows
+    return [row["id"] for row in rows if row["outcome"] in ("pass", "characterised")]
+
+
+@pytest.mark.parametrize("backend, operator, data_type", READING)
+def test_who_answers_with_what_stands_in_the_memory_holds_no_value(
+    backend: str, operator: str, data_type: str, dmlcts: Callable[..., Ran]
+) -> None:
+    ran = dmlcts(*asked(backend, operator, data_type))
+    assert ran.code == 1, ran.out + ran.err
+    assert held(ran) == []
+
+
+@pytest.mark.parametrize(
+    "operator, data_type", [("ROUND", "FLOAT16"), ("LOGICAL_EQUALS", "INT8"), ("IS_NAN", "FLOAT16")]
+)
+def test_who_computes_is_conformant_beside_them(operator: str, data_type: str, dmlcts: Callable[..., Ran]) -> None:
+    ran = dmlcts(*asked("Right", operator, data_type))
+    assert ran.code == 0, ran.out + ran.err
+    assert len(held(ran)) >= len(VALUES[operator])
+
+
+def _records(folder: Path) -> dict[str, Any]:
+    """What a run wrote of its verdict, but for times: the results and the failures' files."""
+    found = {path.name: path.read_text(encoding="utf-8") for path in (folder / "results" / "failures").glob("*")}
+    results = json.loads((folder / "results" / "results.json").read_text(encoding="utf-8"))
+    return {"files": found, **_timeless(results)}
+
+
+def _timeless(given: Any) -> Any:
+    if isinstance(given, dict):
+        times = ("seconds", "started", "finished", "timings", "environment")
+        return {name: _timeless(one) for name, one in given.items() if name not in times}
+    return [_timeless(one) for one in given] if isinstance(given, list) else given
+
+
+@pytest.mark.parametrize("backend", ["Right", "LeavesTheLast", pytest.param("WritesLowBytes", marks=pytest.mark.long)])
+def test_the_records_of_two_runs_with_one_seed_are_equal(
+    backend: str, dmlcts: Callable[..., Ran], tmp_path: Path
+) -> None:
+    """An element that was not written, or in part, is told in the same words whatever stood there."""
+    folders = [tmp_path / name for name in ("one", "other")]
+    clauses = ("round.toward-zero", "tensor.output.complete", "tensor.position")
+    for folder in folders:
+        folder.mkdir()
+        ran = dmlcts(*asked(backend, "ROUND", "FLOAT16", *clauses), folder=folder)
+        assert ran.code == int(backend != "Right"), ran.out + ran.err
+    assert _records(folders[0]) == _records(folders[1])
+
+
+def _bytes(masks: Masks, count: int, inputs: Any = NOTHING) -> Any:
+    return masks.mask(count, inputs).over(np.zeros(count, np.uint8))
+
+
+@pytest.mark.parametrize("count", [1 << 16, 1 << 20], ids=["few", "many"])
+def test_each_byte_of_a_mask_changes_and_its_outer_bits_are_even_chances(count: int) -> None:
+    """So that the poison of 0 and 1, and of either sign, is the same to whoever sees it."""
+    drawn = _bytes(Masks(7), count)
+    assert (drawn & 0x7E).all()
+    for bit in range(8):
+        chance = float(np.mean(drawn >> bit & 1))
+        assert abs(chance - 0.5) < (0.01 if bit != 6 else 0.03), bit
+
+
+@pytest.mark.parametrize("count", [5, 1 << 17], ids=["few", "many"])
+def test_every_dispatch_has_a_mask_of_its_own_unless_it_is_steady(count: int) -> None:
+    first, second = _bytes(drawn_masks(), count), _bytes(drawn_masks(), count)
+    assert (first != second).any()
+    assert (_bytes(Masks(7), count) == _bytes(Masks(7), count)).all()
+    one, other = np.array([1.5]), np.array([2.5])
+    assert (_bytes(steady_masks(), count, one) == _bytes(steady_masks(), count, one)).all()
+    assert (_bytes(steady_masks(), count, one) != _bytes(steady_masks(), count, other)).any()
+
+
+@pytest.mark.parametrize("count", [3, 1 << 17], ids=["few", "many"])
+@pytest.mark.parametrize("data_type", [np.uint8, np.float16, np.float32, np.int64])
+def test_a_mask_laid_twice_over_values_gives_them_back(data_type: Any, count: int) -> None:
+    values = (np.arange(count) % 250).astype(data_type)
+    mask = Masks().mask(values.nbytes, values)
+    for piece in (0, 1):
+        poison = mask.over(values, piece)
+        assert poison.dtype == values.dtype
+        assert (poison.view(np.uint8) != values.view(np.uint8)).all()
+        assert (mask.over(poison, piece).view(np.uint8) == values.view(np.uint8)).all()
