@@ -111,7 +111,7 @@ def fitting_numbers(table: OperatorTable, signature: Signature, item: AttributeT
     found = []
     own = signature.data_type
     for value in _OTHER_NUMBERS:
-        if own.is_floating and value > np.finfo(own.numpy).max:
+        if own.is_floating and value > float(np.finfo(own.numpy).max):
             continue
         try:
             found.append(number(table, signature, item, value))

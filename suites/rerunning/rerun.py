@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dmlcts.backends.interpreter import own_python
 from dmlcts.reports.documents.journal import Collection, journal_lines
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import FailureRecord, ItemRecord
@@ -130,7 +131,7 @@ def _sitting(run: Run, tests: Sequence[str], isolation: str) -> _Sitting:
     with tempfile.TemporaryDirectory(prefix="dmlcts-") as folder:
         file = Path(folder, FILE)
         process = subprocess.Popen(  # noqa: S603  # our own interpreter and module
-            [sys.executable, "-P", "-m", "dmlcts.suites.rerunning.process", str(file)],
+            own_python("-m", "dmlcts.suites.rerunning.process", str(file)),
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         assert process.stdin is not None  # noqa: S101  # a pipe, as asked for
