@@ -4,6 +4,7 @@ A table that fits these models and passes :mod:`dmlcts.specs.loading`'s checks i
 the suites and the reports can rely on without looking again.
 """
 
+from dmlcts.specs.models.accuracy import AccuracyRule, PermittedFormula, Tolerance
 from dmlcts.specs.models.activations import Activation, ActivationsTable
 from dmlcts.specs.models.base import (
     ClauseId,
@@ -36,15 +37,12 @@ from dmlcts.specs.models.formats import (
     AnyTable,
 )
 from dmlcts.specs.models.operators import (
-    AccuracyRule,
     AttributeTable,
     ConstraintGroup,
     Example,
     OperatorTable,
-    PermittedFormula,
     StructField,
     TensorRow,
-    Tolerance,
 )
 from dmlcts.specs.models.shared import (
     CastRule,

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dmlcts.specs.levels import FeatureLevel
+from dmlcts.specs.models.accuracy import AccuracyRule, PermittedFormula
 from dmlcts.specs.models.base import Identifier, LevelName, Model, Source, Text, Word
-from dmlcts.specs.models.operators import AccuracyRule, PermittedFormula
 
 
 class Activation(Model):
