@@ -75,8 +75,9 @@ def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> list
             values = {name: read(operator.tensors[name]) for name in there}
             if group.counting and constraint == "DataType":
                 check = "constraint.type-pair"
-                pairs: dict[object, object] = {**group.counting}
-                values |= {name: pairs.get(values[name], values[name]) for name in group.tensors[:1] if name in values}
+                counted = [pair for one, pair in group.counting.items() if values.get(group.tensors[0]) == one]
+                if counted:
+                    values[group.tensors[0]] = counted[0]
             other = next((name for name in there if values[name] != values[there[0]]), None)
             if other is not None:
                 text = f"{constraint} of {there[0]} is {values[there[0]]}, of {other} {values[other]}"

@@ -50,12 +50,13 @@ def test_quick_has_a_test_for_every_row_that_is_owed(seed: int) -> None:
 
 
 def test_every_clause_of_a_check_counts_and_not_its_first_alone() -> None:
-    """MODULUS_FLOOR's relation on the sign is of signed types, the one that follows it of all integers."""
+    """MODULUS_FLOOR's relation on the sign is of signed types, others of all integers, or of floating-point types."""
     settings = Settings.read()
     table = settings.tables.operator("MODULUS_FLOOR")
     relation = Checked(("relation",), (), None)
     types = {signature.data_type.name for other, signature in relation.subjects(settings.tables) if other is table}
-    assert types == {"INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8"}
+    integers = {"INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8"}
+    assert types == {*integers, "FLOAT32", "FLOAT16"}
 
 
 def test_results_state_which_signatures_stand_for_the_others() -> None:

@@ -14,7 +14,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.memory import Masks, drawn_masks, steady_masks
 from dmlcts.suites.selftest.conftest import Ran
 
-MODULE = "dmlcts.suites.selftest.isolation.reading_backends"
+MODULE = "dmlcts.suites.selftest.memory.reading_backends"
 TABLES = load_tables()
 VALUES = {
     "ROUND": ("round.nearest-even", "round.toward-*", "round.nan", "round.infinity", "round.zero-sign"),

@@ -1,0 +1,1 @@
+"""What an implementation finds in the memory that it is given, and what that tells it."""
