@@ -68,13 +68,13 @@ class TensorDesc:
     ) -> None:
         if strides is not None and len(strides) != len(sizes):
             raise ValueError(f"{len(strides)} strides for {len(sizes)} sizes; give one stride a dimension")
-        put = object.__setattr__
-        put(self, "data_type", data_type)
-        put(self, "sizes", tuple(int(size) for size in sizes))
-        put(self, "strides", None if strides is None else tuple(int(stride) for stride in strides))
+        exact_sizes = tuple(map(int, sizes))
+        exact_strides = None if strides is None else tuple(map(int, strides))
         if total_size_in_bytes is None:
-            total_size_in_bytes = documented_total_size(data_type, self.sizes, self.strides)
-        put(self, "total_size_in_bytes", int(total_size_in_bytes))
+            total_size_in_bytes = documented_total_size(data_type, exact_sizes, exact_strides)
+        self.__dict__.update(  # as object.__setattr__ would, a third quicker: a run makes millions
+            data_type=data_type, sizes=exact_sizes, strides=exact_strides, total_size_in_bytes=int(total_size_in_bytes)
+        )
 
     def __hash__(self) -> int:
         return self._hash
@@ -269,6 +269,15 @@ class OperatorDesc:
         return (
             self.name,
             frozenset(self.tensors.items()),
+            frozenset((key, _identity(value)) for key, value in self.attributes.items()),
+        )
+
+    @cached_property
+    def kind(self) -> tuple[Any, ...]:
+        """What an answer depends on besides the elements: the name, the type of each tensor, and the attributes."""
+        return (
+            self.name,
+            tuple((name, tensor.data_type) for name, tensor in self.tensors.items()),
             frozenset((key, _identity(value)) for key, value in self.attributes.items()),
         )
 

@@ -24,7 +24,8 @@ from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.once import Fault, fault_of
 from dmlcts.specs import DmlctsError
 from dmlcts.suites.cases.allocation import keep_freed_memory
-from dmlcts.suites.cases.bench import Bench, DeviceGone
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.generation.seeding import draw_as_the_run_says, draw_from_the_seed_alone
 from dmlcts.suites.generation.subject import Subject, named
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT

@@ -138,7 +138,25 @@ class Tables:
 
     def clauses_of(self, operator: OperatorTable) -> tuple[Clause, ...]:
         """The operator's own clauses, then the shared ones."""
-        return (*operator.clauses, *(clause for rules in self.rules for clause in rules.clauses))
+        return (*operator.clauses, *self._shared)
+
+    @cached_property
+    def _shared(self) -> tuple[Clause, ...]:
+        return tuple(clause for rules in self.rules for clause in rules.clauses)
+
+    def checked_by(self, operator: OperatorTable, check: str) -> tuple[Clause, ...]:
+        """Those of the operator's own clauses and of the shared ones that a check checks, in their order."""
+        known = self._checked.get(operator.operator)
+        if known is None or known[0] is not operator:
+            found: dict[str, list[Clause]] = {}
+            for clause in self.clauses_of(operator):
+                found.setdefault(clause.check, []).append(clause)
+            known = self._checked[operator.operator] = (operator, {name: tuple(one) for name, one in found.items()})
+        return known[1].get(check, ())
+
+    @cached_property
+    def _checked(self) -> dict[str, tuple[OperatorTable, dict[str, tuple[Clause, ...]]]]:
+        return {}
 
     def obliged(self, clause: Clause, operator: OperatorTable, level: FeatureLevel) -> tuple[DataType, ...]:
         """The element types for which ``level`` obliges an implementation of ``operator`` to fulfil ``clause``."""

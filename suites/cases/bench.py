@@ -19,16 +19,17 @@ from numpy.typing import NDArray
 from dmlcts.backends import BackendUnavailable, DeviceInfo
 from dmlcts.backends.contract import ContractError, describe, error_kind, words_of
 from dmlcts.backends.registry import open_device
-from dmlcts.specs import DataType, DmlctsError, FeatureLevel, OperatorDesc
+from dmlcts.specs import DataType, DmlctsError, FeatureLevel, OperatorDesc, Region
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.histories import Histories
 from dmlcts.suites.cases.memory import Arena, Bytes, Masks, drawn_masks, private_memory, steady_masks
-from dmlcts.suites.cases.oracles import Oracle, oracle_of
-from dmlcts.suites.cases.outcomes import Execution, Mishap, Outcome, Refusal, Unsupported, mishap_of
+from dmlcts.suites.cases.oracles import Oracle, Oracles
+from dmlcts.suites.cases.outcomes import DeviceGone, Execution, Mishap, Outcome, Refusal, Unsupported, mishap_of
 from dmlcts.suites.isolation import floating_point
+from dmlcts.suites.isolation.floating_point import calling
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.proxy import IsolatedDevice
 from dmlcts.suites.isolation.remote_errors import RemoteError
@@ -40,15 +41,6 @@ _MOST_AT_ONCE = 1 << 16
 _MOST_PADDING = 1 << 16
 _MOST_HISTORY = 1024
 _MOST_REMEMBERED = 1 << 15
-
-
-@contextlib.contextmanager
-def calling() -> Iterator[None]:
-    """Around every call of the implementation: whatever it did to this thread's arithmetic ends with the call."""
-    try:
-        yield
-    finally:
-        floating_point.reset()
 
 
 class Bench:
@@ -67,6 +59,7 @@ class Bench:
         losses: how often the implementation's process or device was lost.
         hazards: what :mod:`dmlcts.suites.judging.losses` found out; ``None`` until it was asked.
         faults: what :mod:`dmlcts.suites.attribution.faults` knows already; ``None`` until it was asked.
+        plans: those of :mod:`dmlcts.suites.batches.plans`; ``None`` until one was asked for.
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.
         unexplained: cases that lost the process there and did not do so again; the next test reports them.
@@ -94,12 +87,14 @@ class Bench:
         self.losses = 0
         self.hazards: Any = None
         self.faults: Any = None
+        self.plans: Any = None
         self.unexplained: list[tuple[Case, Mishap]] = []
         self.stopping_anyway: set[tuple[str, DataType, str]] = set()
         self.masks: Masks = drawn_masks()
         self.watch: Callable[[Case, str], None] | None = None
         self.history: deque[Case] = deque(maxlen=_MOST_HISTORY)
         self._histories = Histories()
+        self._oracles = Oracles(tables, strict=strict)
         self._device: Any = None
         self.info: DeviceInfo = self._open(device)
         self.level = level or FeatureLevel.parse(self.info.feature_level)
@@ -160,8 +155,8 @@ class Bench:
         return self.claims(operator) and not violations(operator, self.level, self.tables)
 
     def oracle(self, operator: OperatorDesc) -> Oracle:
-        """The oracle for ``operator``."""
-        return oracle_of(self.tables, operator, strict=self.strict)
+        """The oracle for ``operator``; one for all descriptions that differ in sizes and layouts alone."""
+        return self._oracles.of(operator)
 
     def vector_oracle(self, operator: OperatorDesc) -> VectorOracle:
         """The oracle for an ``operator`` of one input, of the output's type."""
@@ -331,6 +326,37 @@ class Bench:
             return self.recovered(error)
         return self._looked_at(case, arena, self._histories.lived(case.operator))
 
+    def lived(self, operator: OperatorDesc, memory: Bytes, regions: Mapping[str, Region]) -> str | Refusal | Mishap:
+        """Make a kernel, dispatch it once on the whole of a memory and close it, in this process.
+
+        Returns:
+            What ran before the dispatch, where all went well; nobody has looked at the memory yet.
+        """
+        kernel = self.create(operator)
+        if isinstance(kernel, (Refusal, Mishap)):
+            return kernel
+        outcome: str | Mishap
+        try:
+            with calling(), np.errstate(all="ignore"):
+                kernel.dispatch(memory, dict(regions))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # as in create
+            outcome = self.recovered(error)
+        else:
+            outcome = self._histories.dispatched(kernel, operator)
+        return self.closed(kernel) or outcome
+
+    def seen(self, case: Case, arena: Arena) -> Execution:
+        """What a dispatch left in the memory of an arena."""
+        within, outside = arena.strays(case)
+        target = case.operator.output
+        looked = target.strides is not None and target.total_size_in_bytes <= _MOST_PADDING
+        padding = arena.padding_changed(case) if looked else None
+        return Execution(
+            arena.inputs, arena.output(case), arena.poison(case), tuple(within), tuple(outside), padding
+        )  # fmt: skip
+
     def closed(self, kernel: Any) -> Mishap | None:
         """Close ``kernel`` where it can be closed; a mishap where that fails."""
         self._histories.closed(kernel)
@@ -369,14 +395,4 @@ class Bench:
         """What a dispatch that came back left in the memory; whoever watches is told of it."""
         if self.watch is not None:
             self.watch(case, history)
-        within, outside = arena.strays(case)
-        target = case.operator.output
-        looked = target.strides is not None and target.total_size_in_bytes <= _MOST_PADDING
-        padding = arena.padding_changed(case) if looked else None
-        return Execution(
-            arena.inputs, arena.output(case), arena.poison(case), tuple(within), tuple(outside), padding
-        )  # fmt: skip
-
-
-class DeviceGone(Exception):  # noqa: N818  # it says what happened; the suite is not at fault
-    """The device was lost and could not be opened again: nothing more can be judged."""
+        return self.seen(case, arena)

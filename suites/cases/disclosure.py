@@ -8,8 +8,8 @@ from dmlcts.specs import DataType, OperatorDesc, TensorDesc
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.rules import violations
-from dmlcts.suites.cases.bench import Bench, DeviceGone
-from dmlcts.suites.cases.outcomes import Mishap, Refusal
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.outcomes import DeviceGone, Mishap, Refusal
 
 REFUSALS = "refusals"
 """The key under ``details`` of a device that says so."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -208,7 +208,7 @@ class Arena:
 
     memory: Bytes
     before: Bytes
-    bindings: dict[str, Region]
+    bindings: Mapping[str, Region]
     inputs: dict[str, Array]
 
     @property

@@ -6,7 +6,7 @@ casts of attributes; every other by :class:`TypedVectorOracle`. A test judges th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from typing import Protocol
 
@@ -28,6 +28,7 @@ Inputs = Mapping[str, Array]
 """The logical elements of every input tensor by its name, 1-D and of one length."""
 
 _PIECE = 1 << 15  # elements judged at once: what they may become takes many arrays
+_MOST_KEPT = 256
 _EXPECTED = 1 << 18  # elements whose outputs are found at once: the formula's steps take arrays of their own
 
 
@@ -90,6 +91,35 @@ def oracle_of(tables: Tables, operator: OperatorDesc, *, strict: bool) -> Oracle
     if is_approximate(law.table, Signature.of(operator, law.table)):
         return ApproximateResults(law, described, strict=strict)
     return SeveralInputs(law, described, strict=strict)
+
+
+class Oracles:
+    """The oracles of a run: one for all descriptions that differ in sizes and layouts alone.
+
+    Args:
+        tables: the spec tables.
+        strict: leave no latitude.
+    """
+
+    def __init__(self, tables: Tables, *, strict: bool) -> None:
+        self._tables = tables
+        self._strict = strict
+        self._known: dict[Hashable, Oracle] = {}
+
+    def of(self, operator: OperatorDesc) -> Oracle:
+        """The oracle of a description.
+
+        Raises:
+            UsageError: no table describes the operator, or an activation that is fused to it.
+        """
+        if not operator.output.element_count:
+            return oracle_of(self._tables, operator, strict=self._strict)
+        key = operator.kind
+        found = self._known.pop(key, None) or oracle_of(self._tables, operator, strict=self._strict)
+        self._known[key] = found  # the one that was asked for last stands last
+        if len(self._known) > _MOST_KEPT:
+            del self._known[next(iter(self._known))]
+        return found
 
 
 class OneInput:

@@ -98,3 +98,7 @@ def mishap_of(error: BaseException) -> Mishap:
         said = with_frames(said, error)
     outcome = "resource_error" if isinstance(error, MemoryError) else "crash"
     return Mishap(outcome, said, refusing=kind == "invalid_argument")
+
+
+class DeviceGone(Exception):  # noqa: N818  # it says what happened; the suite is not at fault
+    """The device was lost and could not be opened again: nothing more can be judged."""

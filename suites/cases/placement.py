@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from dmlcts.specs import OperatorDesc, Region, UsageError
@@ -60,34 +63,9 @@ class Placement:
         """The name of the input whose region the output is bound to; ``None`` out of place."""
         return (self.alias or operator.input_name) if self.in_place else None
 
-    def regions(self, operator: OperatorDesc) -> tuple[dict[str, Region], int]:
+    def regions(self, operator: OperatorDesc) -> tuple[Mapping[str, Region], int]:
         """The region of each tensor by its name, and the size of the memory."""
-        inputs, output = operator.inputs, operator.output_name
-        order = list(inputs)[::-1] if self.inputs_turned else list(inputs)
-        alias = self.aliased(operator)
-        if alias is None:
-            order = [output, *order] if self.output_first else [*order, output]
-        found: dict[str, Region] = {}
-        position = self.front
-        for number, name in enumerate(order):
-            tensor = operator.tensors[name]
-            if self.overlapping and alias is None and number and {name, order[number - 1]} <= inputs.keys():
-                position = found[order[number - 1]].offset + _ALIGNMENT
-            if self.one_region and name != output:
-                shared = next((one for one in found if one != output and inputs[one] == tensor), None)
-                if shared is not None:
-                    found[name] = found[shared]
-                    continue
-            size = tensor.total_size_in_bytes
-            if alias is not None and (name == alias or (self.one_region and inputs[alias] == tensor)):
-                size = max(size, operator.output.total_size_in_bytes)
-            found[name] = Region(position, size + self.slack)
-            position = _aligned(max(region.end for region in found.values())) + self.gap
-        if self.apart in found:
-            found[self.apart] = Region(position, found[self.apart].size)
-        if alias is not None:
-            found[output] = found[alias]
-        return found, _aligned(max(region.end for region in found.values())) + self.tail
+        return _regions(self, operator)
 
     def to_json(self) -> dict[str, Any]:
         """The placement as plain data."""
@@ -119,3 +97,33 @@ class Placement:
         flags |= {name: reader.flag(name) for name in _LATER_FLAGS if name in reader.data}
         alias, apart = (reader.text(name, _NAME) if reader.data.get(name) else "" for name in ("alias", "apart"))
         return cls(**sizes, **flags, alias=alias, apart=apart)
+
+
+@lru_cache(maxsize=1 << 14)  # a case is asked several times, and many cases have the same tensors
+def _regions(placement: Placement, operator: OperatorDesc) -> tuple[Mapping[str, Region], int]:
+    inputs, output = operator.inputs, operator.output_name
+    order = list(inputs)[::-1] if placement.inputs_turned else list(inputs)
+    alias = placement.aliased(operator)
+    if alias is None:
+        order = [output, *order] if placement.output_first else [*order, output]
+    found: dict[str, Region] = {}
+    position = placement.front
+    for number, name in enumerate(order):
+        tensor = operator.tensors[name]
+        if placement.overlapping and alias is None and number and {name, order[number - 1]} <= inputs.keys():
+            position = found[order[number - 1]].offset + _ALIGNMENT
+        if placement.one_region and name != output:
+            shared = next((one for one in found if one != output and inputs[one] == tensor), None)
+            if shared is not None:
+                found[name] = found[shared]
+                continue
+        size = tensor.total_size_in_bytes
+        if alias is not None and (name == alias or (placement.one_region and inputs[alias] == tensor)):
+            size = max(size, operator.output.total_size_in_bytes)
+        found[name] = Region(position, size + placement.slack)
+        position = _aligned(max(region.end for region in found.values())) + placement.gap
+    if placement.apart in found:
+        found[placement.apart] = Region(position, found[placement.apart].size)
+    if alias is not None:
+        found[output] = found[alias]
+    return MappingProxyType(found), _aligned(max(region.end for region in found.values())) + placement.tail

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from dmlcts.backends.contract import error_kind
 from dmlcts.specs import Region
-from dmlcts.suites.cases.bench import Bench, calling
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import Mishap
+from dmlcts.suites.isolation.floating_point import calling
 
 Bytes = NDArray[np.uint8]
 

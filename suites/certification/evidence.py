@@ -30,11 +30,11 @@ from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.rules import violations
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import signatures_on
-from dmlcts.suites.cases.bench import Bench, DeviceGone
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.oracles import OneInput, Oracle, oracle_of
-from dmlcts.suites.cases.outcomes import Execution, Mishap, Outcome
+from dmlcts.suites.cases.outcomes import DeviceGone, Execution, Mishap, Outcome
 from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.cases.values import Values, text_with_bits
 from dmlcts.suites.generation import edge_values

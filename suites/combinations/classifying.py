@@ -47,9 +47,17 @@ def levels_of(
         counts: the least and the greatest number of elements, by level of ``count``.
         history: what ran before it, the level.
     """
-    operator, data_type = case.operator, case.data_type
-    wide = [tensor for name, tensor in operator.inputs.items() if table.tensors[name].elements is None]
-    source = wide[0] if wide else operator.output
+    return {
+        **levels_of_attributes(case.operator, table),
+        **levels_of_tensors(case.operator, case.placement, table, counts),
+        "input": level_of_input(case),
+        "history": history,
+    }
+
+
+def levels_of_attributes(operator: OperatorDesc, table: OperatorTable) -> dict[str, str | None]:
+    """The levels of the factors that are attributes."""
+    data_type = operator.data_type
     found: dict[str, str | None] = {}
     if table.has_scale_bias:
         found["scale-bias"] = scale_bias_of(operator, data_type)
@@ -60,20 +68,40 @@ def levels_of(
             found[item.name] = str(operator.attributes[item.name])
         elif item.type == FUSED:
             found["activation"] = activation_of(operator.activation)
-    number = source.element_count
-    found["rank"] = str(source.rank)
-    found["spread"] = spread_of(source.sizes)
-    found["sides"] = sides_of(source.sizes)
-    found["count"] = next((name for name, (low, high) in counts.items() if low <= number <= high), None)
-    always = [operator.inputs[name] for name in table.wide_inputs]
-    found |= {name: layout_of(tensor) for name, tensor in zip(INPUT_LAYOUTS, always or [source], strict=False)}
-    found["output-layout"] = layout_of(operator.output)
-    found["placement"] = placement_of(case.placement)
-    found["room"] = room_of(operator, case.placement)
-    shown = looked_at(operator, data_type)
-    found["input"] = input_of(case.values[shown], min(stored_count(operator.tensors[shown]), _LOOKED_AT))
-    found["history"] = history
     return found
+
+
+def levels_of_tensors(
+    operator: OperatorDesc, placement: Placement, table: OperatorTable, counts: Mapping[str, tuple[int, int]]
+) -> dict[str, str | None]:
+    """The levels of the factors on sizes, layouts and places.
+
+    Args:
+        operator: the description.
+        placement: where its tensors stand.
+        table: its operator's table.
+        counts: the least and the greatest number of elements, by level of ``count``.
+    """
+    wide = [tensor for name, tensor in operator.inputs.items() if table.tensors[name].elements is None]
+    source = wide[0] if wide else operator.output
+    number = source.element_count
+    always = [operator.inputs[name] for name in table.wide_inputs]
+    return {
+        "rank": str(source.rank),
+        "spread": spread_of(source.sizes),
+        "sides": sides_of(source.sizes),
+        "count": next((name for name, (low, high) in counts.items() if low <= number <= high), None),
+        **{name: layout_of(tensor) for name, tensor in zip(INPUT_LAYOUTS, always or [source], strict=False)},
+        "output-layout": layout_of(operator.output),
+        "placement": placement_of(placement),
+        "room": room_of(operator, placement),
+    }
+
+
+def level_of_input(case: Case) -> str:
+    """The level of ``input``."""
+    shown = looked_at(case.operator, case.data_type)
+    return input_of(case.values[shown], min(stored_count(case.operator.tensors[shown]), _LOOKED_AT))
 
 
 def looked_at(operator: OperatorDesc, data_type: DataType) -> str:

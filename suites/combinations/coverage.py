@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.combinations.building import counts_of
-from dmlcts.suites.combinations.classifying import levels_of
+from dmlcts.suites.combinations.classifying import level_of_input, levels_of_attributes, levels_of_tensors
 from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of
 from dmlcts.suites.combinations.possible import Bits, asked, flat_offsets, possible
 from dmlcts.suites.generation.covering_subjects import covering_subjects
@@ -35,10 +35,17 @@ class Seen:
         self._level = level
         self._counts = {} if tables.factors is None else counts_of(tables.factors)
         self._spaces: dict[tuple[str, str], Space] = {}
+        self._attributes: dict[Hashable, dict[int, str]] = {}
         self.rows: dict[tuple[str, str], set[str]] = defaultdict(set)
 
-    def note(self, case: Case, history: str) -> None:
-        """Count a case that was dispatched."""
+    def note(self, case: Case, history: str, kept: dict[Hashable, Any] | None = None) -> None:
+        """Count a case that was dispatched.
+
+        Args:
+            case: the case.
+            history: what ran before it.
+            kept: what is kept of the case's sizes, layouts and places, for other cases that have the same.
+        """
         factors = self._tables.factors
         if factors is None:
             return
@@ -47,9 +54,25 @@ class Seen:
         if subject not in self._spaces:
             self._spaces[subject] = _space(factors, table, case.data_type, self._level, "quick")
         space = self._spaces[subject]
-        levels = levels_of(case, table, self._counts, history)
-        if levels.get("scale-bias", "") is not None:  # one that nothing is said of may hide everything else
-            self.rows[subject].add(encoded(space, levels))
+        operator = case.operator
+        given = self._attributes.get(operator.kind)
+        if given is None:
+            levels = levels_of_attributes(operator, table)
+            # one that nothing is said of may hide everything else
+            unknown = levels.get("scale-bias", "") is None
+            given = self._attributes[operator.kind] = {} if unknown else places_of(space, levels)
+        if not given:
+            return
+        kept = {} if kept is None else kept
+        laid = kept.get(subject)
+        if laid is None:
+            laid = kept[subject] = places_of(space, levels_of_tensors(operator, case.placement, table, self._counts))
+        row = [_NONE] * len(space.factors)
+        shown = places_of(space, {"input": level_of_input(case), "history": history})
+        for place, digit in itertools.chain(given.items(), laid.items(), shown.items()):
+            if place >= 0:
+                row[place] = digit
+        self.rows[subject].add("".join(row))
 
     def records(self) -> tuple[LevelsSeen, ...]:
         """What was seen, for a test's record."""
@@ -60,6 +83,16 @@ def _space(
     factors: FactorsTable, table: OperatorTable, data_type: DataType, level: FeatureLevel, profile: str
 ) -> Space:  # fmt: skip
     return space_of(factors, table, data_type, obliged_ranks(table, data_type, level), profile)
+
+
+def places_of(space: Space, levels: Mapping[str, str | None]) -> dict[int, str]:
+    """The digit of each level by the place of its factor; never empty, place -1 being none."""
+    found = {-1: _NONE}
+    for place, factor in enumerate(space.factors):
+        position = factor.index.get(levels.get(factor.name) or "")
+        if position is not None:
+            found[place] = _DIGITS[position]
+    return found
 
 
 def encoded(space: Space, levels: Mapping[str, str | None]) -> str:

@@ -42,7 +42,7 @@ class CoveringArray:
         )  # fmt: skip
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)  # the tables have 93 spaces in all, and each takes a twentieth of a second
 def covering_array(space: Space, seed: int) -> CoveringArray:
     """The rows in which every combination stands that the space asks for.
 

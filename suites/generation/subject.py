@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +24,13 @@ from dmlcts.suites.generation.elements import Elements
 _Given = TypeVar("_Given", bound=Attribute | float)
 
 Strides = Sequence[int] | None
+
+
+@lru_cache(maxsize=1 << 13)  # tensors of an operator are mostly alike, and those of its signatures
+def _tensor(
+    data_type: DataType, sizes: tuple[int, ...], strides: tuple[int, ...] | None, total: int | None
+) -> TensorDesc:  # fmt: skip
+    return TensorDesc(data_type, sizes, strides, total)
 
 
 @dataclass(frozen=True)
@@ -209,14 +216,14 @@ class Subject:
         tensors = {}
         for name, data_type in self.types.items():
             if name in self.single:
-                tensors[name] = TensorDesc(data_type, (1,) * self._rank_of(name, len(sizes)))
+                tensors[name] = _tensor(data_type, (1,) * self._rank_of(name, len(sizes)), None, None)
                 continue
             own = output_strides if name == self.table.output else (layouts or {}).get(name, strides)
             total = None
             if total_size is not None:
                 same = data_type is self.data_type and (own == strides or self.of_one_type)
                 total = total_size if same else documented_total_size(data_type, sizes, own) + extra
-            tensors[name] = TensorDesc(data_type, sizes, own, total)
+            tensors[name] = _tensor(data_type, tuple(sizes), None if own is None else tuple(own), total)
         return OperatorDesc(self.table.operator, tensors, self._typed(attributes))
 
     def _typed(self, given: Mapping[str, Any]) -> dict[str, Any]:

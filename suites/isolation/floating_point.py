@@ -8,9 +8,10 @@ thread of that call; threads that are started afterwards inherit what stands the
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from dmlcts.specs import DmlctsError
@@ -57,6 +58,15 @@ def reset(resetter: Callable[[], object] | None = None) -> None:
     said = deviation()
     if said:
         raise ArithmeticChanged(said)
+
+
+@contextlib.contextmanager
+def calling() -> Iterator[None]:
+    """Around every call of the implementation: whatever it did to this thread's arithmetic ends with the call."""
+    try:
+        yield
+    finally:
+        reset()
 
 
 @lru_cache(maxsize=1)

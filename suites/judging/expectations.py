@@ -74,8 +74,15 @@ def judge_case(bench: Bench, case: Case) -> Judgement:
     for earlier in case.earlier:
         judge_case(bench, earlier)
     bench.remember(case)
+    return without_silent_points(bench, case, EXPECTATIONS[case.expectation](bench, case))
+
+
+def without_silent_points(bench: Bench, case: Case, judgement: Judgement) -> Judgement:
+    """The judgement of a case; where its dispatch did not come back, whom that is blamed on.
+
+    A dispatch that does without the elements at silent points breaks the clause on those.
+    """
     expectation = EXPECTATIONS[case.expectation]
-    judgement = expectation(bench, case)
     stopped = next((one for one in judgement.findings if is_mishap(one)), None)
     if stopped is None or stopped.case.operator != case.operator or case.expectation in WITHOUT_DISPATCH:
         return judgement

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, TensorDesc
 from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
+from dmlcts.suites.batches.batch import Ran
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Execution
@@ -23,6 +24,7 @@ from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement
 from dmlcts.suites.judging.losses import hazards_of, is_wanted, judge_hazard, judge_surviving, unexplained
+from dmlcts.suites.judging.together import chunks, judged_together
 from dmlcts.suites.measuring.dispatches import Measurements
 
 _MOST_LOSSES = 4
@@ -132,21 +134,21 @@ class Judge:
         return judgements[0]
 
     def all(
-        self, cases: Iterable[Case], told: Callable[[Case, Judgement], None] = lambda case, judgement: None
+        self, cases: Iterable[Case], told: Callable[[Case, Judgement], None] = lambda case, judgement: None, *,
+        dispatches: bool = False,
     ) -> list[Judgement]:  # fmt: skip
         """Judge every case; raises ConformanceFailure at the end where something is wrong.
 
-        What is given back holds dispatches of small tensors alone: many cases would hold gigabytes.
-
         Args:
-            cases: are judged in their order.
+            cases: what is judged, many small ones at a time.
             told: is given each with its judgement, also where something is wrong.
+            dispatches: whether the judgements hold their dispatches, which is slower; those of small tensors alone,
+                since many would hold gigabytes.
         """
         __tracebackhide__ = True
         judgements = []
         findings: list[Finding] = []
-        for case in cases:
-            judgement = self._judged(case)
+        for case, judgement in self._each(cases, dispatches=dispatches):
             findings += [one for one in judgement.findings if not any(one is known for known in findings)]
             told(case, judgement)
             judgements.append(_without_large(case, judgement))
@@ -157,6 +159,32 @@ class Judge:
             self._ended = self._lost
             self.fail(findings)
         return judgements
+
+    def _each(self, cases: Iterable[Case], *, dispatches: bool) -> Iterator[tuple[Case, Judgement]]:
+        """The cases, each with its judgement."""
+        if dispatches or self.bench.isolated:
+            for case in cases:
+                yield case, self._judged(case)
+            return
+        for some in chunks(cases):
+            known = {place for place, case in enumerate(some) if case in self._wrong} if self._wrong else set()
+            found = judged_together(self.bench, some, self._judged, self._counted, known)
+            yield from zip(some, found, strict=True)
+
+    def _counted(self, ran: Ran, judgement: Judgement) -> Judgement:
+        """Count a member of a batch; gives the judgement that is told of it."""
+        case = ran.case
+        if case in self._wrong:  # one that failed in the same batch is answered from memory, as it is alone
+            return self._wrong[case]
+        if ran.outcome is None:
+            self.seen.note(case, ran.history, ran.plan.noted)
+        self.ledger.count(case, judgement, self._types(case))
+        if judgement.findings:
+            self._wrong[case] = _without_large(case, judgement)
+        memory = any(finding.clause in MEMORY_CLAUSES for finding in judgement.findings)
+        if ran.outcome is None and case.layout_clause is None and not memory:
+            self.measured.note(case.operator, ran.inputs, ran.output)
+        return judgement
 
     def _judged(self, case: Case) -> Judgement:
         """Judge one case, unless it is known what it does to the process, or it has been lost often enough.
@@ -265,6 +293,8 @@ class Judge:
 
 def _without_large(case: Case, judgement: Judgement) -> Judgement:
     """The judgement, with its dispatches where their memory is small; strides make that of few elements large."""
+    if not judgement.executions:
+        return judgement
     size = case.placement.regions(case.operator)[1]
     return judgement if size <= _MOST_KEPT_BYTES else replace(judgement, executions=())
 

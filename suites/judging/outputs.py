@@ -244,7 +244,23 @@ def _judge_dispatched(
     outputs = expected_outputs(oracle, case, arena.inputs)
     expected = poison(bench, case, arena, outputs)
     del outputs
-    execution = run(arena)
+    return judge_outcome(bench, case, oracle, run(arena), expected, repeat)
+
+
+def judge_outcome(
+    bench: Bench, case: Case, oracle: Oracle, execution: Outcome, expected: Array | Mask,
+    repeat: Callable[[Array], Outcome],
+) -> Judgement:  # fmt: skip
+    """Judge what a dispatch of the case came to.
+
+    Args:
+        bench: the bench.
+        case: what was dispatched.
+        oracle: of its description.
+        execution: what it came to.
+        expected: as :func:`judge_execution` takes it.
+        repeat: dispatches once more, with a poison.
+    """
     if not isinstance(execution, Execution):
         return stopped(bench, case, execution)
 

@@ -17,7 +17,7 @@ from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import write_run
 from dmlcts.reports.views.terminal import summary
 from dmlcts.suites.attribution.faults import faults_of
-from dmlcts.suites.cases.bench import DeviceGone
+from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge

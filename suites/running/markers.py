@@ -83,9 +83,8 @@ class Checked:
 
     def _clauses(self, table: OperatorTable, tables: Tables) -> dict[str, list[Clause]]:
         """For each of the names the clauses that it checks, of the operator and of the shared rules."""
-        known = tables.clauses_of(table)
         return {
-            name: [clause for clause in known if clause.check == name and clause.level in (None, self.level)]
+            name: [clause for clause in tables.checked_by(table, name) if clause.level in (None, self.level)]
             for name in (self.deciding, *self.names)
         }
 

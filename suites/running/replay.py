@@ -12,10 +12,10 @@ from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import UsageError
 from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables import Tables
+from dmlcts.suites.attribution.element_tables import Dispatch, dispatches, dump, table
 from dmlcts.suites.attribution.needs import needed_as_it_is, with_needs
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.judging.element_tables import Dispatch, dispatches, dump, table
 from dmlcts.suites.judging.expectations import EXPECTATIONS
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding
 from dmlcts.suites.judging.judge import account

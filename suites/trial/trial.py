@@ -13,9 +13,9 @@ from dmlcts.backends import DeviceInfo
 from dmlcts.backends.registry import RUNNERS
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.models import OperatorTable
-from dmlcts.suites.cases.bench import Bench, DeviceGone
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.outcomes import Mishap, Refusal
+from dmlcts.suites.cases.outcomes import DeviceGone, Mishap, Refusal
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.running.options import Settings

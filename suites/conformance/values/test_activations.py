@@ -48,7 +48,7 @@ def _spoken_of(subject: Subject, judge: Judge, *, later: bool) -> list[Activatio
 def test_activations(subject: Subject, judge: Judge) -> None:
     """Each activation, with each set of its numbers, of results around these, of every magnitude, and special ones."""
     listed = _spoken_of(subject, judge, later=False)
-    judge.all(_valued(subject, listed), lambda case, judgement: _characterise(judge, case, judgement))
+    judge.all(_valued(subject, listed), lambda case, judgement: _characterise(judge, case, judgement), dispatches=True)
 
 
 def _characterise(judge: Judge, case: Case, judgement: Judgement) -> None:

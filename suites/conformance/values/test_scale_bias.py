@@ -123,7 +123,7 @@ def test_fractions_and_overflow_on_integers_are_characterised(subject: Subject, 
     for (scale, bias), bounds in pairs:
         attributes = subject.scaled(subject.between(*bounds), ScaleBias(scale, bias))
         cases.append(subject.case(clause, inputs, attributes))
-    judgements = judge.all(cases)
+    judgements = judge.all(cases, dispatches=True)
     if not all(judgement.executions for judgement in judgements):
         return
     top = int(high) if subject.table.upper in subject.table.float_attributes else int(limits.max)

@@ -30,7 +30,9 @@ def test_silent_points_are_characterised(subject: Subject, judge: Judge) -> None
             points.append(point)
             yield subject.case(point.clause.id, elements, attributes)
 
-    judge.all(cases(), lambda case, judgement: _characterise(subject, judge, points[-1], case, judgement))
+    judge.all(
+        cases(), lambda case, judgement: _characterise(subject, judge, points[-1], case, judgement), dispatches=True
+    )
 
 
 def _characterise(subject: Subject, judge: Judge, point: SilentPoint, case: Case, judgement: Judgement) -> None:

@@ -89,7 +89,7 @@ TARGETS = (  # the first that fits counts
     Target("suites/generation/distinct*", (*_within("generation", "distinct_values"), *_JUDGING)),
     Target("suites/cases/memory*", _JUDGING),
     Target("suites/measuring/integer_arithmetic*", _within("measuring", "integer_arithmetic")),
-    Target("suites/judging/element_tables*", ()),  # what `replay` shows: only whole runs of it are tested
+    Target("suites/attribution/element_tables*", ()),  # what `replay` shows: only whole runs of it are tested
     Target("suites/judging/neighbours*",
            (*_within("judging", "neighbours", "state_closely"), *_within("verdicts", "neighbours_closely"))),
     Target("suites/judging/*", _JUDGING),

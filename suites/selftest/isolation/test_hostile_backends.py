@@ -21,8 +21,9 @@ from dmlcts.reports.views.markdown import summary as markdown
 from dmlcts.reports.views.terminal import summary as terminal
 from dmlcts.specs import DataType, DmlctsError, OperatorDesc, TensorDesc
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.cases.bench import Bench, DeviceGone
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.isolation.proxy import IsolatedBackend

@@ -29,7 +29,8 @@ from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.attribution.blame import smallest
-from dmlcts.suites.cases.bench import Bench, DeviceGone
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.generation.covering_subjects import whole
 from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
 from dmlcts.suites.isolation.proxy import IsolatedBackend

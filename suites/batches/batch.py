@@ -1,0 +1,245 @@
+"""A batch: cases that are laid out in one arena, dispatched one after another, and looked at together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.suites.batches.plans import Plan
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.memory import Arena, Bytes, Masks, aligned_memory
+from dmlcts.suites.cases.oracles import Oracle
+from dmlcts.suites.cases.outcomes import Execution, Mishap, Refusal
+from dmlcts.suites.cases.values import Values
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A case in a batch.
+
+    Attributes:
+        case: the case.
+        plan: where its elements stand.
+        start: the first byte of its slot in the arena.
+    """
+
+    case: Case
+    plan: Plan
+    start: int
+
+
+class Group:
+    """The members of one operator, types and attributes, of which the oracle is asked at once.
+
+    Args:
+        members: in the order of the batch.
+        oracle: answers for all of them.
+
+    Attributes:
+        inputs: the logical elements of all members by tensor name, one member's behind another's.
+        expected: an acceptable output for each.
+        written: where the outputs stand in the arena, in elements of their type.
+    """
+
+    def __init__(self, members: Sequence[Member], oracle: Oracle) -> None:
+        self.members = members
+        self.oracle = oracle
+        self._counts = np.array([one.plan.count for one in members])
+        self.ends = np.cumsum(self._counts)
+        first = members[0].case.operator
+        self._types = {name: tensor.data_type for name, tensor in first.tensors.items()}
+        self._output = first.output_name
+        self.inputs: dict[str, Array] = {}
+        self.expected: Array = np.empty(0)
+        self._poison: Array = np.empty(0)
+        self._apart: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.written: Array = self._places(self._output)
+
+    def _places(self, name: str) -> Array:
+        """Where the elements of a tensor stand in the arena, in elements of its type."""
+        begin = np.array([one.start for one in self.members]) // self._types[name].itemsize
+        places: Array = np.concatenate([one.plan.read[name] for one in self.members])
+        found: Array = places + np.repeat(begin, self._counts)
+        return found
+
+    def fill(self, memory: Bytes) -> None:
+        """Put the streams of values where they belong: a tensor after another, as they stand in the struct."""
+        streams: dict[tuple[Values, int], Array] = {}
+        for name in self.members[0].case.values:
+            item = self._types[name].itemsize
+            places, values = [], []
+            for one in self.members:
+                stored = one.plan.stored[name]
+                key = (one.case.values[name], stored.size)
+                if key not in streams:
+                    streams[key] = key[0].array(stored.size)
+                places.append(stored + one.start // item)
+                values.append(streams[key])
+            memory.view(self._types[name].numpy)[np.concatenate(places)] = np.concatenate(values)
+
+    def ask(self, memory: Bytes) -> None:
+        """Read the inputs back, and ask the oracle what is expected of them."""
+        self.inputs = {
+            name: memory.view(data_type.numpy)[self._places(name)]
+            for name, data_type in self._types.items()
+            if name != self._output
+        }
+        with np.errstate(all="ignore"):
+            self.expected = self.oracle.expected(self.inputs)
+
+    def poison(self, memory: Bytes, masks: Masks) -> None:
+        """Let the outputs hold their poison; in place they hold their input."""
+        self._apart = np.repeat(np.array([not one.plan.in_place for one in self.members]), self._counts)
+        values = np.ascontiguousarray(self.expected)
+        self._poison = masks.mask(values.nbytes, next(iter(self.inputs.values()))).over(values)
+        memory.view(values.dtype)[self.written[self._apart]] = self._poison[self._apart]
+
+    def wrong(self, memory: Bytes, ran: NDArray[np.bool_]) -> set[int]:
+        """Which members that ran have an element that is not acceptable, or holds its poison, by their place."""
+        data_type = self._types[self._output]
+        got = memory.view(data_type.numpy)[self.written]
+        bits = data_type.bits_dtype
+        differing = got.view(bits) != self.expected.view(bits)
+        if not self.oracle.expected_suffices:
+            differing[:] = True
+        differing &= np.repeat(ran, self._counts)
+        where = np.flatnonzero(differing)
+        if not where.size:
+            return set()
+        with np.errstate(all="ignore"):
+            few = {name: array[where] for name, array in self.inputs.items()}
+            bad = ~self.oracle.admits(few, got[where])
+        bad |= self._apart[where] & (got.view(bits)[where] == self._poison.view(bits)[where])  # it may be unwritten
+        return set(np.searchsorted(self.ends, where[bad], "right").tolist())
+
+    def settle(self, memory: Bytes, after: Bytes) -> None:
+        """Take over what outputs hold, so that what is left differs elsewhere."""
+        bits = self._types[self._output].bits_dtype
+        after.view(bits)[self.written] = memory.view(bits)[self.written]
+
+    def share(self, place: int) -> slice:
+        """The elements of a member."""
+        return slice(int(self.ends[place] - self._counts[place]), int(self.ends[place]))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What became of a member.
+
+    Attributes:
+        case: the case.
+        plan: its plan.
+        oracle: of its description.
+        outcome: a refusal or a mishap; ``None`` where the dispatch came back.
+        history: what ran before the dispatch.
+        execution: the dispatch, where something about it is wrong; ``None`` where all is as it has to be.
+        expected: an acceptable output for each element.
+        inputs: the logical elements of each input.
+        output: the logical output elements.
+    """
+
+    case: Case
+    plan: Plan
+    oracle: Oracle
+    outcome: Refusal | Mishap | None
+    history: str
+    execution: Execution | None
+    expected: Array
+    inputs: dict[str, Array]
+    output: Array
+
+
+def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
+    """Dispatch the cases in their order, each once, and look at all of the memory afterwards.
+
+    Args:
+        bench: what to dispatch on; the implementation shares this process.
+        cases: with their plans; their expectation is "oracle".
+    """
+    members, end = [], 0
+    for case, plan in cases:
+        members.append(Member(case, plan, end))
+        end += plan.room
+    groups = _grouped(bench, members)
+    memory = aligned_memory(end)
+    for group in groups:
+        group.fill(memory)
+    for group in groups:
+        group.ask(memory)
+    for group in groups:
+        group.poison(memory, bench.masks)
+    before = memory.copy()
+    came = []
+    for one in members:
+        bench.remember(one.case)
+        part = memory[one.start : one.start + one.plan.size]
+        came.append(bench.lived(one.case.operator, part, one.plan.regions))
+    suspected = _suspected(groups, members, memory, before, came)
+    placed = {id(one): (group, place) for group in groups for place, one in enumerate(group.members)}
+    for number, (one, outcome) in enumerate(zip(members, came, strict=True)):
+        group, place = placed[id(one)]
+        share = group.share(place)
+        inputs = {name: array[share] for name, array in group.inputs.items()}
+        arena = Arena(
+            memory[one.start : one.start + one.plan.room],
+            before[one.start : one.start + one.plan.room],
+            one.plan.regions,
+            inputs,
+        )
+        history, stopped = (outcome, None) if isinstance(outcome, str) else ("", outcome)
+        seen = bench.seen(one.case, arena) if number in suspected else None
+        yield Ran(
+            one.case,
+            one.plan,
+            group.oracle,
+            stopped,
+            history,
+            seen,
+            group.expected[share],
+            inputs,
+            memory.view(group.expected.dtype)[group.written[share]],
+        )
+
+
+def _grouped(bench: Bench, members: Sequence[Member]) -> list[Group]:
+    found: dict[Any, list[Member]] = {}
+    for one in members:
+        found.setdefault(one.case.operator.kind, []).append(one)
+    return [Group(some, bench.oracle(some[0].case.operator)) for some in found.values()]
+
+
+def _suspected(
+    groups: Sequence[Group], members: Sequence[Member], memory: Bytes, before: Bytes, came: Sequence[object]
+) -> set[int]:
+    """Which members came back with something that has to be looked at by itself."""
+    number = {id(one): place for place, one in enumerate(members)}
+    after = before.copy()
+    found = set()
+    for group in groups:
+        places = [number[id(one)] for one in group.members]
+        ran = np.array([isinstance(came[place], str) for place in places])
+        found |= {places[place] for place in group.wrong(memory, ran)}
+        group.settle(memory, after)
+    words, known = memory.view(np.uint64), after.view(np.uint64)
+    if np.array_equal(words, known):
+        return found
+    starts = np.array([one.start for one in members])
+    changed = np.flatnonzero(words != known) * 8
+    for place in np.unique(np.searchsorted(starts, changed, "right") - 1).tolist():
+        one = members[place]
+        if not isinstance(came[place], str):
+            continue
+        part = slice(one.start, one.start + one.plan.room)
+        target = one.plan.regions[one.case.operator.output_name]
+        different = np.flatnonzero(memory[part] != after[part])
+        total = one.case.operator.output.total_size_in_bytes
+        if ((different < target.offset) | (different >= target.offset + total)).any():
+            found.add(place)
+    return found

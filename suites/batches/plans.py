@@ -1,0 +1,110 @@
+"""Plans: where the elements of a case stand in its memory, found once for all types and operators that share them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import OperatorDesc, Region, TensorDesc
+from dmlcts.suites.cases.placement import Placement
+
+Positions = NDArray[np.int32]
+
+_PAGE = 4096
+_MOST_BYTES = 1 << 16
+_MOST_ELEMENTS = 1 << 12
+_MOST_KEPT_BYTES = 192 << 20
+_PLACES: Positions = np.arange(_MOST_BYTES, dtype=np.int32)
+_PLACES.setflags(write=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Where everything of a case stands, without its values.
+
+    Attributes:
+        regions: the regions by tensor name, in bytes of the case's memory.
+        size: bytes of the memory.
+        room: bytes of the slot that the memory takes in an arena: whole pages.
+        count: logical elements of the output.
+        read: by tensor name, where the element for each of the output's stands, in elements of the tensor's type from
+            the memory's beginning.
+        stored: by input name, where the elements of its stream are put, in the stream's order.
+        in_place: whether the output stands where an input does.
+        noted: what others keep of the plan, by keys of theirs.
+    """
+
+    regions: Mapping[str, Region]
+    size: int
+    room: int
+    count: int
+    read: dict[str, Positions]
+    stored: dict[str, Positions]
+    in_place: bool
+    noted: dict[Hashable, Any] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the plan takes."""
+        return 512 + sum(array.nbytes for array in (*self.read.values(), *self.stored.values()))
+
+
+def _positions(region: Region, tensor: TensorDesc, *, once: bool) -> Positions:
+    """Where the elements stand, in row-major order; with ``once`` those that strides of zero repeat one time only."""
+    item = tensor.data_type.itemsize
+    steps = tensor.element_strides
+    sizes = tuple(size if step or not once else 1 for size, step in zip(tensor.sizes, steps, strict=True))
+    view: Any = np.ndarray(sizes, np.int32, _PLACES, region.offset // item * 4, tuple(4 * step for step in steps))
+    return np.ascontiguousarray(view).reshape(-1)
+
+
+def _made(operator: OperatorDesc, placement: Placement) -> Plan | None:
+    regions, size = placement.regions(operator)
+    count = operator.output.element_count
+    if not 0 < count <= _MOST_ELEMENTS or size > _MOST_BYTES:
+        return None
+    read, stored = {}, {}
+    for name, tensor in operator.tensors.items():
+        read[name] = _positions(regions[name], tensor, once=False)
+        if name != operator.output_name:
+            stored[name] = _positions(regions[name], tensor, once=True) if 0 in tensor.element_strides else read[name]
+        if read[name].size != count:
+            if read[name].size != 1:
+                return None
+            read[name] = np.repeat(read[name], count)
+    return Plan(regions, size, -(-size // _PAGE) * _PAGE, count, read, stored, placement.in_place)
+
+
+class Plans:
+    """The plans that were made, those that were not asked for longest forgotten beyond some megabytes."""
+
+    def __init__(self, most_bytes: int = _MOST_KEPT_BYTES) -> None:
+        self._kept: OrderedDict[Hashable, Plan | None] = OrderedDict()
+        self._bytes = 0
+        self._most = most_bytes
+
+    def of(self, operator: OperatorDesc, placement: Placement) -> Plan | None:
+        """The plan of a description's tensors; ``None`` where they are too large for a batch."""
+        key = (
+            placement,
+            *(
+                (name, one.data_type.itemsize, one.sizes, one.strides, one.total_size_in_bytes)
+                for name, one in operator.tensors.items()
+            ),
+        )
+        try:
+            found = self._kept[key]
+        except KeyError:
+            found = self._kept[key] = _made(operator, placement)
+            self._bytes += 256 if found is None else found.nbytes
+            while self._bytes > self._most:
+                _, gone = self._kept.popitem(last=False)
+                self._bytes -= 256 if gone is None else gone.nbytes
+            return found
+        self._kept.move_to_end(key)
+        return found

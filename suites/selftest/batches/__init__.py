@@ -1,0 +1,1 @@
+"""Batches: the same judgements as of each case alone."""

@@ -1,0 +1,241 @@
+"""A batch says of each case what judging it alone says, whatever an implementation does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
+from dmlcts.suites.batches.plans import Plans
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.memory import Arena, elements
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.selftest.judging.scripted import bench, clip, tensor, threshold
+from dmlcts.suites.selftest.mutants.reference import Array, Reference
+
+LAYOUTS = (None, (15, 5, 1), (1, 2, 8), (17, 6, 1), (0, 5, 1), (0, 0, 0))
+SIZES = (2, 3, 5)
+PLACES = (
+    Placement(),
+    Placement(front=528, gap=0),
+    Placement(output_first=True, slack=32),
+    Placement(in_place=True),
+)
+VALUES = (-100, -2, 0, 3, 100, 7, -1)
+
+
+def described(
+    make: Callable[[TensorDesc], OperatorDesc], data_type: DataType, strides: Any, target: Any, larger: int = 0
+) -> OperatorDesc:
+    source = TensorDesc(data_type, SIZES, strides)
+    output = TensorDesc(data_type, SIZES, target)
+    made = make(source)
+    tensors = {
+        "InputTensor": source,
+        "OutputTensor": TensorDesc(data_type, SIZES, target, output.total_size_in_bytes + larger),
+    }
+    return OperatorDesc(made.name, tensors, made.attributes)
+
+
+def cases() -> list[Case]:
+    found = []
+    for make in (clip, threshold):
+        for data_type in (DataType.INT8, DataType.FLOAT32, DataType.INT64):
+            for strides in LAYOUTS:
+                for target in LAYOUTS[:4]:
+                    for place in PLACES:
+                        if place.in_place and (strides != target or 0 in (strides or ())):
+                            continue
+                        operator = described(make, data_type, strides, target, 0 if place.in_place else 8)
+                        if place.in_place:
+                            operator = described(make, data_type, strides, target)
+                        clause = "clip.formula" if make is clip else "threshold.formula"
+                        found.append(
+                            Case(
+                                operator, Values.of(VALUES, data_type), clause, "tensor.strides.padded", placement=place
+                            )
+                        )
+    return found
+
+
+class Spoiling(Reference):
+    """Right, but for what it does to the memory at some dispatches."""
+
+    every = 7
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        super().dispatch(operator, memory, bindings)
+        self.count += 1
+        if self.count % self.every == 3:
+            self.spoil(operator, memory, bindings)
+
+    def spoil(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        raise AssertionError("a subclass says what")
+
+
+class Right(Spoiling):
+    def spoil(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        pass
+
+
+class WrongElement(Spoiling):
+    def spoil(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        view = elements(memory, bindings["OutputTensor"], operator.output)
+        view[-1, -1, -1] += 1
+
+
+class PastTheEnd(Spoiling):
+    def spoil(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        memory[bindings["OutputTensor"].offset + operator.output.total_size_in_bytes] ^= 1
+
+
+class LastByteOfTheMemory(Spoiling):
+    def spoil(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        memory[-1] ^= 1
+
+
+class InputChanged(Spoiling):
+    def spoil(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        if bindings["InputTensor"] != bindings["OutputTensor"]:
+            memory[bindings["InputTensor"].offset] ^= 1
+
+
+class Padding(Spoiling):
+    """Permitted: bytes within the output's total size that hold no element."""
+
+    def spoil(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        if bindings["InputTensor"] != bindings["OutputTensor"]:
+            memory[bindings["OutputTensor"].offset + operator.output.total_size_in_bytes - 1] ^= 1
+
+
+class OtherZeros(Spoiling):
+    """Permitted: a zero of the other sign."""
+
+    every = 1
+
+    def spoil(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        view = elements(memory, bindings["OutputTensor"], operator.output)
+        if operator.output.data_type.is_floating:
+            view[view == 0] = -0.0
+
+
+class Raising(Reference):
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        if operator.output.strides == LAYOUTS[3]:
+            raise RuntimeError("no such strides")
+        super().dispatch(operator, memory, bindings)
+
+
+class Unwritten(Reference):
+    def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+        view = elements(memory, bindings["OutputTensor"], operator.output)
+        kept = view[1].copy()
+        super().dispatch(operator, memory, bindings)
+        if bindings["InputTensor"] != bindings["OutputTensor"]:
+            view[1] = kept
+
+
+class Refusing(Reference):
+    def create(self, operator: OperatorDesc) -> Any:
+        if operator.output.strides == LAYOUTS[2]:
+            raise type("InvalidArgument", (Exception,), {})("no such strides")
+        return super().create(operator)
+
+
+def summary(backend: Any, *, dispatches: bool) -> tuple[Any, ...]:
+    judge = Judge(bench(backend), raising=False)
+    seen = judge.all(cases(), dispatches=dispatches)
+    tallies = {
+        row: (tally.cases, tally.elements, tally.failures, tally.types) for row, tally in judge.ledger.tallies.items()
+    }
+    told = [
+        [(one.clause, one.outcome, one.title, one.wrong, one.details) for one in judgement.findings]
+        for judgement in seen
+    ]
+    # where something is wrong a case is dispatched again, which the next one has before it, or not yet
+    return tallies, told, judge.ledger.refused, None if any(told) else judge.seen.records()
+
+
+@pytest.mark.parametrize(
+    "backend, wrong",
+    [
+        (Right, False),
+        (Padding, False),
+        (OtherZeros, False),
+        (WrongElement, True),
+        (PastTheEnd, True),
+        (LastByteOfTheMemory, True),
+        (InputChanged, True),
+        (Raising, True),
+        (Unwritten, True),
+        (Refusing, True),
+    ],
+)
+def test_a_batch_says_what_each_case_alone_says(backend: Any, wrong: bool) -> None:
+    together, alone = summary(backend(), dispatches=False), summary(backend(), dispatches=True)
+    assert together == alone
+    assert any(together[1]) == wrong
+
+
+@pytest.mark.parametrize("case", cases()[::5], ids=str)
+def test_a_plan_knows_where_elements_stand(case: Case) -> None:
+    plan = Plans().of(case.operator, case.placement)
+    assert plan is not None
+    arena = Arena.prepare(case)
+    for name, given in case.operator.tensors.items():
+        words = arena.memory.view(given.data_type.numpy)
+        here = elements(arena.memory, arena.bindings[name], given).reshape(-1)
+        assert words[plan.read[name]].tobytes() == here.tobytes()
+    assert (plan.regions, plan.size) == case.placement.regions(case.operator)
+
+
+def test_plans_are_shared_by_types_of_one_width_and_forgotten_when_they_are_many() -> None:
+    plans = Plans(most_bytes=3000)
+    first = plans.of(clip(tensor(data_type=DataType.INT8)), Placement())
+    assert plans.of(clip(tensor(data_type=DataType.UINT8)), Placement()) is first
+    for size in range(1, 40):
+        plans.of(clip(tensor((size,))), Placement())
+    assert plans.of(clip(tensor(data_type=DataType.INT8)), Placement()) is not first
+
+
+def test_cases_too_large_for_a_batch_have_no_plan() -> None:
+    assert Plans().of(clip(tensor((1 << 13,))), Placement()) is None
+    assert Plans().of(clip(tensor((1 << 12,))), Placement()) is not None
+
+
+def test_what_the_iterable_raises_comes_after_the_cases_before_it() -> None:
+    def some() -> Any:
+        yield from cases()[:5]
+        raise LookupError("no more")
+
+    judge = Judge(bench(Right()))
+    with pytest.raises(LookupError, match="no more"):
+        judge.all(some())
+    assert judge.ledger.tallies["clip.formula", "ELEMENT_WISE_CLIP", "INT8"].cases == 5
+
+
+def test_a_fault_that_needs_the_case_before_is_found_in_a_batch() -> None:
+    class Keeping(Reference):
+        """Keeps the first element of the dispatch before."""
+
+        kept: Any = None
+
+        def dispatch(self, operator: OperatorDesc, memory: Array, bindings: Mapping[str, Region]) -> None:
+            super().dispatch(operator, memory, bindings)
+            view = elements(memory, bindings["OutputTensor"], operator.output)
+            kept, self.kept = self.kept, np.array(view[0, 0, 0])
+            if kept is not None and kept.dtype == view.dtype:
+                view[0, 0, 0] = kept
+
+    judge = Judge(bench(Keeping()), raising=False)
+    one = cases()[0]
+    other = Case(one.operator, Values.of([3, 2, 1, 0, -1], DataType.INT8), "clip.formula")
+    assert [bool(found.findings) for found in judge.all([one, other, one, other])] == [False, True, True, True]
