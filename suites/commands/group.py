@@ -88,4 +88,4 @@ def _stop(error: Exception) -> NoReturn:
         complain(f"dmlcts: {line}")
     if len(lines) > _MOST_FAULTS:
         complain(f"dmlcts: and {len(lines) - _MOST_FAULTS:,} more faults; mend these first")
-    sys.exit(exit_codes.BROKEN if isinstance(error, exit_codes.NoVerdict) else UNAVAILABLE if unavailable else USAGE)
+    sys.exit(exit_codes.BROKEN if type(error).__name__ == "NoVerdict" else UNAVAILABLE if unavailable else USAGE)

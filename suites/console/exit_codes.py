@@ -18,7 +18,6 @@ import traceback
 from collections.abc import Callable
 
 from dmlcts.reports.summaries.characters import as_text
-from dmlcts.specs import DmlctsError
 from dmlcts.suites.console.listeners import silence
 
 UNSAID, BROKEN, INTERRUPTED = 5, 6, 130
@@ -29,20 +28,6 @@ NO_VERDICT = (
 _NO_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT) if hasattr(errno, "EDQUOT") else (
     errno.EPIPE, errno.ENOSPC, errno.EIO
 )  # fmt: skip
-
-
-class NoVerdict(DmlctsError):  # noqa: N818  # it says what happened
-    """A run that came to no verdict, through nothing that was asked for.
-
-    Args:
-        cause: what happened.
-        mend: how to go on.
-    """
-
-    def __init__(self, cause: str, mend: str) -> None:
-        super().__init__(f"{cause}; {mend}")
-        self.cause = cause
-        self.mend = mend
 
 
 class Unsaid(Exception):  # noqa: N818  # it says what happened

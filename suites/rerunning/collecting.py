@@ -21,12 +21,12 @@ from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.wording import many
 from dmlcts.reports.summaries.characters import one_line
 from dmlcts.specs import DmlctsError
-from dmlcts.suites.console.exit_codes import BROKEN, NoVerdict
+from dmlcts.suites.console.exit_codes import BROKEN
 from dmlcts.suites.console.saying import complain
 from dmlcts.suites.rerunning.rerun import rerun
 from dmlcts.suites.running.item_record import publish
 from dmlcts.suites.running.pytest_run import CONFORMANCE
-from dmlcts.suites.running.run import Run, key_of
+from dmlcts.suites.running.run import NoVerdict, Run, key_of
 
 RECORD = "dmlcts-record"
 DONE = "dmlcts-done"

@@ -59,6 +59,20 @@ def difference(one: Mapping[str, Any], other: Mapping[str, Any], ignored: tuple[
     return ""
 
 
+class NoVerdict(DmlctsError):  # noqa: N818  # it says what happened
+    """A run that came to no verdict, through nothing that was asked for.
+
+    Args:
+        cause: what happened.
+        mend: how to go on.
+    """
+
+    def __init__(self, cause: str, mend: str) -> None:
+        super().__init__(f"{cause}; {mend}")
+        self.cause = cause
+        self.mend = mend
+
+
 class Run:
     """A run in its folder.
 
