@@ -167,7 +167,7 @@ def judge_execution(
     if held.size:  # so often whatever the poison was
         other = again(_telling_poison(oracle, execution, held))
         if other is not None:
-            unwritten, held = _left_alone(held, other, again), held[:0]
+            unwritten, held = _left_alone(held, wrong, other, again), held[:0]
             execution = replace(execution, unwritten=unwritten)
             wrong = np.setdiff1d(wrong, unwritten, assume_unique=True)
     findings = _memory_findings(case, execution, unwritten)
@@ -178,14 +178,17 @@ def judge_execution(
     return Judgement(tuple(findings), checked, int(execution.output.size), (execution,))
 
 
-def _left_alone(held: Array, other: Execution, again: Callable[[Array], Execution | None]) -> Array:
+def _left_alone(
+    held: Array, wrong: Array, other: Execution, again: Callable[[Array], Execution | None]
+) -> Array:
     """Which elements hold what they did before in each of some dispatches, over another poison each time.
 
     Where any value is right, an implementation may give another at each dispatch, and of thousands of bytes one is the
-    poison by chance, twice: so what is left after two dispatches is dispatched again.
+    poison by chance, twice: so what is right and left after two dispatches is dispatched again.
 
     Args:
         held: the indices of those of which it is so in the first dispatch.
+        wrong: the indices of those whose value was not acceptable there.
         other: the second dispatch.
         again: dispatches once more with another poison, ``None`` where that failed.
     """
@@ -193,7 +196,7 @@ def _left_alone(held: Array, other: Execution, again: Callable[[Array], Executio
     first = other.poison.view(bits)
     held = np.intersect1d(held, _as_before(other), assume_unique=True)
     for change in _FURTHER_CHANGES:
-        if held.size:
+        if np.setdiff1d(held, wrong, assume_unique=True).size:
             further = again((first ^ bits.type(change)).view(other.poison.dtype))
             if further is None:
                 break
