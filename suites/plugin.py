@@ -1,4 +1,4 @@
-"""The pytest plugin: options, fixtures, parametrisation over the spec tables, records and the verdict.
+"""The pytest plugin: options, items of the conformance tests, records and the verdict.
 
 ``conftest.py`` loads it in a checkout; elsewhere ``pytest -p dmlcts.suites.plugin --pyargs dmlcts.suites``.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,11 @@ from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.once import Fault, fault_of
 from dmlcts.specs import DmlctsError
 from dmlcts.suites.cases.allocation import keep_freed_memory
-from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.cases.outcomes import DeviceGone
+from dmlcts.suites.families.items import RUN, TRIMMER, Broken, FamilyFile, FamilyItem, is_conformance
 from dmlcts.suites.generation.seeding import draw_as_the_run_says, draw_from_the_seed_alone
-from dmlcts.suites.generation.subject import Subject, named
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
-from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 from dmlcts.suites.rerunning.collecting import COLLECTION, DONE, RECORD, Collector, Counting
-from dmlcts.suites.running.item_record import item_record
-from dmlcts.suites.running.markers import Checked
+from dmlcts.suites.running.item_record import broken_record
 from dmlcts.suites.running.options import (
     DEFAULT_BACKEND,
     DEFAULT_RESULTS,
@@ -44,10 +40,7 @@ from dmlcts.suites.running.options import (
 from dmlcts.suites.running.run import Run, key_of
 
 _SETTINGS = pytest.StashKey[Settings]()
-_RUN = pytest.StashKey["Run"]()
-_JUDGE = pytest.StashKey[Judge]()
 _FAULTS = pytest.StashKey[set[Fault]]()
-_TRIMMER = pytest.StashKey[Trimmer]()
 _EXAMPLES = {"quick": 12, "full": 150, "certification": 300}
 _EXIT_UNAVAILABLE = 3
 _SELFTEST = Path(__file__).resolve().parent / "selftest"
@@ -126,17 +119,17 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     hypothesis.settings.load_profile("dmlcts")
     keep_freed_memory()
-    config.stash[_FAULTS], config.stash[_TRIMMER] = set(), Trimmer()
+    config.stash[_FAULTS], config.stash[TRIMMER] = set(), Trimmer()
     run = config.pluginmanager.get_plugin("dmlcts-run")
     if config.getoption("--backend") and getattr(config.option, "maxworkerrestart", "") is None:
         config.option.maxworkerrestart = "0"  # a process that died is not replaced: what it lost runs again afterwards
     try:
         config.stash[_SETTINGS] = run.settings if isinstance(run, Run) else _read(config)
-        config.stash[_RUN] = run if isinstance(run, Run) else Run(
+        config.stash[RUN] = run if isinstance(run, Run) else Run(
             config.stash[_SETTINGS], resume=config.getoption("dmlcts_resume")
         )  # fmt: skip
         if config.getoption("--backend") and not hasattr(config, "workerinput") and not config.option.collectonly:
-            config.stash[_RUN].begin()
+            config.stash[RUN].begin()
     except BackendUnavailable as error:
         pytest.exit(one_line(error), returncode=_EXIT_UNAVAILABLE)
     except DmlctsError as error:
@@ -145,7 +138,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Say what is judged, so that a typo shows."""
-    settings, replaced = config.stash[_SETTINGS], config.stash[_RUN].replaces
+    settings, replaced = config.stash[_SETTINGS], config.stash[RUN].replaces
     chosen = "; ".join(f"{name}: {', '.join(values)}" for name, values in settings.selection.items())
     lines = [
         f"dmlcts: backend {settings.backend}, level {settings.level or 'as claimed'}, profile {settings.profile}, "
@@ -162,54 +155,35 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
-def _checked(item: pytest.Function | pytest.Metafunc) -> Checked | None:
-    definition = item.definition if isinstance(item, pytest.Metafunc) else item
-    marker = definition.get_closest_marker("checks")
-    return None if marker is None else Checked.of(marker)
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrise ``subject`` over the operators and signatures that the test's clauses are about."""
-    if "subject" not in metafunc.fixturenames:
-        return
-    checked = _checked(metafunc)
-    if checked is None:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid} has a subject and no `checks` marker")
-    settings = metafunc.config.stash[_SETTINGS]
-    about = [table for table in settings.tables.operators.values() if settings.selects_operator(table)
-             and any(map(settings.selects_clause, checked.clauses(table, settings.tables)))]  # fmt: skip
-    chosen = [(table, signature) for table, signature in checked.subjects(settings.tables, settings.covering, about)
-              if settings.selects_data_type(signature.data_type)]  # fmt: skip
-    ids = [f"{table.short_name}-{named(signature)}" for table, signature in chosen]
-    metafunc.parametrize("subject", chosen, ids=ids, indirect=True)
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.File | None:
+    """Collect a module of conformance tests as a family: an item for each operator."""
+    return FamilyFile.from_parent(parent, path=module_path) if is_conformance(module_path) else None
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give every property-based test the run's seed; drop what the selection, the shard or a resumed run leaves out.
+    """Give every property-based selftest the run's seed; drop what the shard or a resumed run leaves out.
 
-    The shard counts the conformance tests in the order in which they were collected, after all selection.
+    The shard counts the conformance items in the order in which they were collected, after all selection.
     """
     settings = config.stash[_SETTINGS]
     part, parts = settings.shard or (1, 1)
     done = set(config.workerinput[DONE]) if hasattr(config, "workerinput") else set()
-    run = config.stash[_RUN]
-    kept, dropped = [], []
+    run = config.stash[RUN]
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
     counted = mine = 0
     for item in items:
-        function = getattr(item, "obj", None)
-        judging = isinstance(item, pytest.Function) and "subject" in item.fixturenames
-        if function is not None and hasattr(function, "hypothesis"):
-            draw_as_the_run_says(function, settings.seed, conformance=judging)
-        if not judging:
-            kept.append(item)
-        elif "NOTSET" in item.name:
-            dropped.append(item)
-        else:
+        if isinstance(item, FamilyItem):
             chosen, key = counted % parts == part - 1, key_of(item.nodeid)
             counted += 1
             mine += chosen
             (kept if chosen and key not in done and run.is_left(key) else dropped).append(item)
+            continue
+        function = getattr(item, "obj", None)
+        if function is not None and hasattr(function, "hypothesis"):
+            draw_as_the_run_says(function, settings.seed, conformance=False)
+        kept.append(item)
     gc.freeze()  # tables and tests stay to the end: looking at them again and again takes a twentieth of a run
     config.stash[COLLECTION] = Collection(mine, counted)
     if dropped:
@@ -217,64 +191,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = kept
 
 
-@pytest.fixture(scope="session")
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """The implementation under test."""
-    run = request.config.stash[_RUN]
-    try:
-        yield run.bench
-    except BackendUnavailable as error:
-        pytest.exit(one_line(error), returncode=_EXIT_UNAVAILABLE)
-    except DmlctsError as error:
-        pytest.exit(one_line(error), returncode=pytest.ExitCode.USAGE_ERROR)
-    run.close_bench()
-
-
-@pytest.fixture
-def subject(request: pytest.FixtureRequest, bench: Bench) -> Subject:
-    """One operator on one signature, as the test's clauses call for."""
-    table, signature = request.param
-    return request.config.stash[_SETTINGS].subject(table, signature, bench.level)
-
-
-@pytest.fixture
-def judge(request: pytest.FixtureRequest, bench: Bench) -> Judge:
-    """Judges cases, and fails the test where one is wrong."""
-    made = Judge(bench)
-    request.node.stash[_JUDGE] = made
-    return made
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A test that judged nothing is skipped, and says why."""
-    result = yield
-    item.config.stash[_TRIMMER].look()  # a test with large tensors has freed them by now
-    made = item.stash.get(_JUDGE, None)
-    if made is not None:
-        made.conclude()
-        if made.idle:
-            pytest.skip(one_line(made.idle))
-    return result
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[Any]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put what a conformance test found into its report, and tell failures the way people read them."""
+    """Put what an item found into its report, and tell failures the way people read them."""
     report = yield
-    if item.get_closest_marker("checks") is None:
+    if not isinstance(item, FamilyItem):
         return report
-    failed = report.when in ("setup", "teardown") and report.failed
-    if report.when != "call" and not failed:
+    if report.when != "call" and not (report.when in ("setup", "teardown") and report.failed):
         return report
-    made = item.stash.get(_JUDGE, None)
-    error = None if call.excinfo is None else call.excinfo.value
     settings = item.config.stash[_SETTINGS]
-    record = item_record(item.nodeid, made, error, report, settings)
+    error = None if call.excinfo is None else call.excinfo.value
+    record = broken_record(item.nodeid, error, report) if item.record is None else item.record
     report.user_properties.append((RECORD, json.dumps(record.to_json())))
-    if isinstance(error, ConformanceFailure):
+    if isinstance(error, Broken):
         report.longrepr = as_text(_told(record, item.config.stash[_FAULTS]))
         if settings.waivers.apply([record])[0].outcome is Outcome.WAIVED:
             report.outcome, report.wasxfail = "skipped", f"waived: {one_line(record.failures[0].title)}"
@@ -282,8 +213,6 @@ def pytest_runtest_makereport(
             report.outcome, report.wasxfail = "skipped", f"not selected: {record.failures[0].clause}"
     elif report.failed and as_text(report.longreprtext) != report.longreprtext:
         report.longrepr = as_text(report.longreprtext)  # an error's words may be an implementation's
-    if isinstance(error, DeviceGone):
-        item.session.shouldstop = one_line(error)
     return report
 
 
@@ -300,6 +229,6 @@ def _told(record: ItemRecord, known: set[Fault]) -> str:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Register the collector, except in a pytest-xdist worker."""
-    config = session.config
-    plugin = Counting() if hasattr(config, "workerinput") else Collector(config, config.stash[_RUN])
+    config, run = session.config, session.config.stash[RUN]
+    plugin = Counting(run) if hasattr(config, "workerinput") else Collector(config, run)
     config.pluginmanager.register(plugin, "dmlcts-collector")

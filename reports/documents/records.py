@@ -347,7 +347,7 @@ class AccuracySeen(_Record):
 
 @dataclass(frozen=True)
 class ItemRecord(_Record):
-    """Everything that one test found.
+    """Everything that one item found: a test on a subject, or all tests of a family on an operator.
 
     Attributes:
         test: the pytest node id.
@@ -360,6 +360,8 @@ class ItemRecord(_Record):
         combinations: the levels of what it dispatched and judged; records of earlier versions say nothing of them.
         reason: why it did not run, where it did not; records of earlier versions lack it.
         accuracy: how far its results are from the real numbers; records of earlier versions say nothing of it.
+        idle: which of an item's tests judged nothing, each with its reason; records of earlier versions, of one test
+            each, lack it.
     """
 
     test: str
@@ -372,3 +374,10 @@ class ItemRecord(_Record):
     combinations: tuple[LevelsSeen, ...] = field(default=(), metadata={"optional": True})
     reason: str = field(default="", metadata={"optional": True})
     accuracy: tuple[AccuracySeen, ...] = field(default=(), metadata={"optional": True})
+    idle: dict[str, Any] = field(default_factory=dict, metadata={"optional": True})
+
+    def _check(self) -> None:
+        super()._check()
+        for name, said in self.idle.items():
+            if not isinstance(said, str):
+                raise _MemberError(f"/idle/{name}", f"{_shown(said)} is no string", "write the reason")

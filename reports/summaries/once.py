@@ -129,6 +129,6 @@ def told_once(items: Iterable[ItemRecord]) -> list[ItemRecord]:
 
     found = []
     for item in items:
-        failures = {(one.file, one.title, one.outcome): one for one in map(told, item.failures)}
+        failures = {(one.test, one.file, one.title, one.outcome): one for one in map(told, item.failures)}
         found.append(dataclasses.replace(item, failures=tuple(failures.values())))
     return found

@@ -18,6 +18,7 @@ import pytest
 from dmlcts.backends.interpreter import own_python, safe_environment
 from dmlcts.specs import UsageError
 from dmlcts.suites.console.saying import say
+from dmlcts.suites.families.family import Attempt, Probe
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.pytest_run import Named, pytest_arguments
@@ -40,16 +41,12 @@ class _Stopwatch:
         self.collection = time.perf_counter() - started
         return result  # a pluggy wrapper returns what it wraps
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        before, started = self.judging, time.perf_counter()
-        result = yield
-        spent = time.perf_counter() - started
-        self.slowest = max(self.slowest, (spent, item.name))
-        if hasattr(getattr(item, "obj", None), "hypothesis"):
+    def tried(self, probe: Probe, spent: float, judged: float) -> None:
+        """Note how long a test took, and how much of that its judging did."""
+        self.slowest = max(self.slowest, (spent, probe.name))
+        if hasattr(probe.function, "hypothesis"):
             self.drawn += spent
-            self.drawn_judging += self.judging - before
-        return result  # as above
+            self.drawn_judging += judged
 
     @pytest.hookimpl
     def pytest_sessionfinish(self) -> None:
@@ -58,22 +55,34 @@ class _Stopwatch:
 
 @contextlib.contextmanager
 def _timed(watch: _Stopwatch) -> Iterator[None]:
-    original: Callable[..., Any] = Judge.all
+    judge_all: Callable[..., Any] = Judge.all
+    attempt: Callable[..., Attempt] = Probe.attempt
 
-    @functools.wraps(original)
-    def all_timed(self: Judge, *given: Any) -> Any:
+    @functools.wraps(judge_all)
+    def all_timed(self: Judge, *given: Any, **named: Any) -> Any:
         started = time.perf_counter()
         try:
-            return original(self, *given)
+            return judge_all(self, *given, **named)
         finally:
             watch.judging += time.perf_counter() - started
 
-    timed: Any = all_timed
-    Judge.all = timed  # type: ignore[method-assign]  # put back below
+    @functools.wraps(attempt)
+    def attempt_timed(self: Probe, *given: Any) -> Attempt:
+        before = watch.judging
+        found = attempt(self, *given)
+        watch.tried(self, found.seconds, watch.judging - before)
+        return found
+
+    timed: dict[Any, tuple[str, Any, Any]] = {
+        Judge: ("all", all_timed, judge_all), Probe: ("attempt", attempt_timed, attempt),
+    }
+    for owner, (name, new, _) in timed.items():
+        setattr(owner, name, new)
     try:
         yield
     finally:
-        Judge.all = original  # type: ignore[method-assign]
+        for owner, (name, _, old) in timed.items():
+            setattr(owner, name, old)
 
 
 def ordinary_run(backend: str, options: tuple[str, ...], operators: Sequence[str]) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Which tests judge nothing, by the verifier's own reckoning: the reason in a record is a text that a stranger wrote.
 
-The tests are run here, on a device that refuses every description. One that asks it for what the level obliges it to
-accept has something to judge on every device, and ends at once; so has one that checks what has to be refused. What
-then still judges nothing has nothing to try at that level, or nothing that a device is obliged to take.
+A record is an item's, and names those of its tests that judged nothing. They are run here, on a device that refuses
+every description. One that asks it for what the level obliges it to accept has something to judge on every device, and
+ends at once; so has one that checks what has to be refused. What then still judges nothing has nothing to try at that
+level, or nothing that a device is obliged to take.
 """
 
 from __future__ import annotations
@@ -66,16 +67,18 @@ def claimed_types(device: Mapping[str, Any]) -> dict[str, frozenset[DataType]] |
     }
 
 
-def idle_tests(tests: Collection[str], statement: Mapping[str, Any], operators: Collection[str]) -> set[str]:
-    """Those of some tests that judge nothing on a device that takes no more than it has to.
+def idle_tests(
+    tests: Mapping[str, Collection[str]], statement: Mapping[str, Any], operators: Collection[str]
+) -> dict[str, set[str]]:
+    """Those of some tests that judge nothing on a device that takes no more than it has to, by the id of their item.
 
     Args:
-        tests: node ids.
+        tests: names of single tests ("test_ties[ROUND-FLOAT16]") by the node id of their item.
         statement: of a submission, whose level, profile, seed and device are meant.
         operators: full names of those that were run; none for all.
     """
     if not tests:
-        return set()
+        return {}
     level = FeatureLevel.parse(statement["feature_level"])
     given = Settings.read(profile=statement["profile"], operators=sorted(operators), seed=statement["seed"])
     device = RefusingDevice(DeviceInfo("reckoning", level, data_types=claimed_types(statement["device"])))
@@ -84,4 +87,4 @@ def idle_tests(tests: Collection[str], statement: Mapping[str, Any], operators: 
     with tempfile.TemporaryDirectory(prefix="dmlcts-reckoning-") as folder:
         settings = replace(given, level=level, results=Path(folder))
         records = pytest_run.records_of(tests, settings, bench)
-    return {record.test for record in records if record.outcome.did_not_run}
+    return {record.test: set(record.idle) for record in records}

@@ -1,4 +1,4 @@
-"""The records of a submission: one for each test, none that says less than a run's, no test that a reason hides."""
+"""The records of a submission: one for each item, none that says less than a run's, no test that a reason hides."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _LEAST_CASES = 2  # a run makes some twenty for each tally
 
 
 def check_records(context: Context, expected: Sequence[str] | None) -> Said:
-    """Every test of the profile has exactly one record, and there is no other; each says what its test judged.
+    """Every item of the profile has exactly one record, and there is no other; each says what its tests judged.
 
     Args:
         context: the submission, and what it is compared with.
-        expected: the node ids of the tests that had to run; ``None`` to collect them here.
+        expected: the node ids of the items that had to run; ``None`` to collect them here.
     """
     records = context.submission.records
     wanted = expected_tests(context) if expected is None else expected
@@ -28,11 +28,11 @@ def check_records(context: Context, expected: Sequence[str] | None) -> Said:
     hollow = [*_hollow(records), *_hidden(context, set(wanted))]
     yield from first_of_each(Status.OPEN if context.draft else Status.FAIL, hollow)
     if not faults and not hollow:
-        yield Status.PASS, f"{many(len(wanted), 'test')}, each once"
+        yield Status.PASS, f"{many(len(wanted), 'item')}, each once"
 
 
 def expected_tests(context: Context) -> list[str]:
-    """The node ids of the profile's tests of the operators that are certified, collected here."""
+    """The node ids of the profile's items of the operators that are certified, collected here."""
     from dmlcts.suites.running.pytest_run import collected_tests
 
     return collected_tests(_selected(context), context.statement["profile"], context.statement["seed"])
@@ -84,9 +84,18 @@ def _hidden(context: Context, expected: set[str]) -> Iterator[tuple[str, str]]:
     """Tests that did not run, and that would have judged something on any device; their reason excuses nothing."""
     from dmlcts.suites.certification.reckoning import idle_tests
 
-    idle = {record.test: record for record in context.submission.records if record.outcome.did_not_run}
-    allowed = idle_tests(expected & set(idle), context.statement, _selected(context))
-    for test, record in sorted(idle.items()):
-        if test in expected and test not in allowed:
-            reason = f" ({record.reason.strip()})" if record.reason.strip() else ""
-            yield "hidden", f"{test} is {record.outcome.value}{reason}, and has something to judge on every device"
+    silent = [one for one in context.submission.records if one.test in expected and (one.idle or _did_not_run(one))]
+    named = {one.test: one.idle for one in silent if one.idle}
+    allowed = idle_tests(named, context.statement, _selected(context))
+    for record in sorted(silent, key=lambda record: record.test):
+        if _did_not_run(record) and not record.idle:
+            yield "unnamed", f"{record.test} is {record.outcome.value} and names no test that judged nothing"
+        for test, reason in sorted(record.idle.items()):
+            if test not in allowed.get(record.test, ()):
+                said = f" ({reason.strip()})" if reason.strip() else ""
+                place = record.test.partition("::")[0]
+                yield "hidden", f"{place}::{test} judged nothing{said}, and has something to judge on every device"
+
+
+def _did_not_run(record: ItemRecord) -> bool:
+    return record.outcome.did_not_run

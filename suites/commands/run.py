@@ -39,9 +39,9 @@ from dmlcts.suites.console.saying import say, tell
     metavar="DIR",
     help="Where results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.",
 )
-@click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); needs pytest-xdist. "
-              "Default: 1; for directml on the software adapter as many as there are processors, at most 16, unless "
-              "clauses are selected.")
+@click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); more than 1 need "
+              "pytest-xdist. Default: 1; for directml on the software adapter as many as there are processors, at most "
+              "16, unless clauses are selected.")
 @click.option("--shard", metavar="I/N", help="Only the Ith of N parts of the run; `dmlcts merge` joins them.")
 @click.option(
     "--resume",
@@ -51,8 +51,8 @@ from dmlcts.suites.console.saying import say, tell
 )
 @click.option("--waivers", type=click.Path(), metavar="FILE",
               help="Failures that somebody answers for, as reports/CERTIFYING.md shows.")  # fmt: skip
-@click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first failing test.")
-@click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing tests.")
+@click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first failing item (tests of an operator).")
+@click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing items.")
 @click.option("-v", "--verbose", is_flag=True, help="A line for every test, and each failure whole where it happens.")
 @digest_option
 @click.option("-q", "--quiet", is_flag=True, help="Say only which clauses fail, and the verdict.")
@@ -95,7 +95,7 @@ def run(
 
     if workers and workers not in ("auto", "logical") and not (workers.isdigit() and int(workers) > 0):
         raise UsageError(f"-n {workers!r} is not a number of processes", "give a whole number above 0, or `auto`")
-    if workers:
+    if running.in_several_processes(workers):
         _need_xdist()
     given |= {"results": results}
     context = click.get_current_context()

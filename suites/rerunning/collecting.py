@@ -249,10 +249,18 @@ def _return_code(node: Any) -> int | None:
 
 
 class Counting:
-    """In a process of pytest-xdist: tells the controlling one how many tests there are."""
+    """In a process of pytest-xdist: tells the controlling one how many items there are.
+
+    Args:
+        run: what this process is a part of.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Hand over what was counted."""
+        """Close the implementation, and hand over what was counted."""
+        self.run.close_bench()
         config = session.config
         if COLLECTION in config.stash:
             counted = config.stash[COLLECTION]

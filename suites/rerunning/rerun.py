@@ -20,7 +20,6 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import FailureRecord, ItemRecord
 from dmlcts.reports.documents.validation import DocumentError
 from dmlcts.reports.documents.wording import many
-from dmlcts.specs import DataType
 from dmlcts.suites.running.run import Run, key_of
 
 FILE = "found.jsonl"
@@ -191,9 +190,7 @@ def _loss(run: Run, test: str, how: str) -> ItemRecord:
 
 
 def _subject(run: Run, test: str) -> tuple[str, str]:
-    """The operator and the data type in a test's name."""
-    words = test.partition("[")[2].rstrip("]").split("-")
-    for table in run.settings.tables.operators.values():
-        if table.short_name == words[0] and len(words) > 1 and words[1] in DataType.__members__:
-            return table.operator, words[1]
-    return "", ""
+    """The operator in an item's name, and the data type where the run judges one alone."""
+    name, types = test.partition("[")[2].rstrip("]"), run.settings.data_types
+    operator = next((one.operator for one in run.settings.tables.operators.values() if one.short_name == name), "")
+    return operator, types[0] if operator and len(types) == 1 else ""

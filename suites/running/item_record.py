@@ -1,4 +1,4 @@
-"""From what a test found to the records and files of a run."""
+"""From what a test found on a subject to its record, and from the records to the files of a run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
 from dmlcts.reports.documents.waivers import WaiverError
+from dmlcts.reports.summaries.characters import one_line
 from dmlcts.reports.summaries.once import told_once
 from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import write_run
@@ -29,46 +30,63 @@ if TYPE_CHECKING:
     from dmlcts.suites.running.run import Run
 
 
-def item_record(
-    test: str, judge: Judge | None, error: BaseException | None, report: pytest.TestReport, settings: Settings
+def probe_record(
+    test: str,
+    judge: Judge,
+    error: BaseException | None,
+    seconds: float,
+    settings: Settings,
+    account: Callable[[BaseException], str],
 ) -> ItemRecord:
-    """What one test item found, with its failures brought down to their smallest cases.
+    """What one test found on one subject, with its failures brought down to their smallest cases.
 
     A failure that turns out to break another clause than the one the test set out to check (a value that is
     wrong whatever the layout, say) is booked under the clause it breaks.
+
+    Args:
+        test: its name.
+        judge: what judged its cases.
+        error: what it ended with; ``None`` where it passed.
+        seconds: how long it took.
+        settings: of the run.
+        account: tells an error that is no verdict.
     """
     failures: list[FailureRecord] = []
     moved: dict[tuple[str, str, str], tuple[str, str, str]] = {}
-    if judge is not None and isinstance(error, ConformanceFailure):
+    if isinstance(error, ConformanceFailure):
         for finding in _distinct(judge.ledger.findings):
             least = faults_of(judge.bench).told(finding)
             if least.clause != finding.clause:
                 subject = (finding.case.operator.name, finding.case.data_type.name)
                 moved[(finding.clause, *subject)] = (least.clause, least.case.operator.name, least.case.data_type.name)
             failures.append(failure_of(test, judge.bench.tables, least, settings))
-    outcome = _outcome(report, error, failures)
-    tallies = [] if judge is None else _tallies(judge, failures, moved, settings)
-    behaviours = () if judge is None else tuple(
-        Behaviour(*row, behaviour, example) for row, (behaviour, example) in judge.ledger.behaviours.items()
-    )  # fmt: skip
-    told = isinstance(error, ConformanceFailure)
-    if error is not None and not told and outcome in (Outcome.HARNESS_ERROR, Outcome.DEVICE_LOST):
-        failures.append(FailureRecord("", "", "", outcome, test, f"{type(error).__name__}: {error}",
-                                      report.longreprtext, {}))  # fmt: skip
-    left_out = 0 if judge is None else judge.ledger.left_out
-    combinations = () if judge is None else judge.seen.records()
-    reason = _reason(report) if outcome.did_not_run else ""
-    accuracy = () if judge is None else judge.measured.records()
+    outcome = _outcome(error, failures)
+    tallies = _tallies(judge, failures, moved, settings)
+    ledger = judge.ledger
+    behaviours = tuple(Behaviour(*row, behaviour, example) for row, (behaviour, example) in ledger.behaviours.items())
+    if error is not None and not failures and outcome in (Outcome.HARNESS_ERROR, Outcome.DEVICE_LOST):
+        title = f"{type(error).__name__}: {error}"
+        failures.append(FailureRecord("", "", "", outcome, test, title, account(error), {}))
+    reason = one_line(str(error)) if outcome.did_not_run else ""
     return ItemRecord(
-        test, outcome, report.duration, tuple(tallies), behaviours, tuple(failures), left_out, combinations, reason,
-        accuracy,
-    )  # fmt: skip
+        test=test,
+        outcome=outcome,
+        seconds=seconds,
+        tallies=tuple(tallies),
+        behaviours=behaviours,
+        failures=tuple(failures),
+        left_out=ledger.left_out,
+        combinations=judge.seen.records(),
+        reason=reason,
+        accuracy=judge.measured.records(),
+    )
 
 
-def _reason(report: pytest.TestReport) -> str:
-    """Why a test was skipped, in its own words."""
-    told = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
-    return told.removeprefix("Skipped: ")
+def broken_record(test: str, error: BaseException | None, report: pytest.TestReport) -> ItemRecord:
+    """The record of an item that broke outside its tests: nothing is known of what they check."""
+    title = f"{type(error).__name__}: {error}"
+    failure = FailureRecord("", "", "", Outcome.HARNESS_ERROR, test, title, report.longreprtext, {})
+    return ItemRecord(test, Outcome.HARNESS_ERROR, report.duration, failures=(failure,))
 
 
 def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:
@@ -83,14 +101,14 @@ def _distinct(findings: tuple[Finding, ...]) -> list[Finding]:
     return list(found.values())
 
 
-def _outcome(report: pytest.TestReport, error: BaseException | None, failures: list[FailureRecord]) -> Outcome:
+def _outcome(error: BaseException | None, failures: list[FailureRecord]) -> Outcome:
     if isinstance(error, DeviceGone):
         return Outcome.DEVICE_LOST
     if failures:
         return worst(failure.outcome for failure in failures)
-    if report.skipped:
+    if isinstance(error, pytest.skip.Exception):
         return Outcome.NOT_SUPPORTED
-    return Outcome.PASS if report.passed else Outcome.HARNESS_ERROR
+    return Outcome.PASS if error is None else Outcome.HARNESS_ERROR
 
 
 def _tallies(

@@ -9,9 +9,9 @@ import os
 import shlex
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,13 +23,14 @@ from dmlcts.suites.running.run import Run
 
 if TYPE_CHECKING:
     from dmlcts.reports.documents.records import ItemRecord
-    from dmlcts.specs import DataType
-    from dmlcts.specs.models import OperatorTable
     from dmlcts.suites.cases.bench import Bench
 
 CONFORMANCE = Path(__file__).resolve().parents[1] / "conformance"
 # The most that were measured: on 16 cores all operators took 2 min 21 s, with nothing cached but the library.
 _MOST_PROCESSES = 16
+
+ONLY = pytest.StashKey[frozenset[str]]()
+"""The tests of an item that are run, by name ("test_ties[ROUND-FLOAT16]"), where not all are."""
 
 
 class RunStopped(DmlctsError):  # noqa: N818  # it says what happened; nothing here is broken
@@ -51,8 +52,8 @@ def pytest_arguments(
     found += ["--assert", "plain"]  # the judge says what is wrong; rewriting modules takes a second a start
     if most_failures:
         found += ["--maxfail", str(most_failures)]
-    if workers:
-        # tests take from 1 ms to 12 s: whoever is done takes over
+    if in_several_processes(workers):
+        # items take from 1 ms to 12 s: whoever is done takes over
         found += ["-p", "xdist.plugin", "-n", workers, "--dist", "worksteal"]
     modules = sorted(str(path) for path in CONFORMANCE.rglob("test_*.py"))
     return [*found, *settings.arguments(), *modules]
@@ -61,6 +62,11 @@ def pytest_arguments(
 def shown_command(settings: Settings) -> str:
     """The pytest command that a person would type for the same run."""
     return shlex.join(["pytest", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", *settings.arguments()])
+
+
+def in_several_processes(workers: str) -> bool:
+    """Whether what ``-n`` was given makes several processes: one is this one, and pytest-xdist is not asked."""
+    return workers not in ("", "1") and (workers.isdigit() or usable_processors() > 1)
 
 
 def usual_processes(settings: Settings) -> int:
@@ -205,7 +211,7 @@ def _silenced(quiet: bool) -> Iterator[None]:
 
 
 def collected_tests(operators: Sequence[str] = (), profile: str = "certification", seed: int = 0) -> list[str]:
-    """The node ids of all tests that judge a backend; found by collecting, without running anything.
+    """The node ids of all items that judge a backend; found by collecting, without running anything.
 
     Args:
         operators: names of those that are judged; all where there are none.
@@ -216,18 +222,25 @@ def collected_tests(operators: Sequence[str] = (), profile: str = "certification
 
     class Collector:
         def pytest_collection_finish(self, session: pytest.Session) -> None:
-            found.extend(item.nodeid for item in session.items if item.get_closest_marker("checks") is not None)
+            found.extend(item.nodeid for item in session.items)
 
     settings = Settings.read(profile=profile, operators=operators, seed=seed)
-    _collect(settings, Collector())
+    arguments = [*pytest_arguments(settings), "--collect-only"]
+    with (
+        _silenced(True), _undisturbed(),
+        tempfile.TemporaryDirectory(prefix="dmlcts-collect-") as folder, contextlib.chdir(folder),
+    ):  # fmt: skip
+        status = pytest.main(arguments, plugins=[Collector(), Named(Run(settings))])
+    if status != pytest.ExitCode.OK:
+        raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")
     return found
 
 
-def records_of(tests: Collection[str], settings: Settings, bench: Bench) -> list[ItemRecord]:
+def records_of(tests: Mapping[str, Collection[str]], settings: Settings, bench: Bench) -> list[ItemRecord]:
     """What some tests record on a bench, in their order; nothing is said, and only the results folder is written.
 
     Args:
-        tests: node ids; those that the settings do not select are left out.
+        tests: names of single tests by the node id of their item; items that the settings do not select are left out.
         settings: of the run.
         bench: is closed at the end.
 
@@ -239,6 +252,8 @@ def records_of(tests: Collection[str], settings: Settings, bench: Bench) -> list
         @pytest.hookimpl(trylast=True)
         def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
             items[:] = [item for item in items if item.nodeid in tests]
+            for item in items:
+                item.stash[ONLY] = frozenset(tests[item.nodeid])
 
     run = Run(settings, bench)
     try:
@@ -249,37 +264,3 @@ def records_of(tests: Collection[str], settings: Settings, bench: Bench) -> list
     if run.error is not None:
         raise run.error
     return run.records
-
-
-def _collect(settings: Settings, collector: object) -> None:
-    """Collect the tests; what they are follows from the suite alone, wherever and by whomever it is asked."""
-    arguments = [*pytest_arguments(settings), "--collect-only"]
-    with (
-        _silenced(True), _undisturbed(),
-        tempfile.TemporaryDirectory(prefix="dmlcts-collect-") as folder, contextlib.chdir(folder),
-    ):  # fmt: skip
-        status = pytest.main(arguments, plugins=[collector, Named(Run(settings))])
-    if status != pytest.ExitCode.OK:
-        raise RunStopped(f"the tests could not be collected: pytest ended with status {int(status)}")
-
-
-def collected_clauses(extra_tables: Sequence[str] = ()) -> dict[str, list[str]]:
-    """The tests that check each clause, by clause id; found by collecting, without running anything."""
-    settings = Settings.read(extra_tables=extra_tables)
-    found: dict[str, set[str]] = {}
-
-    class Collector:
-        def pytest_collection_finish(self, session: pytest.Session) -> None:
-            from dmlcts.suites.running.markers import Checked
-
-            for item in session.items:
-                marker = item.get_closest_marker("checks")
-                if marker is None or not isinstance(item, pytest.Function):
-                    continue
-                # what the plugin's pytest_generate_tests gave; pytest's types do not tell
-                table, _ = cast("tuple[OperatorTable, DataType]", item.callspec.params["subject"])
-                for clause in Checked.of(marker).clauses(table, settings.tables):
-                    found.setdefault(clause, set()).add(item.nodeid.split("[")[0])
-
-    _collect(settings, Collector())
-    return {clause: sorted(tests) for clause, tests in found.items()}

@@ -10,14 +10,17 @@ from dmlcts.reports.certification.verdict import Line, Status, Verification, col
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.certification.reckoning import idle_tests
+from dmlcts.suites.families.family import families
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.pytest_run import collected_tests
 
 TABLES = load_tables()
-LATER = "tensors/test_descriptions.py::test_later_levels_are_characterised["
-AT_2_1 = "tensors/test_descriptions.py::test_types_and_ranks_of_level_2_1[CLIP-INT8]"
+LATER = "test_later_levels_are_characterised["
+AT_2_1 = {"tensors/test_descriptions.py::descriptions[CLIP]": ["test_types_and_ranks_of_level_2_1[CLIP-INT8]"]}
+NOTHING = {item: set(tests) for item, tests in AT_2_1.items()}
+JUDGED: dict[str, set[str]] = {item: set() for item in AT_2_1}
 
 
 def statement(level: str, data_types: dict[str, list[str]] | None = None) -> dict[str, Any]:
@@ -29,21 +32,28 @@ def statement(level: str, data_types: dict[str, list[str]] | None = None) -> dic
 @pytest.mark.parametrize("operator", ["IS_NAN", "LOGICAL_NOT"])
 def test_every_test_that_is_collected_judges_something_at_the_highest_level(operator: str) -> None:
     """But for the one about later levels, of which there are none."""
-    tests = collected_tests([operator])
+    settings = Settings.read(profile="certification", operators=[operator])
+    table = TABLES.operator(operator)
+    tests = {
+        f"{family.path}::{family.item_name(table)}": {probe.name for probe in family.selected(settings, table)}
+        for family in families()
+    }
+    assert {item for item, inside in tests.items() if inside} == set(collected_tests([operator]))
     idle = idle_tests(tests, statement("6.4"), [operator])
-    assert {test for test in tests if test.startswith(LATER)} == idle
-    assert len(tests) > 100
+    every = set[str]().union(*tests.values())
+    assert {test for test in every if test.startswith(LATER)} == set[str]().union(*idle.values())
+    assert len(every) > 100
 
 
 def test_what_a_level_does_not_oblige_need_not_be_judged_and_what_it_does_must_be() -> None:
-    assert idle_tests([AT_2_1], statement("1.0"), ["CLIP"]) == {AT_2_1}
-    assert idle_tests([AT_2_1], statement("2.1"), ["CLIP"]) == set()
+    assert idle_tests(AT_2_1, statement("1.0"), ["CLIP"]) == NOTHING
+    assert idle_tests(AT_2_1, statement("2.1"), ["CLIP"]) == JUDGED
 
 
 def test_a_type_that_the_device_does_not_claim_need_not_be_judged() -> None:
     """That its rows are owed all the same is found in the results."""
-    assert idle_tests([AT_2_1], statement("2.1", {"ELEMENT_WISE_CLIP": ["FLOAT32"]}), ["CLIP"]) == {AT_2_1}
-    assert idle_tests([AT_2_1], statement("2.1", {"ELEMENT_WISE_CLIP": ["INT8"]}), ["CLIP"]) == set()
+    assert idle_tests(AT_2_1, statement("2.1", {"ELEMENT_WISE_CLIP": ["FLOAT32"]}), ["CLIP"]) == NOTHING
+    assert idle_tests(AT_2_1, statement("2.1", {"ELEMENT_WISE_CLIP": ["INT8"]}), ["CLIP"]) == JUDGED
 
 
 def test_a_judge_that_was_asked_nothing_says_so() -> None:

@@ -71,7 +71,8 @@ def _judged_once() -> Iterator[None]:
         return judged[key]
 
     def reckon_once(tests: Any, statement: Any, operators: Any) -> Any:
-        key = tuple(sorted(tests)), json.dumps([statement[name] for name in RECKONED]), tuple(operators)
+        named = tuple((item, tuple(sorted(inside))) for item, inside in sorted(tests.items()))
+        key = named, json.dumps([statement[name] for name in RECKONED]), tuple(operators)
         if key not in reckoned:
             reckoned[key] = reckon(tests, statement, operators)
         return reckoned[key]

@@ -75,7 +75,7 @@ def test_a_conforming_selection_ends_with_0(dmlcts: Callable[..., Any]) -> None:
     assert ran.results["selection"] == {"operators": ["ELEMENT_WISE_ROUND"], "data_types": ["FLOAT32"]}
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["one process", "xdist"])
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "xdist"])
 def test_a_run_leaves_its_results_folder_and_nothing_else(
     tmp_path: Path, dmlcts: Callable[..., Any], workers: tuple[str, ...]
 ) -> None:
@@ -403,7 +403,7 @@ def test_a_run_says_each_fault_once_and_more_or_less_of_it_when_asked(folder: Pa
     assert verbose.out.count(account) == 1
     assert verbose.out.count("\n  needs        TOWARD_INFINITY (right with ") == 1
     assert verbose.out.count("(round.toward-infinity, as told above)\n") > 1
-    assert verbose.out.index(account) < verbose.out.rindex("[ROUND-FLOAT32"), "at once, not at the end"
+    assert verbose.out.index(account) < verbose.out.rindex("[ROUND]"), "at once, not at the end"
     right = dmlcts("run", "--backend", "cpu", *ROUNDING, "--clause", "round.odd", "-q")
     assert (right.code, right.out) == (0, "CONFORMANT: 1 clause row holds (exit code 0)\n")
 

@@ -35,7 +35,7 @@ FLOORS = {
     ),
     "suites": (
         "isolation", "cases", "generation", "combinations", "measuring", "batches", "judging", "attribution", "console",
-        "running", "rerunning", "trial", "conformance", "sweeping.blocks", "sweeping.crews", "sweeping",
+        "running", "rerunning", "trial", "conformance", "families", "sweeping.blocks", "sweeping.crews", "sweeping",
         "certification", "offline", "benchmarks", "history", "selftest", "commands", "",
     ),
     "reports": ("documents", "summaries", "views", "comparing", "certification", ""),

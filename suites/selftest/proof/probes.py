@@ -1,100 +1,72 @@
-"""The conformance tests as plain calls: without pytest around them, for proving the suite on many implementations."""
+"""The probes of a run as plain calls: without pytest around them, for proving the suite on many implementations."""
 
 from __future__ import annotations
 
-import importlib
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import hypothesis
 import pytest
 
 from dmlcts.specs import DataType
-from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
-from dmlcts.specs.tables.signatures import Signature
-from dmlcts.suites import conformance
 from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.families import family
+from dmlcts.suites.families.family import ConformanceTest, families
 from dmlcts.suites.generation.covering_subjects import covering_subjects, leading
-from dmlcts.suites.generation.subject import Subject, named
+from dmlcts.suites.generation.seeding import draw_as_the_run_says
+from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
-from dmlcts.suites.running.markers import Checked
-
-CONFORMANCE = Path(str(conformance.__file__)).resolve().parent
 
 
 @dataclass(frozen=True)
-class Probe:
-    """One conformance test on one subject: what pytest calls an item.
+class Probe(family.Probe):
+    """One conformance test on one subject, as a run tries it.
 
     Attributes:
-        test: ``test_clamping.py::test_inverted_bounds[CLIP-FLOAT16]``.
-        function: the test function.
         clauses: ids of the clauses it checks, the one it is about first.
-        table: the operator's table.
-        signature: what its type variables stand for.
-        parameters: the test's further parameters.
         leading: whether the subject stands for all operators of its form where a single test takes seconds.
     """
 
-    test: str
-    function: Callable[..., None]
-    clauses: tuple[str, ...]
-    table: OperatorTable
-    signature: Signature
-    parameters: Mapping[str, Any]
+    clauses: tuple[str, ...] = ()
     leading: bool = True
+
+    @property
+    def test(self) -> str:
+        """``test_clamping.py::test_inverted_bounds[CLIP-FLOAT16]``."""
+        return f"{self.module}.py::{self.name}"
 
     @property
     def data_type(self) -> DataType:
         """The data type of the signature's first type variable."""
         return self.signature.data_type
 
-    @property
-    def module(self) -> str:
-        """The test's module: ``test_clamping``."""
-        return self.test.split(".py::")[0]
-
     def run(self, bench: Bench, seed: int) -> Judge:
         """Run the test on a bench.
 
         Returns:
             The judge, with what was counted and found; ``ledger.findings`` is empty where the test passed.
+
+        Raises:
+            BaseException: what the test ended with, where that is no verdict.
         """
         subject = Subject(self.table, self.signature, bench.level, seed, thorough=False, leading=self.leading)
-        judge = Judge(bench)
-        function = self.function
-        if hasattr(function, "hypothesis"):
-            hypothesis.seed(seed)(function)
-        try:
-            function(subject=subject, judge=judge, **self.parameters)
-            judge.conclude()
-        except ConformanceFailure as failure:
-            judge.ledger.findings = failure.findings
-        except pytest.skip.Exception:
-            judge.ledger.findings = ()
-        return judge
+        if hasattr(self.function, "hypothesis"):
+            draw_as_the_run_says(self.function, seed, conformance=True)
+        attempt = self.attempt(bench, subject)
+        ledger = attempt.judge.ledger
+        if isinstance(attempt.error, ConformanceFailure):
+            ledger.findings = attempt.error.findings
+        elif isinstance(attempt.error, pytest.skip.Exception):  # it judged nothing
+            ledger.findings = ()
+        elif attempt.error is not None:
+            raise attempt.error
+        return attempt.judge
 
 
-def conformance_modules() -> list[str]:
-    """The names of the modules that hold the conformance tests."""
-    paths = (path.relative_to(CONFORMANCE).with_suffix("") for path in CONFORMANCE.rglob("test_*.py"))
-    return sorted(".".join(("dmlcts.suites.conformance", *path.parts)) for path in paths)
-
-
-def _parameter_sets(marks: list[pytest.Mark]) -> Iterator[dict[str, Any]]:
-    """The combinations of a function's ``parametrize`` marks, as pytest makes them."""
-    axes: list[list[dict[str, Any]]] = []
-    for mark in marks:
-        if mark.name == "parametrize":
-            names = [name.strip() for name in mark.args[0].split(",")]
-            rows = [value if len(names) > 1 else (value,) for value in mark.args[1]]
-            axes.append([dict(zip(names, row, strict=True)) for row in rows])
-    for combination in itertools.product(*axes):
-        yield {name: value for part in combination for name, value in part.items()}
+def conformance_tests() -> Iterator[ConformanceTest]:
+    """The conformance tests, in the order of their modules."""
+    for one in families():
+        yield from one.tests
 
 
 def probes(tables: Tables, seed: int | None = None) -> tuple[Probe, ...]:
@@ -106,18 +78,10 @@ def probes(tables: Tables, seed: int | None = None) -> tuple[Probe, ...]:
     """
     found = []
     chosen = None if seed is None else covering_subjects(tables, seed)
-    for module in conformance_modules():
-        for name, function in vars(importlib.import_module(module)).items():
-            marks = list(getattr(function, "pytestmark", []))
-            marker = next((mark for mark in marks if mark.name == "checks"), None)
-            if not name.startswith("test_") or marker is None:
-                continue
-            checked = Checked.of(marker)
-            for table, signature in checked.subjects(tables, chosen):
-                leads = seed is None or leading(tables, table, signature, seed)
-                for parameters in _parameter_sets(marks):
-                    words = [f"{table.short_name}-{named(signature)}", *(str(value) for value in parameters.values())]
-                    test = f"{module.rsplit('.', 1)[1]}.py::{name}[{'-'.join(words)}]"
-                    clauses = checked.clauses(table, tables)
-                    found.append(Probe(test, function, clauses, table, signature, parameters, leads))
+    for test in conformance_tests():
+        for table in tables.operators.values():
+            clauses = test.checked.clauses(table, tables)
+            for one in test.probes(tables, table, chosen):
+                leads = seed is None or leading(tables, table, one.signature, seed)
+                found.append(Probe(**vars(one), clauses=clauses, leading=leads))
     return tuple(found)

@@ -118,7 +118,7 @@ class _Progress:
 
 
 def load_hypothesis_profile() -> None:
-    """The quick profile's settings for property-based tests; to be called before the test modules are imported."""
+    """The quick profile's settings for property-based tests; to be called before a probe runs."""
     draw_from_the_seed_alone()
     hypothesis.settings.register_profile(
         "dmlcts-proving", max_examples=_EXAMPLES, deadline=None, database=None, report_multiple_bugs=False,

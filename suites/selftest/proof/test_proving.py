@@ -5,6 +5,7 @@ The whole proof is ``dmlcts selftest``; here a few implementations of each kind 
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import os
@@ -23,7 +24,9 @@ import pytest
 from dmlcts.reports.documents import killmatrix
 from dmlcts.reports.documents.validation import schema
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.running.pytest_run import CONFORMANCE, collected_clauses
+from dmlcts.suites.families.family import families, tests_by_clause
+from dmlcts.suites.running.options import Settings
+from dmlcts.suites.running.pytest_run import CONFORMANCE
 from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
 from dmlcts.suites.selftest.mutants.exact.descriptions import means_nothing
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -57,13 +60,21 @@ def test_every_clause_that_can_be_broken_has_a_mutant() -> None:
     assert clauses - broken == forbids_nothing
 
 
-def test_the_probes_are_the_tests_that_pytest_collects() -> None:
+def test_every_test_function_is_a_probe_and_its_clauses_name_it() -> None:
+    """What pytest collects by itself, of a module's functions: none is left out of its family."""
+    tables = load_tables()
+    written = set()
+    for path in sorted(CONFORMANCE.rglob("test_*.py")):
+        functions = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                     if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]  # fmt: skip
+        written |= {f"{path.name}::{function.name}" for function in functions}
     found: dict[str, set[str]] = {}
-    for probe in probes(load_tables(), 0):
+    for probe in probes(tables, 0):
         for clause in probe.clauses:
             found.setdefault(clause, set()).add(probe.test.split("[")[0])
-    collected = {clause: {test.split("/")[-1] for test in tests} for clause, tests in collected_clauses().items()}
-    assert found == collected
+    assert set[str]().union(*found.values()) >= written
+    named = tests_by_clause(Settings.read())
+    assert found == {clause: {test.split("/")[-1] for test in tests} for clause, tests in named.items()}
 
 
 SOME = ("CLIP", "ADD", "MEAN", "IF", "QUANTIZE_LINEAR")  # tried on all signatures, and on some; of one type, of several
@@ -75,8 +86,15 @@ def test_the_proof_tries_what_a_quick_run_tries() -> None:
     words += ["--seed", "1", "--operator", ",".join(SOME), str(CONFORMANCE)]
     done = subprocess.run([sys.executable, "-m", "pytest", *words], capture_output=True, text=True, check=True)
     collected = {line.rsplit("/", 1)[-1] for line in done.stdout.splitlines() if "::" in line}
-    tried = {probe.test for probe in probes(load_tables(), 1) if probe.table.short_name in SOME}
-    assert tried == collected
+    settings = Settings.read(operators=SOME, seed=1)
+    chosen = [one for one in settings.tables.operators.values() if settings.selects_operator(one)]
+    inside = {
+        f"{family.path.name}::{family.item_name(table)}": [probe.name for probe in family.selected(settings, table)]
+        for family in families() for table in chosen
+    }  # fmt: skip
+    assert {item for item, tests in inside.items() if tests} == collected
+    tried = sorted(probe.name for probe in probes(load_tables(), 1) if probe.table.short_name in SOME)
+    assert tried == sorted(name for tests in inside.values() for name in tests)
     assert len(tried) < sum(probe.table.short_name in SOME for probe in probes(load_tables()))  # which leaves some out
 
 

@@ -25,8 +25,8 @@ from dmlcts.suites.selftest.conftest import Ran
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 
 SELECTED = ("--operator", "IS_NAN", "--data-type", "FLOAT32", "--clause", "tensor.output.complete")
-TESTS = 8
-AT = "test_memory.py::test_every_output_element_is_written[IS_NAN-FLOAT32-UINT8]"
+TESTS = 3
+AT = "test_memory.py::memory[IS_NAN]"
 ONE_SIZE = """
 import os, signal
 from pathlib import Path

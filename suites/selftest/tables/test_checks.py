@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,12 @@ from dmlcts.specs import FeatureLevel
 from dmlcts.specs.checks import OWN, SHARED
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.running.markers import Checked, checks
-from dmlcts.suites.selftest.proof.probes import conformance_modules
+from dmlcts.suites.selftest.proof.probes import conformance_tests
 from dmlcts.suites.selftest.tables.test_fourth_operator import table
 
 
 def markers() -> Iterator[Checked]:
-    for module in conformance_modules():
-        for name, function in vars(import_module(module)).items():
-            if name.startswith("test_"):
-                yield from (Checked.of(mark) for mark in function.pytestmark if mark.name == "checks")
+    yield from (test.checked for test in conformance_tests())
 
 
 def test_every_name_that_a_table_may_write_is_checked_by_a_test() -> None:
