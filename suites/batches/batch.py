@@ -35,6 +35,28 @@ class Member:
     start: int
 
 
+def fill(members: Sequence[Member], memory: Bytes) -> None:
+    """Put the streams of values where they belong: a tensor after another, as they stand in the struct.
+
+    Args:
+        members: of one operator, types and attributes.
+        memory: the arena.
+    """
+    streams: dict[tuple[Values, int], Array] = {}
+    first = members[0].case
+    for name in first.values:
+        data_type = first.operator.tensors[name].data_type
+        places, values = [], []
+        for one in members:
+            stored = one.plan.stored[name]
+            key = (one.case.values[name], stored.size)
+            if key not in streams:
+                streams[key] = key[0].array(stored.size)
+            places.append(stored + one.start // data_type.itemsize)
+            values.append(streams[key])
+        memory.view(data_type.numpy)[np.concatenate(places)] = np.concatenate(values)
+
+
 class Group:
     """The members of one operator, types and attributes, of which the oracle is asked at once.
 
@@ -68,21 +90,6 @@ class Group:
         places: Array = np.concatenate([one.plan.read[name] for one in self.members])
         found: Array = places + np.repeat(begin, self._counts)
         return found
-
-    def fill(self, memory: Bytes) -> None:
-        """Put the streams of values where they belong: a tensor after another, as they stand in the struct."""
-        streams: dict[tuple[Values, int], Array] = {}
-        for name in self.members[0].case.values:
-            item = self._types[name].itemsize
-            places, values = [], []
-            for one in self.members:
-                stored = one.plan.stored[name]
-                key = (one.case.values[name], stored.size)
-                if key not in streams:
-                    streams[key] = key[0].array(stored.size)
-                places.append(stored + one.start // item)
-                values.append(streams[key])
-            memory.view(self._types[name].numpy)[np.concatenate(places)] = np.concatenate(values)
 
     def ask(self, memory: Bytes) -> None:
         """Read the inputs back, and ask the oracle what is expected of them."""
@@ -167,10 +174,10 @@ def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
     for case, plan in cases:
         members.append(Member(case, plan, end))
         end += plan.room
-    groups = _grouped(bench, members)
+    groups = grouped(bench, members)
     memory = aligned_memory(end)
     for group in groups:
-        group.fill(memory)
+        fill(group.members, memory)
     for group in groups:
         group.ask(memory)
     for group in groups:
@@ -181,7 +188,7 @@ def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
         bench.remember(one.case)
         part = memory[one.start : one.start + one.plan.size]
         came.append(bench.lived(one.case.operator, part, one.plan.regions))
-    suspected = _suspected(groups, members, memory, before, came)
+    found = suspected(groups, members, memory, before, came)
     placed = {id(one): (group, place) for group in groups for place, one in enumerate(group.members)}
     for number, (one, outcome) in enumerate(zip(members, came, strict=True)):
         group, place = placed[id(one)]
@@ -194,7 +201,7 @@ def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
             inputs,
         )
         history, stopped = (outcome, None) if isinstance(outcome, str) else ("", outcome)
-        seen = bench.seen(one.case, arena) if number in suspected else None
+        seen = bench.seen(one.case, arena) if number in found else None
         yield Ran(
             one.case,
             one.plan,
@@ -208,17 +215,31 @@ def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
         )
 
 
-def _grouped(bench: Bench, members: Sequence[Member]) -> list[Group]:
+def by_kind(members: Sequence[Member]) -> list[list[Member]]:
+    """The members of each operator, types and attributes."""
     found: dict[Any, list[Member]] = {}
     for one in members:
         found.setdefault(one.case.operator.kind, []).append(one)
-    return [Group(some, bench.oracle(some[0].case.operator)) for some in found.values()]
+    return list(found.values())
 
 
-def _suspected(
+def grouped(bench: Bench, members: Sequence[Member]) -> list[Group]:
+    """The members by what the oracle is asked at once."""
+    return [Group(some, bench.oracle(some[0].case.operator)) for some in by_kind(members)]
+
+
+def suspected(
     groups: Sequence[Group], members: Sequence[Member], memory: Bytes, before: Bytes, came: Sequence[object]
 ) -> set[int]:
-    """Which members came back with something that has to be looked at by itself."""
+    """Which members came back with something that has to be looked at by itself.
+
+    Args:
+        groups: all members.
+        members: in the order of the batch.
+        memory: the arena as the dispatches left it.
+        before: as it was before them.
+        came: what became of each; text where the dispatch came back.
+    """
     number = {id(one): place for place, one in enumerate(members)}
     after = before.copy()
     found = set()

@@ -35,12 +35,12 @@ from dmlcts.suites.isolation.proxy import IsolatedDevice
 from dmlcts.suites.isolation.remote_errors import RemoteError
 
 Array = NDArray[Any]
+Bindings = Mapping[str, Region]
 
 _LEAST_HURRY = 0.25
 _MOST_AT_ONCE = 1 << 16
 _MOST_PADDING = 1 << 16
-_MOST_HISTORY = 1024
-_MOST_REMEMBERED = 1 << 15
+_MOST_HISTORY, _MOST_REMEMBERED = 1024, 1 << 15
 
 
 class Bench:
@@ -275,9 +275,12 @@ class Bench:
 
     def dispatch(self, kernel: Any, arena: Arena) -> Mishap | None:
         """Run ``kernel`` on the arena's memory; ``None`` where it came back."""
+        return self._sent(kernel, arena.memory, arena.bindings)
+
+    def _sent(self, kernel: Any, memory: Bytes, bindings: Bindings) -> Mishap | None:
         try:
             with calling(), np.errstate(all="ignore"):
-                kernel.dispatch(arena.memory, dict(arena.bindings))
+                kernel.dispatch(memory, dict(bindings))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # as in create
@@ -326,7 +329,7 @@ class Bench:
             return self.recovered(error)
         return self._looked_at(case, arena, self._histories.lived(case.operator))
 
-    def lived(self, operator: OperatorDesc, memory: Bytes, regions: Mapping[str, Region]) -> str | Refusal | Mishap:
+    def lived(self, operator: OperatorDesc, memory: Bytes, regions: Bindings) -> str | Refusal | Mishap:
         """Make a kernel, dispatch it once on the whole of a memory and close it, in this process.
 
         Returns:
@@ -335,17 +338,16 @@ class Bench:
         kernel = self.create(operator)
         if isinstance(kernel, (Refusal, Mishap)):
             return kernel
-        outcome: str | Mishap
-        try:
-            with calling(), np.errstate(all="ignore"):
-                kernel.dispatch(memory, dict(regions))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # as in create
-            outcome = self.recovered(error)
-        else:
-            outcome = self._histories.dispatched(kernel, operator)
+        outcome = self.dispatched(kernel, operator, memory, regions)
         return self.closed(kernel) or outcome
+
+    def dispatched(self, kernel: Any, operator: OperatorDesc, memory: Bytes, regions: Bindings) -> str | Mishap:
+        """Dispatch an existing kernel on the whole of a memory, in this process; gives what :meth:`lived` gives."""
+        return self._sent(kernel, memory, regions) or self._histories.dispatched(kernel, operator)
+
+    def noted(self, kernel: Any, case: Case) -> bool:
+        """Whether a dispatch is noted in place of being done, see :mod:`dmlcts.suites.batches.notes`."""
+        return False
 
     def seen(self, case: Case, arena: Arena) -> Execution:
         """What a dispatch left in the memory of an arena."""

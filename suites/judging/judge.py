@@ -15,6 +15,7 @@ from dmlcts.specs.models import Clause
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.batches.batch import Ran
+from dmlcts.suites.batches.programs import Ended
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Execution
@@ -164,15 +165,23 @@ class Judge:
         """The cases, each with its judgement."""
         if dispatches or self.bench.isolated:
             for case in cases:
-                yield case, self._judged(case)
+                yield case, self.alone(case)
             return
         for some in chunks(cases):
             known = {place for place, case in enumerate(some) if case in self._wrong} if self._wrong else set()
-            found = judged_together(self.bench, some, self._judged, self._counted, known)
+            found = judged_together(self.bench, some, self, known)
             yield from zip(some, found, strict=True)
 
-    def _counted(self, ran: Ran, judgement: Judgement) -> Judgement:
-        """Count a member of a batch; gives the judgement that is told of it."""
+    def history(self, ended: Ended, judgement: Judgement) -> Judgement:
+        """As :meth:`dmlcts.suites.judging.together.Counting.history`."""
+        for step, history in ended.noted:
+            self.seen.note(step.case, history, step.plan.noted)
+        case = ended.program.case
+        self.ledger.count(case, judgement, self._types(case))
+        return judgement
+
+    def member(self, ran: Ran, judgement: Judgement) -> Judgement:
+        """As :meth:`dmlcts.suites.judging.together.Counting.member`."""
         case = ran.case
         if case in self._wrong:  # one that failed in the same batch is answered from memory, as it is alone
             return self._wrong[case]
@@ -186,12 +195,16 @@ class Judge:
             self.measured.note(case.operator, ran.inputs, ran.output)
         return judgement
 
-    def _judged(self, case: Case) -> Judgement:
+    def alone(self, case: Case, otherwise: Callable[[Judgement], Judgement] | None = None) -> Judgement:
         """Judge one case, unless it is known what it does to the process, or it has been lost often enough.
 
         A property-based test runs its failing example again: it is answered from memory, so that what came by chance
         is told by the judge, and not found missing by the library. Where the process was lost no other example is
         tried, since each might cost the whole time limit.
+
+        Args:
+            case: the case.
+            otherwise: is given the judgement where the case is right by itself, and gives what it is instead.
         """
         if self._wrong and case in self._wrong:
             return self._wrong[case]
@@ -204,15 +217,19 @@ class Judge:
             self.ledger.left_out += 1
             return Judgement()
         self._tried_hazards += expected
-        return self._tried(case, expected=expected)
+        return self._tried(case, expected=expected, otherwise=otherwise)
 
-    def _tried(self, case: Case, *, expected: bool) -> Judgement:
+    def _tried(
+        self, case: Case, *, expected: bool, otherwise: Callable[[Judgement], Judgement] | None = None
+    ) -> Judgement:  # fmt: skip
         before = self.bench.losses
         self.bench.watch = self.seen.note
         try:
             judgement = (judge_hazard if expected else judge_surviving)(self.bench, case)
         finally:
             self.bench.watch = None
+        if otherwise is not None and not (judgement.findings or judgement.refused or judgement.unsupported):
+            judgement = otherwise(judgement)
         self.ledger.count(case, judgement, self._types(case))
         self._measure(case, judgement)
         if judgement.findings:

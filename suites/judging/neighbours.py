@@ -272,6 +272,11 @@ def by_itself(bench: Bench, case: Case, own: Case) -> tuple[Finding, ...] | None
     return tuple(one for one in told if not is_mishap(one)) if found else None
 
 
+def is_settled(alone: Judgement) -> bool:
+    """Whether a case is wrong, refused or unsupported whatever its history."""
+    return bool(alone.findings) or alone.refused or alone.unsupported is not None
+
+
 def by_its_place(bench: Bench, case: Case) -> Judgement | None:
     """A dispatch of several as a case of its own, about its place; ``None`` where nothing is wrong then.
 

@@ -15,6 +15,7 @@ from dmlcts.backends import BackendUnavailable
 from dmlcts.specs import OperatorDesc, UsageError
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.generation.distinct import little_changed, middle_reversed
@@ -36,6 +37,7 @@ from dmlcts.suites.judging.neighbours import (
     closed,
     had,
     is_out,
+    is_settled,
     judge_on_a_fresh_device,
     judged_before,
     neighbours,
@@ -48,7 +50,7 @@ from dmlcts.suites.judging.neighbours import (
     with_company,
     with_own_faults,
 )
-from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
+from dmlcts.suites.judging.outputs import expected_outputs, judge_dispatch, judge_oracle
 from dmlcts.suites.judging.refusals import attempt, stopped, wrongly_accepted
 
 _MANY_DISPATCHES = 34  # more than two times sixteen: rings of descriptors, queries and buffers have such lengths
@@ -64,7 +66,7 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
     tensor after another moves alone. At the end the output is the memory of another input.
     """
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if _is_told_alone(alone):
+    if is_settled(alone):
         return alone
     third = max(1, case.operator.output.element_count // 3)
     turns: list[Callable[[Array], Array]] = [
@@ -77,8 +79,8 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
     places = [case.placement, Placement(front=1040, gap=48), in_place[0], Placement(), turned, turned, turned]
     again = [replace(case, values=turned_values(case, turn), placement=place)
              for turn, place in zip(turns, places, strict=True)]  # fmt: skip
-    for run in alone.executions:
-        again += [replace(case, values=values, placement=turned) for values in little_changed(case, run.output)]
+    results = expected_outputs(bench.oracle(case.operator), case, Arena.prepare(case).inputs)
+    again += [replace(case, values=values, placement=turned) for values in little_changed(case, results)]
     for name in case.operator.tensors:  # which alone moves, and back
         again += [replace(again[-number], placement=place)
                   for number, place in ((2, replace(turned, apart=name)), (1, turned))]  # fmt: skip
@@ -89,7 +91,7 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
 def judge_many_times(bench: Bench, case: Case) -> Judgement:
     """A kernel judged at more dispatches than a device may have slots for, on other values each time, at two places."""
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if _is_told_alone(alone):
+    if is_settled(alone):
         return alone
     places = [case.placement, Placement(front=1040, gap=48)]
     again = [
@@ -97,11 +99,6 @@ def judge_many_times(bench: Bench, case: Case) -> Judgement:
         for number in range(_MANY_DISPATCHES)
     ]
     return _by_one_kernel(bench, case, again)
-
-
-def _is_told_alone(alone: Judgement) -> bool:
-    """Whether a case is wrong, refused or unsupported whatever its history."""
-    return bool(alone.findings) or alone.refused or alone.unsupported is not None
 
 
 def _by_one_kernel(bench: Bench, case: Case, again: list[Case]) -> Judgement:
@@ -138,7 +135,7 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     if case.beside:
         return _judge_among(bench, case)
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if _is_told_alone(alone):
+    if is_settled(alone):
         return alone
     cases = [replace(case, operator=operator, expectation="oracle") for operator in neighbours(bench, case)]
     cases.insert(len(cases) // 2, case)
@@ -306,7 +303,7 @@ def judge_on_two_devices(bench: Bench, case: Case) -> Judgement:
     A wrong one stays as it is, since fresh devices are second ones as well; the bench goes on with another device.
     """
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
-    if _is_told_alone(alone):
+    if is_settled(alone):
         return alone
     mine = bench.create(case.operator)
     turned = replace(case, values=turned_values(case, lambda one: one[::-1]))
@@ -392,7 +389,7 @@ def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, com
     if not judgement.findings:
         return judgement
     alone = judge_on_a_fresh_device(bench, replace(case, expectation="oracle"))
-    if _is_told_alone(alone):
+    if is_settled(alone):
         return alone  # wrong whatever ran before
     ran = tuple((f"kernel {number}", said) for number, said in enumerate(company, start=1))
     told = tuple(replace(finding, clause=clause, suspects=(), details=(*finding.details, *ran))

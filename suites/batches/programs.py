@@ -1,0 +1,209 @@
+"""Programs: what a history does step by step, dispatched without a look at the memory until all of a batch have run.
+
+A program's dispatches use one memory by turns: what each finds there is laid out beforehand and copied into it, and
+what it leaves is copied out. So its addresses come again, as they do where each dispatch is judged at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dmlcts.specs import OperatorDesc
+from dmlcts.suites.batches.batch import Group, Member, by_kind, fill, grouped, suspected
+from dmlcts.suites.batches.plans import Plan
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.memory import Arena, Bytes, aligned_memory, private_memory
+from dmlcts.suites.cases.oracles import Oracle
+from dmlcts.suites.cases.outcomes import Execution, Mishap, Refusal
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Create:
+    """Make a kernel.
+
+    Attributes:
+        kernel: its number in the program.
+        operator: its description.
+    """
+
+    kernel: int
+    operator: OperatorDesc
+
+
+@dataclass(frozen=True, eq=False)
+class Dispatch:
+    """Fill the memory with a case, and dispatch a kernel on it.
+
+    Attributes:
+        kernel: its number in the program.
+        case: the kernel's description with values and places.
+        plan: where its elements stand.
+        judged: whether what comes of it is looked at.
+    """
+
+    kernel: int
+    case: Case
+    plan: Plan
+    judged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Close:
+    """Close a kernel.
+
+    Attributes:
+        kernel: its number in the program.
+    """
+
+    kernel: int
+
+
+Step = Create | Dispatch | Close
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The steps of a case's history.
+
+    Attributes:
+        case: the case.
+        steps: in their order.
+    """
+
+    case: Case
+    steps: tuple[Step, ...]
+
+    @property
+    def dispatches(self) -> list[Dispatch]:
+        """The dispatches among the steps."""
+        return [step for step in self.steps if isinstance(step, Dispatch)]
+
+    @property
+    def room(self) -> int:
+        """How many bytes of an arena its dispatches take."""
+        return sum(step.plan.room for step in self.dispatches)
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A dispatch that left something which may be wrong.
+
+    Attributes:
+        case: of the dispatch.
+        oracle: of its description.
+        execution: what it left.
+        expected: an acceptable output for each element.
+    """
+
+    case: Case
+    oracle: Oracle
+    execution: Execution
+    expected: Array
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of a program.
+
+    Attributes:
+        program: the program.
+        stopped: a refusal or a mishap, behind which no further step was tried; ``None`` where all were.
+        last: the last step that was tried.
+        noted: each judged dispatch that came back, with what ran before it.
+        suspects: those that may be wrong.
+    """
+
+    program: Program
+    stopped: Refusal | Mishap | None
+    last: Step
+    noted: tuple[tuple[Dispatch, str], ...]
+    suspects: tuple[Suspect, ...]
+
+
+def run_programs(bench: Bench, programs: Sequence[Program]) -> Iterator[Ended]:
+    """Run programs one after another, and look at what they left afterwards.
+
+    Args:
+        bench: what to run them on; the implementation shares this process.
+        programs: they have dispatches.
+
+    Raises:
+        Unconstrained: the pages leave open what an operator's attributes are.
+    """
+    members, end = [], 0
+    of_steps: dict[int, Member] = {}
+    for program in programs:
+        for step in program.dispatches:
+            members.append(Member(step.case, step.plan, end))
+            of_steps[id(step)] = members[-1]
+            end += step.plan.room
+    judged = [of_steps[id(step)] for program in programs for step in program.dispatches if step.judged]
+    before = aligned_memory(end)
+    for some in by_kind(members):
+        fill(some, before)
+    groups = grouped(bench, judged)
+    for group in groups:
+        group.ask(before)
+    for group in groups:
+        group.poison(before, bench.masks)
+    after = before.copy()
+    ended = [_run(bench, program, of_steps, before, after) for program in programs]
+    came = {id(of_steps[id(step)]): history for _, _, noted in ended for step, history in noted}
+    found = suspected(groups, judged, after, before, [came.get(id(one)) for one in judged])
+    wrong = {id(judged[place]) for place in found}
+    for program, (stopped, last, noted) in zip(programs, ended, strict=True):
+        seen = [one for step in program.dispatches if id(one := of_steps[id(step)]) in wrong]
+        suspects = tuple(_suspect(bench, one, groups, before, after) for one in seen)
+        yield Ended(program, stopped, last, tuple(noted), suspects)
+
+
+def _run(
+    bench: Bench, program: Program, members: dict[int, Member], before: Bytes, after: Bytes
+) -> tuple[Refusal | Mishap | None, Step, list[tuple[Dispatch, str]]]:  # fmt: skip
+    bench.remember(program.case)
+    work = private_memory(max(step.plan.room for step in program.dispatches))
+    kernels: dict[int, Any] = {}
+    noted: list[tuple[Dispatch, str]] = []
+    stopped = None
+    for step in program.steps:
+        if isinstance(step, Create):
+            kernel = bench.create(step.operator)
+            if isinstance(kernel, (Refusal, Mishap)):
+                stopped = kernel
+                break
+            kernels[step.kernel] = kernel
+        elif isinstance(step, Close):
+            stopped = bench.closed(kernels.pop(step.kernel))
+            if stopped is not None:
+                break
+        else:
+            start, plan = members[id(step)].start, step.plan
+            place = slice(start, start + plan.room)
+            work[: plan.room] = before[place]
+            came = bench.dispatched(kernels[step.kernel], step.case.operator, work[: plan.size], plan.regions)
+            if isinstance(came, Mishap):
+                stopped = came
+                break
+            if step.judged:
+                after[place] = work[: plan.room]
+                noted.append((step, came))
+    for kernel in kernels.values():
+        bench.closed(kernel)
+    return stopped, step, noted
+
+
+def _suspect(bench: Bench, member: Member, groups: Sequence[Group], before: Bytes, after: Bytes) -> Suspect:
+    group = next(group for group in groups if member in group.members)
+    share = group.share(group.members.index(member))
+    place = slice(member.start, member.start + member.plan.room)
+    inputs = {name: array[share] for name, array in group.inputs.items()}
+    seen = bench.seen(member.case, Arena(after[place], before[place], member.plan.regions, inputs))
+    return Suspect(member.case, group.oracle, seen, group.expected[share])
+
