@@ -102,6 +102,8 @@ def backends(
 @click.option("--list", "listing", is_flag=True, help="List the catalogues and stop.")
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the proof as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write the kill matrix as a page.")
+@click.option("--record", "record_path", type=click.Path(), metavar="FILE",
+              help="Judge each mutant by every test instead, and write which tests kill it.")  # fmt: skip
 def selftest(
     seeds: tuple[int, ...],
     workers: int | None,
@@ -113,6 +115,7 @@ def selftest(
     listing: bool,
     json_path: str | None,
     html_path: str | None,
+    record_path: str | None,
 ) -> None:
     """Prove the suite: every broken implementation is caught, under the clause it breaks, and no permitted one is.
 
@@ -133,6 +136,14 @@ def selftest(
         for mutant in mutants:
             say(f"{mutant.__name__}  {mutant.clause}  {(mutant.__doc__ or '').splitlines()[0]}")
         say(f"{len(mutants)} mutants; {len(singles)} permitted: {', '.join(singles)}; {len(pairs)} pairs of them")
+        return
+    if record_path is not None:
+        from dmlcts.suites.selftest.proof import record
+
+        kills = record.record((seeds or (0,))[0], workers or os.cpu_count() or 1, complain, names)
+        writing.write_json(Path(record_path), kills)
+        for line in record.summary(kills):
+            say(line)
         return
     proof = proving.prove(seeds or (0,), workers or os.cpu_count() or 1, complain,
                           part=part, names=names, most_mutants=most_mutants, most_permitted=most_permitted,

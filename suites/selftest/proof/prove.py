@@ -148,7 +148,7 @@ def _ordered(everything: Sequence[Probe], clause: str) -> list[Probe]:
 
 
 @lru_cache(maxsize=4)
-def _quick_probes(tables: ByIdentity[Tables], seed: int) -> tuple[Probe, ...]:
+def quick_probes(tables: ByIdentity[Tables], seed: int) -> tuple[Probe, ...]:
     """What a quick run tries: a worker proves hundreds of implementations on it."""
     return probes(tables.value, seed)
 
@@ -167,7 +167,7 @@ def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     backend = IsolatedBackend(where, _ISOLATED_SECONDS, _ISOLATED_GROWTH) if alone else mutant()
     bench = Bench(mutant.__name__, backend, {}, tables)
     operators = {mutant.operator} if mutant.operator else FIRST_THREE  # every other operator is right
-    every = [probe for probe in _quick_probes(ByIdentity(tables), seed) if probe.table.operator in operators]
+    every = [probe for probe in quick_probes(ByIdentity(tables), seed) if probe.table.operator in operators]
     chosen = _ordered(every, mutant.clause)
     if mutant.needs:  # the tests of its clause alone: they need more than the quick profile, or cost a process each
         chosen = [probe for probe in chosen if mutant.clause in probe.clauses]
@@ -217,7 +217,7 @@ def clear(name: str, seed: int, *, strict: bool, scope: str) -> Clearance:
     cases = 0
     started = time.perf_counter()
     operators = [f"ELEMENT_WISE_{among}" for among in made.among] or FIRST_THREE
-    for probe in _quick_probes(ByIdentity(tables), seed):
+    for probe in quick_probes(ByIdentity(tables), seed):
         if probe.table.operator not in operators or not _chosen(probe, scope):
             continue
         judge = probe.run(bench, seed)
@@ -336,8 +336,10 @@ def _chosen(probe: Probe, scope: str) -> bool:
     return not any(name in probe.test for name in _NOT_FOR_PAIRS)
 
 
-def _verdict(done: Kill | Clearance) -> str:
+def _verdict(done: Any) -> str:
     """A verdict in a line, so that a proof that is cut off has said what it found until then."""
+    if isinstance(done, tuple):
+        return f"{done[0]}: killed by {len(done[1])} tests"
     if isinstance(done, Clearance):
         alarms = f"FALSE ALARMS: {len(done.alarms)}, the first: {done.alarms[0]}" if done.alarms else "no alarm"
         return f"{done.name} (seed {done.seed}): {alarms}"
