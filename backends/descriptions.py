@@ -30,22 +30,32 @@ def checked_table(
         table = tables.operator(operator.name)
     except UsageError as error:
         raise InvalidArgument(error.cause) from None
-    _check_tensor_names(operator, table)
+    usable = ("usable", operator.kind)
+    known = usable in tables.known_right
+    if not known:
+        _check_tensor_names(operator, table)
     for name, tensor in operator.tensors.items():
-        if any(stride < 0 for stride in tensor.element_strides):
+        if tensor.strides and min(tensor.strides) < 0:
             raise InvalidArgument(f"{name} has strides {list(tensor.element_strides)}, which are unsigned in DirectML")
-    found = list(violations(operator, level, tables))
+    found = [*violations(operator, level, tables)]
     if not zero_output_strides and repeats_elements(operator.tensors[table.output]):
         text = f"{table.output} has a stride of zero, so several elements would be written to one place"
         found.append(Violation("tensor.strides.zero-output", text))
     if found:
         raise InvalidArgument("; ".join(f"{violation.clause}: {violation.text}" for violation in found))
+    if not known:
+        _check_attributes(operator, table)
+        _check_activation(operator, tables)
+        tables.note_right(usable)
+    return table
+
+
+def _check_attributes(operator: OperatorDesc, table: OperatorTable) -> None:
+    """Refuse attributes that the operator does not have."""
     known = [attribute.name for attribute in table.attributes]
     for name in operator.attributes:
         if name not in known:
             raise InvalidArgument(f"{table.operator} has no attribute {name}; it has {', '.join(known) or 'none'}")
-    _check_activation(operator, tables)
-    return table
 
 
 def _check_activation(operator: OperatorDesc, tables: Tables) -> None:
@@ -74,4 +84,7 @@ def _check_tensor_names(operator: OperatorDesc, table: OperatorTable) -> None:
 
 def repeats_elements(tensor: TensorDesc) -> bool:
     """Whether a stride of zero puts several elements into one place."""
-    return any(size > 1 and stride == 0 for size, stride in zip(tensor.sizes, tensor.element_strides, strict=True))
+    strides = tensor.strides
+    if strides is None or 0 not in strides:  # packed strides of sizes that are not zero are none
+        return False
+    return any(size > 1 and stride == 0 for size, stride in zip(tensor.sizes, strides, strict=True))

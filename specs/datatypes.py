@@ -24,6 +24,8 @@ class DataType(enum.Enum):
     UINT64 = 10
     INT64 = 11
 
+    __hash__ = object.__hash__  # an Enum's asks for that of its name: it stands in the keys of every cache
+
     @cached_property
     def numpy(self) -> np.dtype[Any]:
         """The numpy dtype of one element, in the machine's byte order."""

@@ -7,7 +7,8 @@ it not to matter.
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import lru_cache
 from types import TracebackType
 from typing import Self
 
@@ -19,12 +20,14 @@ from dmlcts.backends.contract import DeviceInfo, ExecutionFailed, InvalidArgumen
 from dmlcts.backends.cpu.activations import followed
 from dmlcts.backends.cpu.layouts import blocks, coalesced, is_disjoint
 from dmlcts.backends.cpu.programs import PROGRAMS, Array, Program
+from dmlcts.backends.cpu.programs.float16 import TABLE_ELEMENTS
 from dmlcts.backends.descriptions import checked_table
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables import Tables
 
 BLOCK_ELEMENTS = 1 << 17
+_MOST_PROGRAMS = 1 << 10
 
 
 class CpuBackend:
@@ -56,6 +59,7 @@ class CpuDevice:
         self._level = level
         self._tables = tables or load_tables()
         self._closed = False
+        self._programs: dict[Hashable, tuple[Program, tuple[str, ...]]] = {}
         lacking = {name: frozenset[DataType]() for name in self._tables.operators if name not in PROGRAMS}
         self.info = DeviceInfo(
             name="cpu",
@@ -77,11 +81,18 @@ class CpuDevice:
         if self._closed:
             raise ExecutionFailed("the device is closed")
         table = checked_table(operator, self._level, self._tables, zero_output_strides=False)
-        if table.operator not in PROGRAMS:
-            raise InvalidArgument(f"the cpu backend has no {table.operator}")
         output = table.output
-        inputs = [name for name in table.inputs if name in operator.tensors]
-        program = followed(PROGRAMS[table.operator](operator), operator)
+        # Programs depend on nothing else; a table of all FLOAT16 pays for many elements alone.
+        key = (operator.kind, *(one.element_count >= TABLE_ELEMENTS for one in operator.tensors.values()))
+        made = self._programs.get(key)
+        if made is None:
+            if table.operator not in PROGRAMS:
+                raise InvalidArgument(f"the cpu backend has no {table.operator}")
+            if len(self._programs) >= _MOST_PROGRAMS:
+                self._programs.clear()
+            inputs = tuple(name for name in table.inputs if name in operator.tensors)
+            made = self._programs[key] = (followed(PROGRAMS[table.operator](operator), operator), inputs)
+        program, inputs = made
         alignment = self._tables.limits["offset_alignment"]
         return CpuKernel(operator, program, inputs, output, table.tensors[output].may_alias, alignment)
 
@@ -126,16 +137,13 @@ class CpuKernel:
         self._alignment = alignment
         self._closed = False
         target = operator.tensors[output]
-        sources = [operator.tensors[name] for name in inputs]
-        self._shape, strides = coalesced(sources, target)
         self._kind = target.data_type.numpy
-        self._written_by = _steps(target, strides[-1])
-        disjoint = is_disjoint(self._shape, strides[-1])
+        self._shape, read, self._written_by, disjoint = _laid_out(target, *(operator.tensors[name] for name in inputs))
         # Element by element is right in place only where each element is read from the very place it is
         # written to, and nothing else is written there before.
         self._sources = [
-            (name, source.data_type.numpy, steps, disjoint and steps == self._written_by)
-            for name, source, steps in zip(inputs, sources, map(_steps, sources, strides), strict=False)
+            (name, operator.tensors[name].data_type.numpy, steps, disjoint and steps == self._written_by)
+            for name, steps in zip(inputs, read, strict=True)
         ]
 
     def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
@@ -166,6 +174,9 @@ class CpuKernel:
             sources.append(source if apart else source.copy())
         scratch = np.empty(min(target.size, BLOCK_ELEMENTS), self._kind)
         with np.errstate(all="ignore"):
+            if target.size <= BLOCK_ELEMENTS:
+                self._program(sources, target, scratch.reshape(self._shape))
+                return
             for block in blocks(self._shape, BLOCK_ELEMENTS):
                 written = target[block]
                 read = [source[block] for source in sources]
@@ -174,6 +185,16 @@ class CpuKernel:
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""
         self._closed = True
+
+
+@lru_cache(maxsize=1 << 13)
+def _laid_out(
+    output: TensorDesc, *inputs: TensorDesc
+) -> tuple[tuple[int, ...], list[tuple[int, ...]], tuple[int, ...], bool]:
+    """Sizes, the strides of each input and of the output in bytes, and whether output elements share no place."""
+    shape, strides = coalesced(inputs, output)
+    read = [_steps(tensor, steps) for tensor, steps in zip(inputs, strides, strict=False)]
+    return shape, read, _steps(output, strides[-1]), is_disjoint(shape, strides[-1])
 
 
 def _steps(tensor: TensorDesc, strides: tuple[int, ...]) -> tuple[int, ...]:

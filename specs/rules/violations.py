@@ -110,7 +110,7 @@ def _type_violations(operator: OperatorDesc, table: OperatorTable) -> list[Viola
 def unconditional_violations(operator: OperatorDesc, tables: Tables) -> tuple[Violation, ...]:
     """The rules that ``operator`` breaks whatever the feature level: such a description must be refused."""
     table = tables.operator(operator.name)
-    found = []
+    found: list[Violation] = []
     for name, tensor in operator.tensors.items():
         found += _tensor_violations(name, tensor, tables.limits)
     return tuple(found + _constraint_violations(operator, table) + _type_violations(operator, table))
@@ -157,6 +157,9 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
         UsageError: no table describes ``operator.name``.
     """
     table = tables.operator(operator.name)
+    kind = (level, operator.kind, *(len(tensor.sizes) for tensor in operator.tensors.values()))
+    if kind in tables.known_right and _is_plain(operator, tables):
+        return ()
     found = [
         *unconditional_violations(operator, tables),
         *_unlisted(operator, table),
@@ -172,4 +175,17 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
             f"with {' and '.join(ranks)} dimensions"
         )
         found.append(Violation(_clause(table, "support.later-level"), text))
+    if not found:
+        tables.note_right(kind)
     return tuple(found)
+
+
+def _is_plain(operator: OperatorDesc, tables: Tables) -> bool:
+    """Whether nothing is wrong with sizes, and all tensors have the same: nearly every description of a known kind."""
+    limits = tables.limits
+    least, most = limits["size_min"], limits["elements_max"]
+    sizes = operator.output.sizes
+    return all(
+        tensor.sizes == sizes and tensor.total_size_in_bytes >= tensor.minimum_size_in_bytes
+        for tensor in operator.tensors.values()
+    ) and (min(sizes, default=0) >= least and operator.output.element_count <= most)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +15,8 @@ from dmlcts.specs.models import Activation, CastRule, Clause, FactorsTable, Lati
 from dmlcts.specs.tables.fusing import flattened, fused_attribute, fused_table
 from dmlcts.specs.tables.law import Law
 from dmlcts.specs.tables.signatures import unlisted_beside
+
+_MOST_KNOWN = 1 << 14
 
 RelationLevel = Callable[[OperatorTable, Clause, DataType], FeatureLevel | None]
 
@@ -157,6 +159,17 @@ class Tables:
     @cached_property
     def _checked(self) -> dict[str, tuple[OperatorTable, dict[str, tuple[Clause, ...]]]]:
         return {}
+
+    @cached_property
+    def known_right(self) -> set[Hashable]:
+        """What :meth:`note_right` noted: the same few kinds are asked for with every description."""
+        return set()
+
+    def note_right(self, kind: Hashable) -> None:
+        """Note something about a kind of descriptions that is right whatever their sizes."""
+        if len(self.known_right) >= _MOST_KNOWN:
+            self.known_right.clear()
+        self.known_right.add(kind)
 
     def obliged(self, clause: Clause, operator: OperatorTable, level: FeatureLevel) -> tuple[DataType, ...]:
         """The element types for which ``level`` obliges an implementation of ``operator`` to fulfil ``clause``."""
