@@ -25,7 +25,8 @@ from dmlcts.reports.summaries.once import Fault, fault_of
 from dmlcts.specs import DmlctsError
 from dmlcts.suites.cases.allocation import keep_freed_memory
 from dmlcts.suites.families.items import RUN, TRIMMER, Broken, FamilyFile, FamilyItem, is_conformance
-from dmlcts.suites.generation.seeding import draw_as_the_run_says, draw_from_the_seed_alone
+from dmlcts.suites.generation.drawn.seeding import draw_as_the_run_says, draw_from_the_seed_alone
+from dmlcts.suites.generation.profiles import PROFILES
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
 from dmlcts.suites.rerunning.collecting import COLLECTION, DONE, RECORD, Collector, Counting
 from dmlcts.suites.running.item_record import broken_record
@@ -34,14 +35,12 @@ from dmlcts.suites.running.options import (
     DEFAULT_RESULTS,
     DEFAULT_SEED,
     ISOLATIONS,
-    PROFILES,
     Settings,
 )
 from dmlcts.suites.running.run import Run, key_of
 
 _SETTINGS = pytest.StashKey[Settings]()
 _FAULTS = pytest.StashKey[set[Fault]]()
-_EXAMPLES = {"quick": 12, "full": 150, "certification": 300}
 _EXIT_UNAVAILABLE = 3
 _SELFTEST = Path(__file__).resolve().parent / "selftest"
 
@@ -59,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--data-type", action="append", default=[], help="only these element types; repeatable")
     group.addoption("--clause", action="append", default=[], metavar="GLOB", help="only these clauses; repeatable")
     group.addoption("--feature-level", metavar="LEVEL", help="judge at this level (default: the one the device claims)")
-    group.addoption("--profile", choices=PROFILES, default="quick", help="how much to generate (default: quick)")
+    group.addoption("--profile", choices=list(PROFILES), default="quick", help="how much to generate (default: quick)")
     group.addoption("--seed", default=str(DEFAULT_SEED), help=f"seed of all that is drawn (default: {DEFAULT_SEED})")
     group.addoption("--strict-ieee", dest="dmlcts_strict", action="store_true",
                     help="leave no latitude: IEEE 754 behaviour only (`dmlcts run` calls it --strict)")  # fmt: skip
@@ -105,7 +104,7 @@ def pytest_configure(config: pytest.Config) -> None:
     draw_from_the_seed_alone()
     hypothesis.settings.register_profile(
         "dmlcts",
-        max_examples=_EXAMPLES[profile],
+        max_examples=PROFILES[profile].examples,
         deadline=None,  # a device under test may stall; hangs are the isolation's business
         database=None,  # a run must depend on its seed alone
         report_multiple_bugs=False,
@@ -182,7 +181,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         function = getattr(item, "obj", None)
         if function is not None and hasattr(function, "hypothesis"):
-            draw_as_the_run_says(function, settings.seed, conformance=False)
+            draw_as_the_run_says(function, settings.seed)
         kept.append(item)
     gc.freeze()  # tables and tests stay to the end: looking at them again and again takes a twentieth of a run
     config.stash[COLLECTION] = Collection(mine, counted)

@@ -44,7 +44,7 @@ class _Stopwatch:
     def tried(self, probe: Probe, spent: float, judged: float) -> None:
         """Note how long a test took, and how much of that its judging did."""
         self.slowest = max(self.slowest, (spent, probe.name))
-        if hasattr(probe.function, "hypothesis"):
+        if "_drawn_" in probe.name:
             self.drawn += spent
             self.drawn_judging += judged
 

@@ -37,7 +37,7 @@ from dmlcts.suites.cases.oracles import OneInput, Oracle, oracle_of
 from dmlcts.suites.cases.outcomes import DeviceGone, Execution, Mishap, Outcome
 from dmlcts.suites.cases.placement import Placement, aliases_of
 from dmlcts.suites.cases.values import Values, text_with_bits
-from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation import edge_values, profiles
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import inputs_text
 
@@ -136,7 +136,7 @@ def _plan(tables: Tables, names: Sequence[str], level: FeatureLevel, drawn: str,
         listed = {data_type for support in table.support_at(level) for data_type in support.data_types}
         for data_type in DataType:
             for signature in signatures_on(table, data_type) if data_type in listed else ():
-                subject = Subject(table, signature, level, seed, thorough=True)
+                subject = Subject(table, signature, level, seed, profile=profiles.FULL)
                 cases = (_lattice(subject), _sample(subject, drawn)) if subject.of_one_type else (
                     (_pairs(subject), _sample_of_several(subject, drawn))
                 )
@@ -241,7 +241,7 @@ def _sample(subject: Subject, drawn: str) -> Iterator[tuple[str, Case]]:
 
 def _pairs(subject: Subject) -> Iterator[tuple[str, Case]]:
     """Edge values of several inputs together, a part of what the tests of values try; they know no seed."""
-    subject = replace(subject, seed=0, thorough=False)
+    subject = replace(subject, seed=0, profile=profiles.QUICK)
     for index, attributes in enumerate(subject.attribute_sets()):
         clause = subject.values_clause(attributes)
         for place, elements in enumerate(subject.edge_sets()):

@@ -21,6 +21,7 @@ from dmlcts.suites.combinations.classifying import level_of_input, levels_of_att
 from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of
 from dmlcts.suites.combinations.possible import Bits, asked, flat_offsets, possible
 from dmlcts.suites.generation.covering_subjects import covering_subjects
+from dmlcts.suites.generation.profiles import PROFILES
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NONE = "-"
@@ -170,7 +171,7 @@ def told(
         seed: the run's seed, which chooses those signatures.
     """
     subjects = sorted(set(subjects))
-    covering = covering_subjects(tables, seed) if profile == "quick" else {}
+    covering = covering_subjects(tables, seed) if PROFILES[profile].covering else {}
     shared_out = {
         operator: sorted(map(str, covering[operator]))
         for operator in dict.fromkeys(operator for operator, _ in subjects)

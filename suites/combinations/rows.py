@@ -23,7 +23,7 @@ _Shared = TypeVar("_Shared")
 
 def profile_of(subject: Subject) -> str:
     """The profile whose combinations the subject is to have."""
-    return "full" if subject.thorough else "quick"
+    return subject.profile.combinations
 
 
 def recipes(subject: Subject, tables: Tables, *, dear: bool = True) -> Iterator[Recipe]:
@@ -56,7 +56,7 @@ def without_dear_levels(space: Space) -> Space:
 def share_of(subject: Subject, rows: Sequence[_Shared]) -> Sequence[_Shared]:
     """The rows that a signature has in quick, where an operator's are so many that they share them; all otherwise."""
     known = signatures(subject.table)
-    if len(known) <= _MANY or subject.thorough:
+    if len(known) <= _MANY or not subject.profile.shares_out:
         return rows
     place = known.index(subject.signature)
     return rows[(place + place // (2 * _SHARES)) % _SHARES :: _SHARES]

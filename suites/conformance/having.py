@@ -10,13 +10,14 @@ from dmlcts.specs import FeatureLevel
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.specs.tables.signatures import Signature
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
 _ANY_LEVEL = FeatureLevel("1.0")  # what tensors a signature has is the same at every level
 
 
 def _subject(table: OperatorTable, signature: Signature) -> Subject:
-    return Subject(table, signature, _ANY_LEVEL, seed=0, thorough=False)
+    return Subject(table, signature, _ANY_LEVEL, seed=0, profile=QUICK)
 
 
 def several_inputs(table: OperatorTable, signature: Signature) -> bool:

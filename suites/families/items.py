@@ -22,7 +22,6 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.families.family import CONFORMANCE, Family, Probe, family_of
 from dmlcts.suites.families.joining import joined
-from dmlcts.suites.generation.seeding import draw_as_the_run_says
 from dmlcts.suites.running.item_record import probe_record
 from dmlcts.suites.running.pytest_run import ONLY
 from dmlcts.suites.running.run import Run
@@ -81,9 +80,6 @@ class FamilyItem(pytest.Item):
             pytest.skip.Exception: none of them judged anything.
         """
         run = self.config.stash[RUN]
-        for test in self.family.tests:
-            if hasattr(test.function, "hypothesis"):
-                draw_as_the_run_says(test.function, run.settings.seed, conformance=True)
         begun = time.perf_counter()
         records: list[ItemRecord] = []
         gone = ""

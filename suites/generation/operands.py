@@ -184,7 +184,7 @@ def edges(subject: Subject) -> Iterator[Elements]:
 def _shared_out(subject: Subject) -> list[dict[str, Array]]:
     """Elements for the tensors that have one: of many sets this signature's share, where not all are asked for."""
     sets = list(singles(subject.single, [name for name, row in subject.table.tensors.items() if row.nonzero]))
-    shares = 1 if subject.thorough else max(1, len(sets) // _SHARE)
+    shares = max(1, len(sets) // _SHARE) if subject.profile.shares_out else 1
     return sets[(zlib.crc32(str(subject.signature).encode()) + subject.seed) % shares :: shares]
 
 

@@ -20,6 +20,7 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values
 from dmlcts.suites.generation import attributes, distinct, edge_values, operands
 from dmlcts.suites.generation.elements import Elements
+from dmlcts.suites.generation.profiles import QUICK, Profile
 
 _Given = TypeVar("_Given", bound=Attribute | float)
 
@@ -42,7 +43,7 @@ class Subject:
         signature: what its type variables stand for, and which optional tensors are there.
         level: the feature level that is judged.
         seed: the run's seed, for bulk values.
-        thorough: whether the profile asks for more than the quick one's cases.
+        profile: how much is generated.
         leading: whether tests that take seconds are run on it, or on another operator of its form in its place.
     """
 
@@ -50,22 +51,22 @@ class Subject:
     signature: Signature
     level: FeatureLevel
     seed: int
-    thorough: bool
+    profile: Profile
     leading: bool = True
 
     @classmethod
     def on(
-        cls, table: OperatorTable, data_type: DataType, level: FeatureLevel, seed: int = 0, thorough: bool = False
+        cls, table: OperatorTable, data_type: DataType, level: FeatureLevel, seed: int = 0, profile: Profile = QUICK
     ) -> Subject:
         """The subject of the first signature whose first type variable stands for ``data_type``."""
-        return cls(table, signatures_on(table, data_type)[0], level, seed, thorough)
+        return cls(table, signatures_on(table, data_type)[0], level, seed, profile)
 
     @classmethod
     def of(
-        cls, table: OperatorTable, operator: OperatorDesc, level: FeatureLevel, seed: int = 0, thorough: bool = False
+        cls, table: OperatorTable, operator: OperatorDesc, level: FeatureLevel, seed: int = 0, profile: Profile = QUICK
     ) -> Subject:
         """The subject that a description is of."""
-        return cls(table, Signature.of(operator, table), level, seed, thorough)
+        return cls(table, Signature.of(operator, table), level, seed, profile)
 
     @property
     def data_type(self) -> DataType:

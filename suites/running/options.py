@@ -22,10 +22,10 @@ from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.generation.covering_subjects import covering_subjects, is_shared_out, leading
+from dmlcts.suites.generation.profiles import PROFILES
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT, IsolatedBackend
 
-PROFILES = ("quick", "full", "certification")
 DEFAULT_BACKEND = "cpu"
 DEFAULT_RESULTS = "results"
 DEFAULT_SEED = 0
@@ -63,7 +63,7 @@ def owed_rows(
 
 def covering_of(tables: Tables, profile: str, seed: int) -> Mapping[str, frozenset[Signature]] | None:
     """The signatures by operator on which a profile tries layouts, memory and state; ``None`` for all."""
-    return covering_subjects(tables, seed) if profile == "quick" else None
+    return covering_subjects(tables, seed) if PROFILES[profile].covering else None
 
 
 def valid_waivers(path: str | None, tables: Tables | None = None) -> waiving.Waivers:
@@ -294,11 +294,6 @@ class Settings:
         return bench
 
     @property
-    def thorough(self) -> bool:
-        """Whether the profile asks for more than the quick one's cases."""
-        return self.profile != "quick"
-
-    @property
     def selection(self) -> dict[str, list[str]]:
         """What was selected, by option; empty where nothing was."""
         chosen = {
@@ -320,8 +315,9 @@ class Settings:
 
     def subject(self, table: OperatorTable, signature: Signature, level: FeatureLevel) -> Subject:
         """What a test is given: the operator on the signature, at the level that is judged."""
-        leads = self.thorough or leading(self.tables, table, signature, self.seed)
-        return Subject(table, signature, level, self.seed, self.thorough, leads)
+        profile = PROFILES[self.profile]
+        leads = not profile.covering or leading(self.tables, table, signature, self.seed)
+        return Subject(table, signature, level, self.seed, profile, leads)
 
     @property
     def covering(self) -> Mapping[str, frozenset[Signature]] | None:

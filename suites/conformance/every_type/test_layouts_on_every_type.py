@@ -53,7 +53,7 @@ def test_crowded_layouts(subject: Subject, judge: Judge) -> None:
 
     Each input is broadcast alone, and with each other one; inputs of one type are one region.
     """
-    ranks = [*_ranks(subject), *([low_rank(subject)] if subject.thorough else [])]
+    ranks = [*_ranks(subject), *([low_rank(subject)] if subject.profile.every_place else [])]
     judge.all(case for rank in dict.fromkeys(ranks) for one in _sets(subject)
               for case in crowded(subject, _SIZES[-rank:], one))  # fmt: skip
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.conformance.tensors.describing import SIZES
-from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation.drawn.draws import drawn_cases
+from dmlcts.suites.generation.drawn.layouts import Kinds
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import Judgement
 from dmlcts.suites.judging.judge import Judge
@@ -62,17 +62,15 @@ def test_in_place_with_strides_at_every_rank(subject: Subject, judge: Judge) -> 
 
 
 @checks("in-place")
-@given(data=st.data())
-def test_drawn_in_place(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_drawn_in_place(subject: Subject, judge: Judge) -> None:
     """Any layout, attributes, values and offset, in place."""
-    drawn = strategies.cases(subject, subject.clause("in-place"), padded=True, permuted=True, in_place=True)
-    judge(data.draw(drawn, label="case"))
+    judge.all(drawn_cases(subject, subject.clause("in-place"), Kinds(padded=True, permuted=True, in_place=True)))
 
 
 @checks("in-place")
 def test_in_place_equals_out_of_place(subject: Subject, judge: Judge) -> None:
     """Without an oracle: a large tensor gives the same in place and out of place, with every enumerator."""
-    count = 300_007 if subject.thorough else 70_001
+    count = subject.profile.bulk_in_place
     values = subject.bulk_elements(subject.seed + 1, count)
     judge.all(
         subject.case(subject.values_clause(attributes), values, attributes, expectation="plain layout",

@@ -45,13 +45,13 @@ def _replaced(sizes: Sizes, axis: int, size: int) -> Sizes:
 
 
 def _share(subject: Subject, cases: list[Case]) -> list[Case]:
-    """The quick profile's part of ``cases``: the types of an operator share them out, so that together they take all.
+    """The subject's part of ``cases``: the types of an operator may share them out, so that together they take all.
 
-    What the rules say here does not depend on the type; the other profiles take every case for every type.
+    What the rules say here does not depend on the type.
     """
     types = subject.table.data_types
     parts = min(5, len(types))
-    return cases if subject.thorough else cases[types.index(subject.data_type) % parts :: parts]
+    return cases[types.index(subject.data_type) % parts :: parts] if subject.profile.shares_out else cases
 
 
 def _judged(subject: Subject, judge: Judge, cases: list[Case]) -> None:
@@ -79,7 +79,7 @@ def test_each_size_alone_is_compared(subject: Subject, judge: Judge) -> None:
             if axis + 1 < rank:
                 changes.append(_replaced(_replaced(sizes, axis, sizes[axis + 1]), axis + 1, size))
             for turn, changed in enumerate(changes):
-                chosen = names if subject.thorough or len(names) > 2 else names[1 - turn % 2 :][:1]
+                chosen = names if subject.profile.every_partner or len(names) > 2 else names[1 - turn % 2 :][:1]
                 odd = written_out(packed(changed), axis) if (axis + turn) % 2 else packed(changed)
                 cases += each_odd(subject, clause, whole, odd, dict(chosen))
     _judged(subject, judge, cases)

@@ -8,17 +8,17 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from dmlcts.specs import ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.generation import distinct, strategies
+from dmlcts.suites.generation import distinct
+from dmlcts.suites.generation.drawn.draws import drawn_cases
+from dmlcts.suites.generation.drawn.layouts import Kinds
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
+BOTH_ORDERS = ((16, False), (48, True))
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 255, 257)
 
 
@@ -95,15 +95,14 @@ def test_offsets_of_strided_and_scaled_tensors(subject: Subject, judge: Judge) -
              placement=Placement(front=offset, gap=gap, output_first=output_first))
         for one, source in sets
         for offset in (16, 48, 80, 112, 240, 272, 65_552)
-        for gap, output_first in (((16, False), (48, True)) if subject.thorough else ((48, offset % 32 == 0),))
+        for gap, output_first in (BOTH_ORDERS if subject.profile.every_place else ((48, offset % 32 == 0),))
     )  # fmt: skip
 
 
 @checks("binding.offset")
-@given(data=st.data())
-def test_drawn_offsets(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_drawn_offsets(subject: Subject, judge: Judge) -> None:
     """Any sizes, offsets, order and slack."""
-    judge(data.draw(strategies.cases(subject, "binding.offset", larger=True), label="case"))
+    judge.all(drawn_cases(subject, "binding.offset", Kinds(larger=True)))
 
 
 @checks("tensor.output.padding")

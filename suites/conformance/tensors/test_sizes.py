@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dmlcts.specs import ScaleBias
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
-from dmlcts.suites.generation import strategies
+from dmlcts.suites.generation.drawn.draws import drawn_cases
+from dmlcts.suites.generation.drawn.layouts import Kinds
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -31,7 +30,7 @@ def _bulk(subject: Subject, count: int, expectation: str = "oracle") -> Case:
 @checks("tensor.position")
 def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
     """2^k - 1, 2^k, 2^k + 1 elements, and tails of one to three after multiples of four, 64 and 256."""
-    most = 18 if subject.thorough else 16
+    most = subject.profile.powers_of_two
     counts = [(1 << bit) + step for bit in range(2, most) for step in (-1, 0, 1)]
     counts += [base + tail for base in (60, 1020, 4096 - 4, 65280) for tail in (1, 2, 3)]
     judge.all(_bulk(subject, count) for count in counts)
@@ -46,8 +45,9 @@ def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
 @pytest.mark.parametrize("group", [64, 256])
 def test_more_workgroups_than_one_dispatch_takes(subject: Subject, judge: Judge, group: int) -> None:
     """Past 65535 groups of 64 and of 256 threads with one element each, past 2^24 elements, and a tail."""
-    if group == 256 and not subject.thorough and subject.data_type.itemsize > 2 and subject.data_type.name != "FLOAT32":
-        group = 128  # the quick profile takes the largest size on the widest-used and on the small types only
+    largest = subject.profile.largest_on_every_type or subject.data_type.itemsize <= 2
+    if group == 256 and not largest and subject.data_type.name != "FLOAT32":
+        group = 128
     judge(_bulk(subject, WORKGROUPS * (group if subject.leading else 1) + 37))
 
 
@@ -115,10 +115,9 @@ def test_many_dimensions_past_many_workgroups(subject: Subject, judge: Judge) ->
 
 
 @checks("tensor.position")
-@given(data=st.data())
-def test_shape_and_position_do_not_change_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_shape_and_position_do_not_change_values(subject: Subject, judge: Judge) -> None:
     """Without an oracle: the same elements give the same results at another rank, shape and offset."""
-    judge(data.draw(strategies.cases(subject, "tensor.position", expectation="plain layout"), label="case"))
+    judge.all(drawn_cases(subject, "tensor.position", Kinds(), "plain layout"))
 
 
 @checks("tensor.position")

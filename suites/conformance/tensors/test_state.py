@@ -44,11 +44,11 @@ def test_a_kernel_is_dispatched_many_times(subject: Subject, judge: Judge) -> No
 
 
 def _laid_out(subject: Subject, attributes: Mapping[str, Any], clause: str, expectation: str) -> Iterator[Case]:
-    """Padded and permuted tensors, of a low and of the highest rank; in the quick profile of one, by turns."""
+    """Padded and permuted tensors, of a low and of the highest rank; of one by turns where not all places are tried."""
     values = subject.distinct(89).streams
     ranks = (low_rank(subject), subject.ranks[-1])
     turn = subject.table.data_types.index(subject.data_type) % 2
-    for rank in dict.fromkeys(ranks if subject.thorough else ranks[turn : turn + 1]):
+    for rank in dict.fromkeys(ranks if subject.profile.every_place else ranks[turn : turn + 1]):
         sizes = (3, 5, 2, 4, 2, 3, 1, 2)[:rank]
         reverse = TensorDesc(subject.data_type, sizes[::-1]).element_strides[::-1]
         strides = tuple(3 * stride for stride in reverse)
@@ -98,7 +98,7 @@ def test_many_kernels_alive_at_the_same_time(subject: Subject, judge: Judge) -> 
     tensors = everyone[0].operator.tensors  # all of them work on the same memory
     alike = [case.operator for case in everyone if case.operator.tensors == tensors]
     company = tuple(dict.fromkeys(operator for operator in alike if judge.bench.obliged(operator)))
-    for case in (everyone[0], everyone[len(sets) // 2], everyone[len(sets) - 1])[: 3 if subject.thorough else 1]:
+    for case in (everyone[0], everyone[len(sets) // 2], everyone[len(sets) - 1])[: subject.profile.kernels_looked_at]:
         among = company if case.operator in company else (case.operator, *company)  # of a level that obliges less
         judge(replace(case, expectation="beside others", beside=among))
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from dmlcts.specs import TensorDesc
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.conformance.tensors.describing import SIZES, described, packed
-from dmlcts.suites.generation import strategies
+from dmlcts.suites.generation.drawn.draws import drawn_cases
+from dmlcts.suites.generation.drawn.layouts import Kinds
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -112,7 +110,7 @@ def test_padded_and_permuted_strides(subject: Subject, judge: Judge) -> None:
 @checks("tensor.strides.padded", data_types=("INT64",))
 def test_wide_elements_far_apart(subject: Subject, judge: Judge) -> None:
     """A few 64-bit elements whose byte offsets need more than 26 bits; beyond the quick profile more than 27."""
-    far = (1 << (24 if subject.thorough else 23)) + 3  # twice the memory takes ten times as long
+    far = subject.profile.far + 3  # twice the memory takes ten times as long
     rank = subject.ranks[-1]
     sizes = (*([1] * (rank - 2)), 2, 5)[-rank:] if rank > 1 else (2,)
     strides = tuple(far if axis == max(0, rank - 2) else 1 for axis in range(rank))
@@ -152,30 +150,23 @@ def test_output_strides_are_independent(subject: Subject, judge: Judge) -> None:
 
 
 @checks("tensor.strides.padded")
-@given(data=st.data())
-def test_drawn_padding(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_drawn_padding(subject: Subject, judge: Judge) -> None:
     """Any sizes, any gaps, any attributes and values, anywhere in the memory."""
-    judge(data.draw(strategies.cases(subject, "tensor.strides.padded", padded=True), label="case"))
+    judge.all(drawn_cases(subject, "tensor.strides.padded", Kinds(padded=True)))
 
 
 @checks("tensor.strides.output")
-@given(data=st.data())
-def test_drawn_strides_on_both_sides(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_drawn_strides_on_both_sides(subject: Subject, judge: Judge) -> None:
     """Any order, gaps and zeros on the input, any order and gaps on the output."""
-    drawn = strategies.cases(
-        subject, "tensor.strides.output", padded=True, permuted=True, broadcast=True, output=True
-    )  # fmt: skip
-    judge(data.draw(drawn, label="case"))
+    kinds = Kinds(padded=True, permuted=True, broadcast=True, output=True)
+    judge.all(drawn_cases(subject, "tensor.strides.output", kinds))
 
 
 @checks("tensor.strides.permuted")
-@given(data=st.data())
-def test_strides_do_not_change_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_strides_do_not_change_values(subject: Subject, judge: Judge) -> None:
     """Without an oracle: the same elements give the same results in a packed tensor."""
-    drawn = strategies.cases(
-        subject, "tensor.strides.permuted", padded=True, permuted=True, output=True, expectation="plain layout"
-    )  # fmt: skip
-    judge(data.draw(drawn, label="case"))
+    kinds = Kinds(padded=True, permuted=True, output=True)
+    judge.all(drawn_cases(subject, "tensor.strides.permuted", kinds, "plain layout"))
 
 
 @checks("tensor.strides.padded")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dmlcts.specs import DataType
 from dmlcts.suites.cases.values import text
-from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation.drawn import values as drawn
+from dmlcts.suites.generation.drawn.draws import generators
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.one_value import adopted_oracle
@@ -59,7 +59,7 @@ def test_integer_bounds_truncate_toward_zero(subject: Subject, judge: Judge) -> 
     low, high = edge_values.limits_as_float(subject.data_type)
     clause = subject.clause("cast.integer")
     pairs = [(bound, high) for bound in bounds] + [(low, bound) for bound in bounds]
-    if not subject.thorough:
+    if not subject.profile.every_partner:
         pairs = pairs[:: 2 if subject.data_type.itemsize > 1 else 1]
     judge.all(
         subject.case(clause, _inputs(subject.data_type, pair), subject.between(*pair))
@@ -68,13 +68,14 @@ def test_integer_bounds_truncate_toward_zero(subject: Subject, judge: Judge) -> 
 
 
 @checks("cast.integer")
-@given(data=st.data())
-def test_drawn_integer_bounds(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_drawn_integer_bounds(subject: Subject, judge: Judge) -> None:
     """Any fractional bounds within the type, in order: inverted ones are another clause's."""
-    bound = strategies.bound(subject.data_type, exact=False)
-    low, high = sorted((data.draw(bound, label="one bound"), data.draw(bound, label="another")))
-    inputs = _inputs(subject.data_type, (low, high))
-    judge(subject.case(subject.clause("cast.integer"), inputs, subject.between(low, high)))
+    cases = []
+    for source in generators(subject, "integer bounds"):
+        low, high = sorted(drawn.bound(subject.data_type, source, exact=False) for _ in range(2))
+        inputs = _inputs(subject.data_type, (low, high))
+        cases.append(subject.case(subject.clause("cast.integer"), inputs, subject.between(low, high)))
+    judge.all(cases)
 
 
 def _float16_bounds() -> list[np.float32]:
@@ -110,13 +111,14 @@ def test_float16_bounds_round_to_nearest_even(subject: Subject, judge: Judge) ->
 
 
 @checks("cast.float16")
-@given(data=st.data())
-def test_drawn_float16_bounds(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_drawn_float16_bounds(subject: Subject, judge: Judge) -> None:
     """Any bounds below the overflow threshold, in order: inverted ones are another clause's."""
-    bound = st.floats(-65519.0, 65519.0, width=32).map(np.float32)
-    low, high = sorted((data.draw(bound, label="one bound"), data.draw(bound, label="another")))
-    inputs = edge_values.neighbours([np.float16(low), np.float16(high)], subject.data_type)
-    judge(subject.case(subject.clause("cast.float16"), inputs, subject.between(low, high)))
+    cases = []
+    for source in generators(subject, "FLOAT16 bounds"):
+        low, high = sorted(drawn.float16_bound(source) for _ in range(2))
+        inputs = edge_values.neighbours([np.float16(low), np.float16(high)], subject.data_type)
+        cases.append(subject.case(subject.clause("cast.float16"), inputs, subject.between(low, high)))
+    judge.all(cases)
 
 
 def _upper(subject: Subject) -> str:
@@ -217,7 +219,7 @@ def test_representable_bounds_are_used_as_they_are(subject: Subject, judge: Judg
     if subject.data_type.is_floating:
         patterns = edge_values.inputs(subject.data_type)
         bounds = [np.float32(value) for value in patterns[np.isfinite(patterns)]]
-        bounds = bounds[:: 1 if subject.thorough else 4]
+        bounds = bounds[:: 1 if subject.profile.every_partner else 4]
         judge.all(
             subject.case(clause, edge_values.neighbours([bound], subject.data_type), subject.between(bound))
             for bound in bounds

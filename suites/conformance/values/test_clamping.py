@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dmlcts.suites.generation import attributes as numbers
-from dmlcts.suites.generation import distinct, edge_values, strategies
+from dmlcts.suites.generation import distinct, edge_values
+from dmlcts.suites.generation.drawn import values as drawn
+from dmlcts.suites.generation.drawn.draws import generators
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -76,7 +76,7 @@ def test_infinite_and_one_sided_bounds(subject: Subject, judge: Judge) -> None:
 def test_every_input(subject: Subject, judge: Judge) -> None:
     """All values of an 8- or 16-bit type but NaN, for every ordinary and inverted pair of bounds; pairs of 8 bits."""
     pairs = edge_values.bounds(subject.data_type)
-    if not subject.thorough:
+    if not subject.profile.every_partner:
         pairs = pairs[:6]
     clause = subject.clause("values")
     everything = list(subject.all_sets())
@@ -99,12 +99,13 @@ def test_every_input_with_inverted_bounds(subject: Subject, judge: Judge) -> Non
 
 
 @checks("values")
-@given(data=st.data())
-def test_drawn_bounds_and_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_drawn_bounds_and_values(subject: Subject, judge: Judge) -> None:
     """Any bounds whose cast is fixed, in any order, on small arrays of any values."""
-    attributes = data.draw(strategies.attributes(subject), label="attributes")
-    stream = data.draw(strategies.values(subject), label="stream")
-    judge(subject.case(subject.values_clause(attributes), stream, attributes))
+    cases = []
+    for source in generators(subject, "bounds and values"):
+        attributes = drawn.attributes(subject, source)
+        cases.append(subject.case(subject.values_clause(attributes), drawn.values(subject, source), attributes))
+    judge.all(cases)
 
 
 @checks("values")
@@ -124,7 +125,7 @@ def test_few_elements(subject: Subject, judge: Judge) -> None:
 @checks("values")
 def test_seeded_bulk(subject: Subject, judge: Judge) -> None:
     """A hundred thousand seeded values over the whole range of the type."""
-    count = 1_000_003 if subject.thorough else 100_003
+    count = subject.profile.bulk
     clause = subject.clause("values")
     cases = []
     for number, attributes in enumerate(subject.typical()):

@@ -23,8 +23,9 @@ AROUND_NOTHING = ((-1.5, 2.5), (-6.0, -2.0), (3.0, 9.0))  # none of them is zero
 
 
 def _share(subject: Subject, items: Sequence[Any], parts: int) -> Sequence[Any]:
-    """Every so many-th item in the quick profile; neighbouring types take different ones, so that together take all."""
-    return items if subject.thorough else items[subject.table.data_types.index(subject.data_type) % parts :: parts]
+    """Every so many-th item where they are shared out; neighbouring types take others, so that together take all."""
+    first = subject.table.data_types.index(subject.data_type) % parts
+    return items[first::parts] if subject.profile.shares_out else items
 
 
 def _inputs(data_type: DataType, bounds: Sequence[np.float32]) -> Array:
@@ -57,9 +58,10 @@ def test_bounds_of_every_binade(subject: Subject, judge: Judge) -> None:
     cases = []
     for one, other in zip(values, shifted, strict=True):
         cases.append(_between(subject, clause, -one, other))
-        if subject.thorough or len(subject.table.float_attributes) == 1:  # Min of the other sign, and Max in full
+        # Min of the other sign; Max beside every partner
+        if subject.profile.every_partner or len(subject.table.float_attributes) == 1:
             cases += [_between(subject, clause, one, np.float32(np.inf))]
-        if subject.thorough:
+        if subject.profile.every_partner:
             cases += [_between(subject, clause, np.float32(-np.inf), -other)]
     judge.all(cases)
 
@@ -157,7 +159,7 @@ def test_scale_and_bias_of_every_binade(subject: Subject, judge: Judge) -> None:
         cases.append(subject.case(clause, inputs, subject.scaled(_open(subject), ScaleBias(scale, bias))))
         bare = subject.scaled(_open(subject), ScaleBias(scale, 0))  # an input of 1 bares the scale
         cases.append(subject.case(clause, inputs, bare))
-        if not subject.thorough:
+        if not subject.profile.every_partner:
             continue
         near = signs[1] * np.ldexp(np.float32(1.375), int(generator.integers(-12, 12)))
         cases.append(subject.case(clause, inputs, subject.scaled(_open(subject), ScaleBias(scale, near))))

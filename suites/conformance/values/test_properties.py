@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation.drawn import values as drawn
+from dmlcts.suites.generation.drawn.draws import generators
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -24,7 +24,7 @@ def _judge(subject: Subject, judge: Judge, name: OwnCheck) -> None:
     inputs = edge_values.inputs(subject.data_type)
     bulk = Values.bulk(subject.data_type, subject.seed + 5).array(20_011)
     bounds = edge_values.bounds(subject.data_type)
-    sets = list(subject.attribute_sets(bounds if subject.thorough else bounds[:5]))
+    sets = list(subject.attribute_sets(bounds if subject.profile.every_partner else bounds[:5]))
     judge.all(
         subject.case(subject.clause(name), values, attributes, expectation=name)
         for attributes in sets
@@ -57,12 +57,15 @@ def test_contained(subject: Subject, judge: Judge) -> None:
 
 
 @checks("monotone")
-@given(data=st.data())
-def test_drawn_monotone(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_drawn_monotone(subject: Subject, judge: Judge) -> None:
     """Any attributes, any values."""
-    attributes = data.draw(strategies.attributes(subject), label="attributes")
-    stream = data.draw(strategies.values(subject), label="stream")
-    judge(subject.case(subject.clause("monotone"), stream, attributes, expectation="monotone"))
+    judge.all(
+        subject.case(
+            subject.clause("monotone"), drawn.values(subject, source), drawn.attributes(subject, source),
+            expectation="monotone",
+        )
+        for source in generators(subject, "monotone")
+    )  # fmt: skip
 
 
 def _one_sided(subject: Subject) -> Iterator[Case]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation.drawn import values as drawn
+from dmlcts.suites.generation.drawn.draws import generators
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
@@ -75,7 +75,7 @@ def test_every_input(subject: Subject, judge: Judge, mode: str) -> None:
 @in_every_mode
 def test_seeded_bulk(subject: Subject, judge: Judge, mode: str) -> None:
     """Seeded values: over the whole range, and as fractions of numbers that have them."""
-    count = 1_000_003 if subject.thorough else 100_003
+    count = subject.profile.bulk
     information = np.finfo(subject.data_type.numpy)
     generator = np.random.Generator(np.random.PCG64(subject.seed))
     scale = 2.0 ** generator.integers(-2, information.nmant, count)
@@ -85,11 +85,10 @@ def test_seeded_bulk(subject: Subject, judge: Judge, mode: str) -> None:
 
 
 @in_all_modes
-@given(data=st.data())
-def test_drawn_values(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_drawn_values(subject: Subject, judge: Judge) -> None:
     """Any values, any mode."""
-    mode = data.draw(st.sampled_from(MODES), label="mode")
-    _judge(subject, judge, mode, data.draw(strategies.values(subject), label="stream"))
+    for number, source in enumerate(generators(subject, "rounding")):
+        _judge(subject, judge, MODES[number % len(MODES)], drawn.values(subject, source))
 
 
 @in_all_modes

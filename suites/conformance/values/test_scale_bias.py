@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dmlcts.specs import DataType, ScaleBias
 from dmlcts.specs.arithmetic.vector_arithmetic import fused_multiply_add
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation.drawn import values as drawn
+from dmlcts.suites.generation.drawn.draws import generators
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.measuring.integer_arithmetic import FRACTIONAL, NEGATIVE, WHOLE, Observation, named, telling_inputs
@@ -53,20 +53,21 @@ def test_infinite_and_overflowing_intermediates(subject: Subject, judge: Judge) 
 
 
 @checks("scale-bias")
-@given(data=st.data())
-def test_drawn_scale_and_bias(subject: Subject, judge: Judge, data: st.DataObject) -> None:
+def test_drawn_scale_and_bias(subject: Subject, judge: Judge) -> None:
     """Any finite scale and bias, any values."""
-    factor = st.floats(-4096.0, 4096.0, width=16 if subject.data_type is DataType.FLOAT16 else 32)
-    scale_bias = ScaleBias(data.draw(factor, label="scale"), data.draw(factor, label="bias"))
-    attributes = subject.scaled(data.draw(strategies.attributes(subject), label="attributes"), scale_bias)
-    stream = data.draw(strategies.values(subject), label="stream")
-    judge(subject.case(subject.clause("scale-bias"), stream, attributes))
+    kind = np.float16 if subject.data_type is DataType.FLOAT16 else np.float32
+    cases = []
+    for source in generators(subject, "scale and bias"):
+        scale, bias = (np.float32(kind(np.ldexp(source.uniform(-1, 1), source.integers(-12, 13)))) for _ in range(2))
+        attributes = subject.scaled(drawn.attributes(subject, source), ScaleBias(scale, bias))
+        cases.append(subject.case(subject.clause("scale-bias"), drawn.values(subject, source), attributes))
+    judge.all(cases)
 
 
 @checks("scale-bias", "in-place")
 def test_seeded_bulk_and_in_place(subject: Subject, judge: Judge) -> None:
     """Seeded values, out of place and in place: scale and bias are applied once."""
-    count = 100_003 if subject.thorough else 20_011
+    count = subject.profile.bulk_scaled
     values = Values.bulk(subject.data_type, subject.seed).array(count)
     attributes = subject.scaled(subject.between(-1000.0, 1000.0), ScaleBias(0.75, 1.5))
     clause = subject.clause("scale-bias")

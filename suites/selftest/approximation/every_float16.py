@@ -20,6 +20,7 @@ from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature, is_approximate, signatures
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.approximation.probing import LEVEL, differences
 from dmlcts.suites.selftest.family.family_tables import family
@@ -66,7 +67,7 @@ def compared(
     tables: Tables, table: OperatorTable, signature: Signature, *, strict: bool, step: int = 1, first: int = 0
 ) -> Compared:
     """Compare the oracles on every ``step``-th pattern from ``first`` on."""
-    subject, found = Subject(table, signature, LEVEL, seed=3, thorough=False), Compared()
+    subject, found = Subject(table, signature, LEVEL, seed=3, profile=QUICK), Compared()
     patterns = np.arange(first, ALL, step, dtype=np.uint16).view(np.float16)
     (name,) = table.formula_names
     for attributes in attribute_sets(subject):

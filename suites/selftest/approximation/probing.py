@@ -18,6 +18,7 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.outcome import Acceptable, order_of
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature, is_approximate, signatures
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
 LEVEL = FeatureLevel("6.4")
@@ -40,7 +41,7 @@ def elements_of(
     table: OperatorTable, signature: Signature, count: int, seed: int
 ) -> Iterator[tuple[OperatorDesc, dict[str, Any]]]:
     """Descriptions, and some elements for each by the names of the formula: edge values, and seeded ones."""
-    subject = Subject(table, signature, LEVEL, seed, thorough=False)
+    subject = Subject(table, signature, LEVEL, seed, profile=QUICK)
     generator = np.random.Generator(np.random.PCG64(seed))
     sets = list(subject.edge_sets())
     chosen_sets = sets[:: max(1, len(sets) // _SETS)]

@@ -13,7 +13,6 @@ from dmlcts.suites.cases.oracles import oracle_of
 from dmlcts.suites.selftest.family.family_tables import family
 from dmlcts.suites.selftest.mutants.exact.descriptions import _Accepting, means_nothing
 from dmlcts.suites.selftest.proof.probes import probes
-from dmlcts.suites.selftest.proof.prove import load_hypothesis_profile
 
 TABLES = family()
 REAL = [table for table in TABLES.operators.values() if table.accuracy and means_nothing(table)]
@@ -27,8 +26,6 @@ def test_what_a_real_function_gives_there_is_no_departure(table: OperatorTable) 
     class Accepting(_Accepting):
         operator = table.operator
         overlooked = tuple(clause.id for clause in table.checked_by("support.unlisted"))
-
-    load_hypothesis_profile()
     bench = Bench("Accepting", Accepting(), {}, TABLES)
     asked = [
         probe for probe in probes(TABLES)

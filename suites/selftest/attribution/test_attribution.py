@@ -17,6 +17,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.combinations.magnitudes import in_exact_domain
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, streams_of
@@ -288,10 +289,10 @@ def test_a_refused_bound_keeps_a_clause_that_is_about_bounds() -> None:
 
 def test_inverted_bounds_are_a_clause_of_their_own() -> None:
     tables = load_tables()
-    subject = Subject.on(tables.operator("CLIP"), DataType.INT8, FeatureLevel("5.0"), 0, False)
+    subject = Subject.on(tables.operator("CLIP"), DataType.INT8, FeatureLevel("5.0"), 0, QUICK)
     assert subject.values_clause(subject.attributes(Min=f32(2), Max=f32(1))) == "clip.bounds.inverted"
     assert subject.values_clause(subject.attributes(Min=f32(1), Max=f32(1))) == "clip.formula"
-    threshold = Subject.on(tables.operator("THRESHOLD"), DataType.INT8, FeatureLevel("5.0"), 0, False)
+    threshold = Subject.on(tables.operator("THRESHOLD"), DataType.INT8, FeatureLevel("5.0"), 0, QUICK)
     assert threshold.values_clause(threshold.attributes(Min=f32(2))) == "threshold.formula"
 
 

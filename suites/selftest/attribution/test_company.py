@@ -15,6 +15,7 @@ from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc, Usage
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding
@@ -40,7 +41,7 @@ OTHER_TENSORS = [  # the fault, a tensor that shows it, and what is said of the 
 
 
 def among(operator: str = "CLIP", data_type: DataType = DataType.FLOAT32) -> Case:
-    subject = Subject.on(load_tables().operator(operator), data_type, FeatureLevel("5.0"), 0, thorough=False)
+    subject = Subject.on(load_tables().operator(operator), data_type, FeatureLevel("5.0"), 0, profile=QUICK)
     attributes = subject.revealing()
     return subject.case(subject.values_clause(attributes), subject.distinct(100), attributes,
                         expectation="beside others", layout_clause="execution.independent")  # fmt: skip

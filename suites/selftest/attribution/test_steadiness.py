@@ -32,7 +32,6 @@ from dmlcts.suites.selftest.mutants.rare import OneElementInTenThousandAtRandom
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.mutants.state import AttributesMissingInTheCacheKey
 from dmlcts.suites.selftest.proof.probes import probes
-from dmlcts.suites.selftest.proof.prove import load_hypothesis_profile
 from dmlcts.suites.selftest.reports.report_samples import failure
 
 
@@ -119,7 +118,6 @@ def test_what_ran_before_is_named_and_minimal() -> None:
 
 def all_told(on: Bench) -> list[str]:
     """The clauses under which the tests of kernels that live together tell what they find."""
-    load_hypothesis_profile()
     return [
         smallest(on, finding).clause
         for probe in probes(first_three()) if "alive_at_the_same_time" in probe.test and "CLIP-INT8" in probe.test
@@ -165,7 +163,6 @@ def test_a_case_before_another_has_none_before_itself() -> None:
 
 @pytest.mark.parametrize("ran", range(0, 33, 4))
 def test_a_property_based_test_tells_of_chance_itself(ran: int) -> None:
-    load_hypothesis_profile()
     (probe,) = [one for one in probes(first_three()) if "test_drawn_bounds_and_values[CLIP-INT8]" in one.test]
     on = bench(transient(37, ran)())
     judge = probe.run(on, 0)  # a library that finds an example right when it is run again raises FlakyFailure

@@ -17,7 +17,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values
-from dmlcts.suites.generation.strategies import sizes, strides
+from dmlcts.suites.generation.drawn.layouts import sizes, strides
 
 
 def clip(tensor: TensorDesc, output: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:

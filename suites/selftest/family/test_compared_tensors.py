@@ -10,6 +10,7 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.conformance.tensors.describing import compared, described, each_odd, packed
+from dmlcts.suites.generation.profiles import FULL, QUICK
 from dmlcts.suites.generation.subject import Subject
 
 TABLES = load_tables()
@@ -21,7 +22,7 @@ CONSTRAINED = [table for table in TABLES.operators.values() if table.constraints
 def test_what_a_constraint_names_is_compared(table: OperatorTable, word: str) -> None:
     """In the signature that has every tensor; of one element a tensor keeps that, and has no sizes to compare."""
     whole = max(signatures(table), key=lambda one: len(one.present))
-    subject = Subject(table, whole, FeatureLevel("6.4"), 0, thorough=False)
+    subject = Subject(table, whole, FeatureLevel("6.4"), 0, profile=QUICK)
     kept = [group for group in table.constraints if word != "DataType" or not group.counting]
     named = {name for group in kept if word in group.same and len(group.tensors) > 1
              for name in group.tensors if name in subject.types}  # fmt: skip
@@ -32,7 +33,7 @@ def test_what_a_constraint_names_is_compared(table: OperatorTable, word: str) ->
 def test_a_zero_point_stays_one_element_when_it_is_odd() -> None:
     table = TABLES.operator("QUANTIZED_LINEAR_ADD")
     whole = max(signatures(table), key=lambda one: len(one.present))
-    subject = Subject(table, whole, FeatureLevel("6.4"), 0, thorough=False)
+    subject = Subject(table, whole, FeatureLevel("6.4"), 0, profile=QUICK)
     usual = described(subject, packed((2, 3)))
     odd = list(each_odd(subject, "x", packed((2, 3)), packed((2, 3, 1)), {"AZeroPointTensor": subject.data_type}))
     assert [one.operator.tensors["AZeroPointTensor"].sizes for one in odd] == [(1, 1, 1)]
@@ -57,6 +58,6 @@ def test_a_scale_of_an_input_may_be_0_and_that_of_the_output_may_not() -> None:
     table = TABLES.operator("QUANTIZED_LINEAR_ADD")
     zeros: set[str] = set()
     for signature in signatures(table):
-        for elements in Subject(table, signature, FeatureLevel("6.4"), 0, thorough=True).edge_sets():
+        for elements in Subject(table, signature, FeatureLevel("6.4"), 0, profile=FULL).edge_sets():
             zeros |= {name for name, one in elements.single.items() if name.endswith("ScaleTensor") and not one.any()}
     assert zeros == {"AScaleTensor", "BScaleTensor"}

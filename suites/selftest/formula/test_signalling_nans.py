@@ -16,6 +16,7 @@ from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.signatures import Signature, signatures
 from dmlcts.suites.cases.oracles import oracle_of
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.family.family_tables import family
 
@@ -49,7 +50,7 @@ CASES = list(_drawn())
 def test_the_same_is_acceptable_of_a_signalling_nan_and_of_a_quiet_one(
     table: OperatorTable, signature: Signature, strict: bool
 ) -> None:
-    about = Subject(table, signature, FeatureLevel("6.4"), seed=0, thorough=False)
+    about = Subject(table, signature, FeatureLevel("6.4"), seed=0, profile=QUICK)
     attributes, edges = next(iter(about.attribute_sets())), next(iter(about.edge_sets()))
     chosen = np.linspace(0, edges.count - 1, _ELEMENTS).astype(np.intp)
     given = {name: np.array(array) for name, array in edges[chosen].with_single(edges.single).spread.items()}

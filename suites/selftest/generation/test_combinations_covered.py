@@ -31,6 +31,7 @@ from dmlcts.suites.combinations.listing import excluded_pairs, print_combination
 from dmlcts.suites.combinations.possible import asked, flat_offsets, possible
 from dmlcts.suites.combinations.rows import planned_cases, recipes
 from dmlcts.suites.generation.covering_subjects import covering_subjects
+from dmlcts.suites.generation.profiles import FULL, QUICK, Profile
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.first_three import FIRST_THREE, first_three
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
@@ -47,12 +48,12 @@ CHOSEN = covering_subjects(FAMILY, 0)
 ONE_OF_EACH = [
     (table, min(CHOSEN[name], key=str)) for name, table in FAMILY.operators.items() if name not in FIRST_THREE
 ]
-ONE_OF = {table.short_name: Subject(table, one, LEVEL, 0, thorough=False) for table, one in ONE_OF_EACH}
+ONE_OF = {table.short_name: Subject(table, one, LEVEL, 0, profile=QUICK) for table, one in ONE_OF_EACH}
 IDS = [f"{table.short_name}-{data_type.name}" for table, data_type in SUBJECTS]
 
 
-def subject(table: OperatorTable, data_type: DataType, seed: int = 0, *, thorough: bool = False) -> Subject:
-    return Subject.on(table, data_type, LEVEL, seed, thorough)
+def subject(table: OperatorTable, data_type: DataType, seed: int = 0, *, profile: Profile = QUICK) -> Subject:
+    return Subject.on(table, data_type, LEVEL, seed, profile)
 
 
 def dispatched(cases: list[Case], one: Subject) -> np.ndarray[Any, Any]:
@@ -78,7 +79,7 @@ def test_quick_covers_every_pair_by_what_its_cases_are(table: OperatorTable, dat
 def test_it_covers_them_where_inputs_are_several_or_the_output_of_another_type(
     table: OperatorTable, signature: Signature
 ) -> None:
-    covers_every_pair(Subject(table, signature, FeatureLevel("6.4"), 0, thorough=False), FAMILY)
+    covers_every_pair(Subject(table, signature, FeatureLevel("6.4"), 0, profile=QUICK), FAMILY)
 
 
 def covers_every_pair(one: Subject, tables: Tables) -> None:
@@ -134,7 +135,7 @@ def test_other_seeds_cover_as_much_with_other_cases(seed: int) -> None:
 
 @pytest.mark.parametrize("name", ["CLIP", "ROUND"])
 def test_full_covers_every_triple(name: str) -> None:
-    one = subject(TABLES.operator(name), DataType.FLOAT16, thorough=True)
+    one = subject(TABLES.operator(name), DataType.FLOAT16, profile=FULL)
     where = space(one, FACTORS, "full")
     rows = np.array(covering_array(where, 0).rows)
     found = counts(where, rows)

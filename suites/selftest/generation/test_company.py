@@ -14,6 +14,7 @@ from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.conformance.tensors.test_state import test_many_kernels_alive_at_the_same_time as many_kernels
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.mutants.reference import Reference
 
@@ -40,7 +41,7 @@ class Recorder:
 def test_many_kernels_share_the_tensors_of_the_one_that_is_judged(table: OperatorTable) -> None:
     told = Recorder(Bench("latest", Latest(), {}, TABLES))
     for signature in (signatures(table, LEVEL)[0], signatures(table, LEVEL)[-1]):
-        many_kernels(Subject(table, signature, LEVEL, 0, False, True), cast(Any, told))
+        many_kernels(Subject(table, signature, LEVEL, 0, QUICK, True), cast(Any, told))
     told.bench.close()
     assert told.cases
     for case in told.cases:

@@ -17,7 +17,10 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, elements
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values, simplicity
-from dmlcts.suites.generation import edge_values, strategies
+from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation.drawn.draws import case_of
+from dmlcts.suites.generation.drawn.layouts import Form, Kinds, layouts, sizes, strides
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
 TYPES = [data_type for data_type in DataType if data_type is not DataType.FLOAT64]
@@ -27,7 +30,7 @@ named = pytest.mark.parametrize
 
 
 def subject(name: str, data_type: DataType, level: str = "5.0") -> Subject:
-    return Subject.on(load_tables().operator(name), data_type, FeatureLevel(level), 0, thorough=False)
+    return Subject.on(load_tables().operator(name), data_type, FeatureLevel(level), 0, profile=QUICK)
 
 
 def holds(values: np.ndarray, *wanted: float) -> bool:
@@ -178,9 +181,8 @@ def test_simple_values_come_first() -> None:
 
 @given(data=st.data())
 def test_drawn_strides_never_overlap(data: st.DataObject) -> None:
-    shape = data.draw(strategies.sizes((1, 2, 3, 4, 8)))
-    strides = data.draw(strategies.strides(shape, padded=True, permuted=True))
-    tensor = TensorDesc(DataType.INT32, shape, strides)
+    shape = data.draw(sizes((1, 2, 3, 4, 8)))
+    tensor = TensorDesc(DataType.INT32, shape, data.draw(strides(shape, padded=True, permuted=True)))
     memory = np.zeros(tensor.total_size_in_bytes, np.uint8)
     from dmlcts.specs import Region
 
@@ -203,7 +205,8 @@ def test_drawn_cases_are_such_as_an_implementation_must_take(data: st.DataObject
     data_type = data.draw(st.sampled_from(TYPES))
     level = data.draw(st.sampled_from(["2.1", "5.0"] if data_type.itemsize < 8 else ["5.0"]))
     one = subject("CLIP", data_type, level)
-    case = data.draw(strategies.cases(one, None, padded=True, permuted=True, broadcast=True, output=True))
+    layout = data.draw(layouts(Form.of(one), Kinds(padded=True, permuted=True, broadcast=True, output=True)))
+    case = case_of(one, layout, None, "oracle", data.draw(st.integers(0, 1000)))
     assert not violations(case.operator, one.level, load_tables())
 
 

@@ -17,6 +17,7 @@ from dmlcts.suites.cases.values import Values
 from dmlcts.suites.combinations.building import base_levels, build, counts_of, removable, space, without
 from dmlcts.suites.combinations.classifying import levels_of
 from dmlcts.suites.combinations.rows import planned_cases
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.first_three import first_three
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -28,7 +29,7 @@ COUNTS = counts_of(FACTORS)
 
 
 def subject(table: OperatorTable, data_type: DataType) -> Subject:
-    return Subject.on(table, data_type, FeatureLevel("5.0"), 0, False)
+    return Subject.on(table, data_type, FeatureLevel("5.0"), 0, QUICK)
 
 
 @pytest.mark.parametrize(

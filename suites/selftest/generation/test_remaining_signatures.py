@@ -16,6 +16,7 @@ from dmlcts.suites.combinations.coverage import covered, decoded, encoded
 from dmlcts.suites.combinations.possible import asked
 from dmlcts.suites.combinations.rows import cheap_cases, without_dear_levels
 from dmlcts.suites.generation.covering_subjects import covering_subjects
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
 TABLES = load_tables()
@@ -25,7 +26,7 @@ COUNTS = counts_of(FACTORS)
 LEVEL = FeatureLevel("6.4")
 CHOSEN = covering_subjects(TABLES, 0)
 ALL_LEFT_OUT = {
-    table.short_name: [Subject(table, one, LEVEL, 0, thorough=False) for one in left]
+    table.short_name: [Subject(table, one, LEVEL, 0, profile=QUICK) for one in left]
     for name, table in TABLES.operators.items()
     if (left := [one for one in signatures(table, LEVEL) if one not in CHOSEN[name]])
 }

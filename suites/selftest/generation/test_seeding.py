@@ -6,12 +6,8 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import hypothesis
 import pytest
-
-from dmlcts.suites.generation.seeding import draw_as_the_run_says
 
 DRAWN = """
 import sys
@@ -33,11 +29,7 @@ print(hash(tuple(sorted(seen, key=str))), any(number in range(10**15, 10**15 + 5
 """
 PROFILES = {
     "a run": (
-        "from dmlcts.suites.generation.seeding import draw_from_the_seed_alone\ndraw_from_the_seed_alone()",
-        True,
-    ),
-    "a proof": (
-        "from dmlcts.suites.selftest.proof.prove import load_hypothesis_profile\nload_hypothesis_profile()",
+        "from dmlcts.suites.generation.drawn.seeding import draw_from_the_seed_alone\ndraw_from_the_seed_alone()",
         True,
     ),
     "Hypothesis as it is": ("", False),
@@ -90,16 +82,3 @@ def test_a_run_has_its_own_number_of_examples_whichever_ran_before(tmp_path: Pat
     quick, full = ast.literal_eval(one)
     assert ast.literal_eval(other) == [full, quick]
     assert quick < full
-
-
-@pytest.mark.parametrize("own", [True, False])
-def test_a_conformance_test_keeps_settings_of_its_own_and_takes_the_run_s_if_it_has_none(own: bool) -> None:
-    def judging(number: int) -> None: ...
-
-    test: Any = hypothesis.given(number=hypothesis.strategies.integers())(judging)
-    default = hypothesis.settings.default
-    assert default is not None
-    if own:
-        test = hypothesis.settings(max_examples=default.max_examples + 1)(test)
-    draw_as_the_run_says(test, 0, conformance=True)
-    assert test._hypothesis_internal_use_settings.max_examples == default.max_examples + own

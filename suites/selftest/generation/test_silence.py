@@ -8,6 +8,7 @@ import pytest
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables.signatures import signatures
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.silence import at_silent_points
 from dmlcts.suites.generation.subject import Subject
 
@@ -20,7 +21,7 @@ def reached(name: str) -> set[tuple[str, str]]:
     return {
         (point.clause.id, one.data_type.name)
         for one in signatures(table, LEVEL)
-        for _, point, _ in at_silent_points(Subject(table, one, LEVEL, 0, thorough=False))
+        for _, point, _ in at_silent_points(Subject(table, one, LEVEL, 0, profile=QUICK))
     }
 
 
@@ -37,7 +38,7 @@ def test_every_silent_point_is_reached_on_every_type(name: str) -> None:
 
 def test_what_is_reached_is_at_the_point_and_stands_beside_ordinary_elements() -> None:
     table = TABLES.operator("SIGN")
-    subject = Subject(table, signatures(table, LEVEL)[0], LEVEL, 0, thorough=False)
+    subject = Subject(table, signatures(table, LEVEL)[0], LEVEL, 0, profile=QUICK)
     (nans,) = [elements for _, point, elements in at_silent_points(subject) if point.clause.id == "sign.nan"]
     half = nans.count // 2
     assert np.isnan(nans.first[:half]).all()
@@ -46,7 +47,7 @@ def test_what_is_reached_is_at_the_point_and_stands_beside_ordinary_elements() -
 
 def test_ordinary_bounds_are_tried_before_bounds_that_are_nan() -> None:
     table = TABLES.operator("CLIP1")
-    subject = Subject(table, signatures(table, LEVEL)[0], LEVEL, 0, thorough=False)
+    subject = Subject(table, signatures(table, LEVEL)[0], LEVEL, 0, profile=QUICK)
     found = [given for given, point, _ in at_silent_points(subject) if point.clause.id == "clip1.nan.bound"]
     assert found
     assert all(any(np.isnan(given[name].value) for name in ("Min", "Max")) for given in found)

@@ -34,9 +34,9 @@ FLOORS = {
         "loading", "pages", "comparing", "oracle", "approximation", "accuracy",
     ),
     "suites": (
-        "isolation", "cases", "generation", "combinations", "measuring", "batches", "judging", "attribution", "console",
-        "running", "rerunning", "trial", "conformance", "families", "sweeping.blocks", "sweeping.crews", "sweeping",
-        "certification", "offline", "benchmarks", "history", "selftest", "commands", "",
+        "isolation", "cases", "generation", "generation.drawn", "combinations", "measuring", "batches", "judging",
+        "attribution", "console", "running", "rerunning", "trial", "conformance", "families", "sweeping.blocks",
+        "sweeping.crews", "sweeping", "certification", "offline", "benchmarks", "history", "selftest", "commands", "",
     ),
     "reports": ("documents", "summaries", "views", "comparing", "certification", ""),
 }  # fmt: skip

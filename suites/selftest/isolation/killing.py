@@ -25,7 +25,6 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.selftest.proof.probes import Probe, probes
-from dmlcts.suites.selftest.proof.prove import load_hypothesis_profile
 
 _CLAUSES = ("round.nearest-even", "round.infinity", "execution.repeatable", "tensor.rank.maximum")
 
@@ -92,7 +91,6 @@ def run_once(tests: list[Probe], seconds: float | None) -> tuple[dict[str, Any],
 
 def kill_runs(runs: int, seed: int, told: Callable[[str], None] = lambda text: None) -> Killed:
     """Kill so many runs, each at another moment."""
-    load_hypothesis_profile()
     tests = _chosen()
     clean, none, spent = run_once(tests, None)
     found = Killed()

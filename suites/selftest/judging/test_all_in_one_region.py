@@ -22,7 +22,6 @@ from dmlcts.suites.selftest.mutants.formulas import Array
 from dmlcts.suites.selftest.mutants.permitted import descriptions
 from dmlcts.suites.selftest.mutants.reference import Reference
 from dmlcts.suites.selftest.proof.probes import Probe, probes
-from dmlcts.suites.selftest.proof.prove import load_hypothesis_profile
 
 ONE_OF = ("DIVIDE", "MULTIPLY", "SUBTRACT", "MEAN", "MODULUS_TRUNCATE", "MODULUS_FLOOR", "BIT_SHIFT_LEFT",
           "BIT_SHIFT_RIGHT", "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_XOR", "MAX", "MIN", "ATAN_YX",
@@ -35,7 +34,6 @@ TOGETHER = "test_all_in_one_region_where_one_input_may_be_aliased"
 @cache
 def every_probe() -> dict[str, list[Probe]]:
     """The tests that bind several tensors to one region, on the signatures of a quick run, by the operator."""
-    load_hypothesis_profile()
     found: dict[str, list[Probe]] = {}
     for probe in probes(TABLES, 0):
         about = probe.module in ("test_aliasing", "test_everyday_patterns", "test_layouts_on_every_type")
@@ -46,7 +44,6 @@ def every_probe() -> dict[str, list[Probe]]:
 
 def judged(made: type[Reference], name: str, test: str = "") -> list[Judge]:
     """What the tests find on an operator's first signature, one judge each."""
-    load_hypothesis_profile()
     chosen = [probe for probe in every_probe()[name] if test in probe.test]
     first = chosen[0].signature
     bench = Bench(made.__name__, made(), {}, TABLES)

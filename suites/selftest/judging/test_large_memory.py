@@ -14,6 +14,7 @@ from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.oracles import oracle_of
 from dmlcts.suites.cases.values import BULK_PERIOD, Values
 from dmlcts.suites.conformance.tensors.test_strides import test_wide_elements_far_apart as judge_wide_elements
+from dmlcts.suites.generation.profiles import FULL, QUICK, Profile
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.judge import Judge
@@ -29,14 +30,14 @@ STREAMS = {"seven values": Values.of(np.arange(-3.5, 3.5), DataType.FLOAT32), "b
 
 
 @pytest.mark.parametrize(
-    "implementation, thorough, seen",
+    "implementation, profile, seen",
     [
-        (Reference, False, False), (WideByteOffsetsIn26Bits, False, True), (WideByteOffsetsIn27Bits, False, False),
-        (Reference, True, False), (WideByteOffsetsIn26Bits, True, True), (WideByteOffsetsIn27Bits, True, True),
+        (Reference, QUICK, False), (WideByteOffsetsIn26Bits, QUICK, True), (WideByteOffsetsIn27Bits, QUICK, False),
+        (Reference, FULL, False), (WideByteOffsetsIn26Bits, FULL, True), (WideByteOffsetsIn27Bits, FULL, True),
     ],
 )  # fmt: skip
-def test_byte_offsets_of_27_bits_are_for_full(implementation: type[Reference], thorough: bool, seen: bool) -> None:
-    subject = Subject.on(TABLES.operator("CLIP"), DataType.INT64, FeatureLevel("5.0"), 0, thorough)
+def test_byte_offsets_of_27_bits_are_for_full(implementation: type[Reference], profile: Profile, seen: bool) -> None:
+    subject = Subject.on(TABLES.operator("CLIP"), DataType.INT64, FeatureLevel("5.0"), 0, profile)
     judge = Judge(bench(implementation()), raising=False)
     judge_wide_elements(subject, judge)
     assert bool(judge.ledger.findings) is seen

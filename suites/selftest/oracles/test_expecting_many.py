@@ -11,6 +11,7 @@ from dmlcts.specs import FeatureLevel
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.oracles import Inputs, Oracle, oracle_of
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
 TABLES = load_tables()
@@ -23,7 +24,7 @@ of_each_kind = pytest.mark.parametrize("name", ["QUANTIZED_LINEAR_ADD", "DIVIDE"
 def asked(name: str) -> tuple[Oracle, Inputs]:
     """The oracle of an operator's first signature, and elements for its inputs."""
     table = TABLES.operator(name)
-    subject = Subject(table, signatures(table)[0], LEVEL, 0, thorough=False)
+    subject = Subject(table, signatures(table)[0], LEVEL, 0, profile=QUICK)
     operator = subject.describe(subject.flat(ELEMENTS), subject.revealing())
     given = subject.distinct(1021).streams
     return oracle_of(TABLES, operator, strict=False), {

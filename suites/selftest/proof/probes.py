@@ -13,7 +13,7 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.families import family
 from dmlcts.suites.families.family import ConformanceTest, families
 from dmlcts.suites.generation.covering_subjects import covering_subjects, leading
-from dmlcts.suites.generation.seeding import draw_as_the_run_says
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 
@@ -49,9 +49,7 @@ class Probe(family.Probe):
         Raises:
             BaseException: what the test ended with, where that is no verdict.
         """
-        subject = Subject(self.table, self.signature, bench.level, seed, thorough=False, leading=self.leading)
-        if hasattr(self.function, "hypothesis"):
-            draw_as_the_run_says(self.function, seed, conformance=True)
+        subject = Subject(self.table, self.signature, bench.level, seed, profile=QUICK, leading=self.leading)
         attempt = self.attempt(bench, subject)
         ledger = attempt.judge.ledger
         if isinstance(attempt.error, ConformanceFailure):

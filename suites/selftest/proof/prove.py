@@ -20,8 +20,6 @@ from functools import lru_cache
 from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
-import hypothesis
-
 from dmlcts.backends.interpreter import spawn_context
 from dmlcts.reports.documents.killmatrix import EXPECTED_KILLS, document
 from dmlcts.specs import DmlctsError
@@ -32,7 +30,6 @@ from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.generation.covering_subjects import whole
-from dmlcts.suites.generation.seeding import draw_from_the_seed_alone
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judging.judge import Judge, account
 from dmlcts.suites.selftest.first_three import FIRST_THREE
@@ -40,7 +37,6 @@ from dmlcts.suites.selftest.proof.probes import Probe, probes
 from dmlcts.suites.selftest.proof.sweep_mutants import sweep_mutant
 
 _HEAVY = ("test_more_workgroups_than_one_dispatch_takes",)
-_EXAMPLES = 12
 _ISOLATED_SECONDS = 3.0
 _ISOLATED_GROWTH = 1 << 30
 
@@ -117,17 +113,6 @@ class _Progress:
         self.told(f"[{self.done}/{self.total}] {text}")
 
 
-def load_hypothesis_profile() -> None:
-    """The quick profile's settings for property-based tests; to be called before a probe runs."""
-    draw_from_the_seed_alone()
-    hypothesis.settings.register_profile(
-        "dmlcts-proving", max_examples=_EXAMPLES, deadline=None, database=None, report_multiple_bugs=False,
-        print_blob=False, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )  # fmt: skip
-    hypothesis.settings.load_profile("dmlcts-proving")
-
-
 def _cases(judge: Judge) -> int:
     return max((tally.cases for tally in judge.ledger.tallies.values()), default=0)
 
@@ -155,7 +140,6 @@ def quick_probes(tables: ByIdentity[Tables], seed: int) -> tuple[Probe, ...]:
 
 def judge_mutant(mutant: type[Any], seed: int) -> Kill:
     """Run the suite on a mutant, and a sweep where it needs one, until the clause it breaks is reported."""
-    load_hypothesis_profile()
     tables = load_tables()
     clauses: dict[str, None] = {}
     cases = 0
@@ -207,8 +191,6 @@ def clear(name: str, seed: int, *, strict: bool, scope: str) -> Clearance:
     "few values" for the many pairs.
     """
     from dmlcts.suites.selftest.mutants import permitted
-
-    load_hypothesis_profile()
     made = getattr(permitted, name)
     backend, latitude = made(), _first_line(made.__doc__)
     tables = load_tables()
@@ -328,7 +310,7 @@ def _chosen(probe: Probe, scope: str) -> bool:
     values = probe.module in _VALUE_MODULES
     if scope == "everything":
         few = probe.data_type.name in _FEW
-        return few or (values and not hasattr(probe.function, "hypothesis")) or not (values or whole(probe.table))
+        return few or (values and "_drawn_" not in probe.name) or not (values or whole(probe.table))
     if not values or probe.data_type.name not in _FEW:
         return False
     if scope == "seeded":

@@ -14,7 +14,7 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.selftest.first_three import FIRST_THREE
 from dmlcts.suites.selftest.proof.probes import Probe
-from dmlcts.suites.selftest.proof.prove import Unnamed, catalogues, in_parallel, load_hypothesis_profile, quick_probes
+from dmlcts.suites.selftest.proof.prove import Unnamed, catalogues, in_parallel, quick_probes
 
 SCHEMA = "dmlcts-kills/1"
 KEPT = Path(__file__).with_name("kills.json")
@@ -23,7 +23,6 @@ KEPT = Path(__file__).with_name("kills.json")
 
 def kills_of(mutant: type[Any], seed: int) -> tuple[str, list[str]]:
     """The mutant's name, and every test function that fails on it on some signature, each until it fails once."""
-    load_hypothesis_profile()
     tables = load_tables()
     bench = Bench(mutant.__name__, mutant(), {}, tables)
     operators = {mutant.operator} if mutant.operator else FIRST_THREE

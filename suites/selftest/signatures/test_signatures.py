@@ -6,6 +6,7 @@ from dmlcts.specs import FeatureLevel
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables.signatures import Signature, signatures
 from dmlcts.suites.generation.covering_subjects import covering_subjects, form_of, whole
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
 LEVEL = FeatureLevel("6.4")
@@ -15,7 +16,7 @@ def test_a_description_says_which_signature_and_which_row_it_is_of() -> None:
     """For every table there is: records name the type of the first type variable."""
     for table in load_tables().operators.values():
         for signature in signatures(table):
-            subject = Subject(table, signature, LEVEL, 0, thorough=False)
+            subject = Subject(table, signature, LEVEL, 0, profile=QUICK)
             operator = subject.describe(subject.flat(3), subject.attributes())
             assert Signature.of(operator, table) == signature
             assert operator.data_type is signature.data_type

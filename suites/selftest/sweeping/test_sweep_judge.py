@@ -22,6 +22,7 @@ from dmlcts.suites.cases.outcomes import Execution, Mishap
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.certification.sweep import check_sweep
 from dmlcts.suites.certification.sweep import sweep as certified
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.isolation import floating_point
 from dmlcts.suites.judging.expectations import judge_case
@@ -169,7 +170,7 @@ def test_the_control_word_is_seen_and_put_right(bits: dict[str, int], said: str)
 
 def case() -> Case:
     """CLIP on subnormal FLOAT32 numbers."""
-    subject = Subject.on(TABLES.operator("CLIP"), DataType.FLOAT32, FeatureLevel("5.0"), 0, thorough=False)
+    subject = Subject.on(TABLES.operator("CLIP"), DataType.FLOAT32, FeatureLevel("5.0"), 0, profile=QUICK)
     operator = subject.describe(subject.flat(256), subject.attributes(Min=np.float32(-1), Max=np.float32(1)))
     return Case(operator, Values.patterns(DataType.FLOAT32, 0), "clip.formula")
 

@@ -11,6 +11,7 @@ from dmlcts.specs import DataType, FeatureLevel, TableError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.combinations.building import base_levels, build, space
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
 TEXT = resources.files("dmlcts.specs").joinpath("shared", "factors.yaml").read_text("utf-8")
@@ -56,7 +57,7 @@ def test_every_level_can_be_built(data_type: DataType) -> None:
     """Each level with base levels around it, as far as the constraints allow: the builder knows all names."""
     tables = load_tables()
     assert tables.factors is not None
-    subject = Subject.on(tables.operator("CLIP"), data_type, FeatureLevel("5.0"), 0, thorough=False)
+    subject = Subject.on(tables.operator("CLIP"), data_type, FeatureLevel("5.0"), 0, profile=QUICK)
     where = space(subject, tables.factors)
     base = dict(base_levels(where))
     built = 0

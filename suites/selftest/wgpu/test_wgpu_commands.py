@@ -18,6 +18,7 @@ from dmlcts.suites.benchmarks.wgpu_overhead import bare, compared, ours
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.outcomes import Mishap
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.wgpu.wgpu_bench import open_or_skip
@@ -74,7 +75,7 @@ def test_the_suite_goes_on_after_a_lost_device() -> None:
     bench = Bench("wgpu", WgpuBackend(), {}, tables)
     try:
         table = tables.operator("CLIP")
-        subject = Subject.on(table, DataType.FLOAT32, FeatureLevel.parse("5.0"), 0, False)
+        subject = Subject.on(table, DataType.FLOAT32, FeatureLevel.parse("5.0"), 0, QUICK)
         case = subject.case("clip.formula", [-2.0, 0.5, 2.0])
         first = bench._device
         assert isinstance(first, WgpuDevice)

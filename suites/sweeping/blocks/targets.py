@@ -26,6 +26,7 @@ from dmlcts.specs.tables.signatures import Signature, signatures_on
 from dmlcts.suites.cases.oracles import of_one_type, oracle_of
 from dmlcts.suites.cases.values import Values, text
 from dmlcts.suites.generation import edge_values
+from dmlcts.suites.generation.profiles import PROFILES, QUICK, Profile
 from dmlcts.suites.generation.subject import Subject, named
 
 Kind = Literal["patterns", "sample", "bounds"]
@@ -34,7 +35,6 @@ BLOCK_PATTERNS = 1 << 24
 BLOCK_SAMPLES = 1 << 22
 BLOCK_BOUNDS = 1 << 11
 FINITE_FLOAT16 = 63_488
-_SAMPLES = {"quick": 1 << 24, "full": 1 << 28}
 _MOST_BITS = 32
 _FEW_SETS = 3  # sets of attributes that the quick profile tries on an operator of several inputs
 _LOOKED_AT = 256
@@ -185,7 +185,7 @@ class _Maker:
 
     subject: Subject
     seed: int
-    thorough: bool
+    profile: Profile
 
     def _clause(self, *names: OwnCheck) -> str:
         return self.subject.table.clause_of(*names) or ""
@@ -210,7 +210,7 @@ class _Maker:
         data_type = self.subject.data_type
         operator = self.subject.table.operator
         if data_type.itemsize > 4:
-            size = _SAMPLES["full" if self.thorough else "quick"]
+            size = self.profile.sweep_samples
             return Target(operator, data_type, attributes, clause, "sample", size, seed=self.seed)
         return Target(operator, data_type, attributes, clause, "patterns", 1 << (8 * data_type.itemsize))
 
@@ -220,7 +220,7 @@ class _Maker:
         if not table.float_attributes:
             yield [(np.float32(-1), np.float32(1))], ""
             return
-        few = None if self.thorough or data_type.itemsize < 4 else 4
+        few = None if self.profile.every_partner or data_type.itemsize < 4 else 4
         ordinary = edge_values.bounds(data_type)
         if few is not None and data_type.is_floating:
             ordinary = [ordinary[0], ordinary[1], ordinary[6], (np.float32(-0.1), np.float32(0.3))]
@@ -259,7 +259,7 @@ def subject_of(tables: Tables, target: Target, level: FeatureLevel) -> Subject:
     """The operator and signature of a target, at a level."""
     table = tables.operator(target.operator)
     if target.signature is not None:
-        return Subject(table, target.signature, level, target.seed, thorough=False)
+        return Subject(table, target.signature, level, target.seed, profile=QUICK)
     return Subject.on(table, target.data_type, level, target.seed)
 
 
@@ -293,11 +293,11 @@ def plan(
             if data_type not in wanted or not obliged or (claims and not claims(table.operator, data_type)):
                 continue
             if of_one_type(table) and tables.law(table).of_one_input:  # which the oracle of blocks answers
-                subject = Subject.on(table, data_type, level, seed, profile != "quick")
-                found += _Maker(subject, seed, profile != "quick").targets()
+                subject = Subject.on(table, data_type, level, seed, PROFILES[profile])
+                found += _Maker(subject, seed, PROFILES[profile]).targets()
                 continue
             for signature in signatures_on(table, data_type):
-                subject = Subject(table, signature, level, seed, profile != "quick")
+                subject = Subject(table, signature, level, seed, PROFILES[profile])
                 if subject.obliged_ranks:
                     made = list(_of_several(subject, tables))
                     found += made
@@ -308,14 +308,14 @@ def plan(
 def _of_several(subject: Subject, tables: Tables) -> Iterator[Target]:
     """The targets of an operator that is not of one input and one type, on one signature."""
     judged = (given for given in subject.attribute_sets() if _is_judged(subject, given, tables))
-    for attributes in itertools.islice(judged, None if subject.thorough else _FEW_SETS):
+    for attributes in itertools.islice(judged, None if subject.profile.every_partner else _FEW_SETS):
         target = Target(
             subject.table.operator, subject.data_type, attributes, subject.values_clause(attributes), "patterns", 0,
             seed=subject.seed, signature=subject.signature, inputs=tuple(subject.inputs.items()),
             output=subject.types[subject.table.output],
         )  # fmt: skip
         if target.input_bits > _MOST_BITS:
-            yield replace(target, kind="sample", size=_SAMPLES["full" if subject.thorough else "quick"])
+            yield replace(target, kind="sample", size=subject.profile.sweep_samples)
         else:
             yield replace(target, size=1 << target.input_bits)
 

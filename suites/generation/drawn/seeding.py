@@ -23,17 +23,6 @@ def draw_from_the_seed_alone() -> None:
         providers.CONSTANTS_CACHE.cache.clear()
 
 
-def draw_as_the_run_says(test: Any, seed: int, *, conformance: bool) -> None:
-    """Give a property-based test a run's seed and, if it judges an implementation, a run's number of examples.
-
-    A test has the settings that were in force when its module was imported. In a process with several runs, of other
-    profiles, that may have been another run's.
-
-    Args:
-        test: the test, as ``given`` made it.
-        seed: the run's.
-        conformance: whether it is a conformance test. One that was given settings of its own keeps them.
-    """
-    if conformance and not getattr(test, "_hypothesis_internal_settings_applied", False):
-        test._hypothesis_internal_use_settings = hypothesis.settings.default  # the decorator may be given once only
+def draw_as_the_run_says(test: Any, seed: int) -> None:
+    """Give a property-based test, as ``given`` made it, a run's seed."""
     hypothesis.seed(seed)(test)  # derives from the settings that the test has by now
