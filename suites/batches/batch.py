@@ -126,14 +126,44 @@ class Group:
         bad |= self._apart[where] & (got.view(bits)[where] == self._poison.view(bits)[where])  # it may be unwritten
         return set(np.searchsorted(self.ends, where[bad], "right").tolist())
 
-    def settle(self, memory: Bytes, after: Bytes) -> None:
-        """Take over what outputs hold, so that what is left differs elsewhere."""
+    def settle(self, memory: Bytes, after: Bytes, ran: NDArray[np.bool_]) -> None:
+        """Take over what outputs of members that ran hold, so that what is left differs elsewhere."""
         bits = self._types[self._output].bits_dtype
-        after.view(bits)[self.written] = memory.view(bits)[self.written]
+        written = self.written if ran.all() else self.written[np.repeat(ran, self._counts)]
+        after.view(bits)[written] = memory.view(bits)[written]
 
-    def share(self, place: int) -> slice:
-        """The elements of a member."""
-        return slice(int(self.ends[place] - self._counts[place]), int(self.ends[place]))
+    def ran(
+        self,
+        bench: Bench,
+        place: int,
+        outcome: str | Refusal | Mishap,
+        memory: Bytes,
+        before: Bytes | None,
+        size: int,
+        *,
+        lost: bool = False,
+    ) -> Ran:
+        """What became of a member.
+
+        Args:
+            bench: what it ran on.
+            place: the member's place in the group.
+            outcome: what ran before a dispatch that came back, or why none did.
+            memory: of the batch.
+            before: what that held before; ``None`` where all is as it has to be.
+            size: bytes from the member's first to the last that is looked at.
+            lost: whether the process was lost by it.
+        """
+        one = self.members[place]
+        share = slice(int(self.ends[place] - self._counts[place]), int(self.ends[place]))
+        inputs = {name: array[share] for name, array in self.inputs.items()}
+        history, stopped = (outcome, None) if isinstance(outcome, str) else ("", outcome)
+        seen = None
+        if before is not None:
+            part = slice(one.start, one.start + size)
+            seen = bench.seen(one.case, Arena(memory[part], before[part], one.plan.regions, inputs))
+        output = memory.view(self.expected.dtype)[self.written[share]]
+        return Ran(one.case, one.plan, self.oracle, stopped, history, seen, self.expected[share], inputs, output, lost)
 
 
 @dataclass(frozen=True)
@@ -150,6 +180,7 @@ class Ran:
         expected: an acceptable output for each element.
         inputs: the logical elements of each input.
         output: the logical output elements.
+        lost: whether the implementation's process or device was lost by it.
     """
 
     case: Case
@@ -161,6 +192,7 @@ class Ran:
     expected: Array
     inputs: dict[str, Array]
     output: Array
+    lost: bool = False
 
 
 def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
@@ -176,12 +208,7 @@ def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
         end += plan.room
     groups = grouped(bench, members)
     memory = aligned_memory(end)
-    for group in groups:
-        fill(group.members, memory)
-    for group in groups:
-        group.ask(memory)
-    for group in groups:
-        group.poison(memory, bench.masks)
+    prepare(groups, memory, bench.masks)
     before = memory.copy()
     came = []
     for one in members:
@@ -189,30 +216,10 @@ def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
         part = memory[one.start : one.start + one.plan.size]
         came.append(bench.lived(one.case.operator, part, one.plan.regions))
     found = suspected(groups, members, memory, before, came)
-    placed = {id(one): (group, place) for group in groups for place, one in enumerate(group.members)}
+    placed = placing(groups)
     for number, (one, outcome) in enumerate(zip(members, came, strict=True)):
         group, place = placed[id(one)]
-        share = group.share(place)
-        inputs = {name: array[share] for name, array in group.inputs.items()}
-        arena = Arena(
-            memory[one.start : one.start + one.plan.room],
-            before[one.start : one.start + one.plan.room],
-            one.plan.regions,
-            inputs,
-        )
-        history, stopped = (outcome, None) if isinstance(outcome, str) else ("", outcome)
-        seen = bench.seen(one.case, arena) if number in found else None
-        yield Ran(
-            one.case,
-            one.plan,
-            group.oracle,
-            stopped,
-            history,
-            seen,
-            group.expected[share],
-            inputs,
-            memory.view(group.expected.dtype)[group.written[share]],
-        )
+        yield group.ran(bench, place, outcome, memory, before if number in found else None, one.plan.room)
 
 
 def by_kind(members: Sequence[Member]) -> list[list[Member]]:
@@ -226,6 +233,21 @@ def by_kind(members: Sequence[Member]) -> list[list[Member]]:
 def grouped(bench: Bench, members: Sequence[Member]) -> list[Group]:
     """The members by what the oracle is asked at once."""
     return [Group(some, bench.oracle(some[0].case.operator)) for some in by_kind(members)]
+
+
+def prepare(groups: Sequence[Group], memory: Bytes, masks: Masks) -> None:
+    """Fill a memory that holds the fixed pattern, and poison it."""
+    for group in groups:
+        fill(group.members, memory)
+    for group in groups:
+        group.ask(memory)
+    for group in groups:
+        group.poison(memory, masks)
+
+
+def placing(groups: Sequence[Group]) -> dict[int, tuple[Group, int]]:
+    """The group of each member, by the member's identity, and its place there."""
+    return {id(one): (group, place) for group in groups for place, one in enumerate(group.members)}
 
 
 def suspected(
@@ -247,7 +269,7 @@ def suspected(
         places = [number[id(one)] for one in group.members]
         ran = np.array([isinstance(came[place], str) for place in places])
         found |= {places[place] for place in group.wrong(memory, ran)}
-        group.settle(memory, after)
+        group.settle(memory, after, np.ones(len(places), np.bool_))
     words, known = memory.view(np.uint64), after.view(np.uint64)
     if np.array_equal(words, known):
         return found

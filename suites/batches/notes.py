@@ -62,10 +62,9 @@ class Notes(Bench):
         """Note a dispatch that nobody looks at."""
         self._steps.append(Dispatch(kernel.number, case, self._plan(case), judged=False))
 
-    def noted(self, kernel: Any, case: Case) -> bool:
+    def note(self, kernel: Any, case: Case) -> None:
         """Note a dispatch that is judged."""
         self._steps.append(Dispatch(kernel.number, case, self._plan(case), judged=True))
-        return True
 
     def at_once(self, case: Case) -> bool:
         """A kernel's life is noted step by step."""

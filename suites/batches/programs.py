@@ -13,13 +13,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dmlcts.specs import OperatorDesc
-from dmlcts.suites.batches.batch import Group, Member, by_kind, fill, grouped, suspected
+from dmlcts.suites.batches.batch import Member, Ran, by_kind, fill, grouped, placing, suspected
 from dmlcts.suites.batches.plans import Plan
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.memory import Arena, Bytes, aligned_memory, private_memory
-from dmlcts.suites.cases.oracles import Oracle
-from dmlcts.suites.cases.outcomes import Execution, Mishap, Refusal
+from dmlcts.suites.cases.memory import Bytes, aligned_memory, private_memory
+from dmlcts.suites.cases.outcomes import Mishap, Refusal
 
 Array = NDArray[Any]
 
@@ -92,23 +91,6 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Suspect:
-    """A dispatch that left something which may be wrong.
-
-    Attributes:
-        case: of the dispatch.
-        oracle: of its description.
-        execution: what it left.
-        expected: an acceptable output for each element.
-    """
-
-    case: Case
-    oracle: Oracle
-    execution: Execution
-    expected: Array
-
-
-@dataclass(frozen=True)
 class Ended:
     """What became of a program.
 
@@ -117,14 +99,14 @@ class Ended:
         stopped: a refusal or a mishap, behind which no further step was tried; ``None`` where all were.
         last: the last step that was tried.
         noted: each judged dispatch that came back, with what ran before it.
-        suspects: those that may be wrong.
+        suspects: those that left something which may be wrong.
     """
 
     program: Program
     stopped: Refusal | Mishap | None
     last: Step
     noted: tuple[tuple[Dispatch, str], ...]
-    suspects: tuple[Suspect, ...]
+    suspects: tuple[Ran, ...]
 
 
 def run_programs(bench: Bench, programs: Sequence[Program]) -> Iterator[Ended]:
@@ -157,10 +139,13 @@ def run_programs(bench: Bench, programs: Sequence[Program]) -> Iterator[Ended]:
     ended = [_run(bench, program, of_steps, before, after) for program in programs]
     came = {id(of_steps[id(step)]): history for _, _, noted in ended for step, history in noted}
     found = suspected(groups, judged, after, before, [came.get(id(one)) for one in judged])
-    wrong = {id(judged[place]) for place in found}
+    wrong, placed = {id(judged[place]) for place in found}, placing(groups)
     for program, (stopped, last, noted) in zip(programs, ended, strict=True):
         seen = [one for step in program.dispatches if id(one := of_steps[id(step)]) in wrong]
-        suspects = tuple(_suspect(bench, one, groups, before, after) for one in seen)
+        located = ((one, *placed[id(one)]) for one in seen)
+        suspects = tuple(
+            group.ran(bench, place, came[id(one)], after, before, one.plan.room) for one, group, place in located
+        )
         yield Ended(program, stopped, last, tuple(noted), suspects)
 
 
@@ -197,13 +182,3 @@ def _run(
     for kernel in kernels.values():
         bench.closed(kernel)
     return stopped, step, noted
-
-
-def _suspect(bench: Bench, member: Member, groups: Sequence[Group], before: Bytes, after: Bytes) -> Suspect:
-    group = next(group for group in groups if member in group.members)
-    share = group.share(group.members.index(member))
-    place = slice(member.start, member.start + member.plan.room)
-    inputs = {name: array[share] for name, array in group.inputs.items()}
-    seen = bench.seen(member.case, Arena(after[place], before[place], member.plan.regions, inputs))
-    return Suspect(member.case, group.oracle, seen, group.expected[share])
-

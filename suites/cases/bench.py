@@ -30,6 +30,7 @@ from dmlcts.suites.cases.oracles import Oracle, Oracles
 from dmlcts.suites.cases.outcomes import DeviceGone, Execution, Mishap, Outcome, Refusal, Unsupported, mishap_of
 from dmlcts.suites.isolation import floating_point
 from dmlcts.suites.isolation.floating_point import calling
+from dmlcts.suites.isolation.lives import Lives, Unanswered
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.proxy import IsolatedDevice
 from dmlcts.suites.isolation.remote_errors import RemoteError
@@ -38,8 +39,7 @@ Array = NDArray[Any]
 Bindings = Mapping[str, Region]
 
 _LEAST_HURRY = 0.25
-_MOST_AT_ONCE = 1 << 16
-_MOST_PADDING = 1 << 16
+_MOST_AT_ONCE, _MOST_PADDING = 4 << 20, 1 << 16
 _MOST_HISTORY, _MOST_REMEMBERED = 1024, 1 << 15
 
 
@@ -60,6 +60,7 @@ class Bench:
         hazards: what :mod:`dmlcts.suites.judging.losses` found out; ``None`` until it was asked.
         faults: what :mod:`dmlcts.suites.attribution.faults` knows already; ``None`` until it was asked.
         plans: those of :mod:`dmlcts.suites.batches.plans`; ``None`` until one was asked for.
+        attempted: an operator, and what a try at making it came to already; ``None`` for none.
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
         watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.
         unexplained: cases that lost the process there and did not do so again; the next test reports them.
@@ -88,6 +89,7 @@ class Bench:
         self.hazards: Any = None
         self.faults: Any = None
         self.plans: Any = None
+        self.attempted: tuple[OperatorDesc, Refusal | Mishap | None] | None = None
         self.unexplained: list[tuple[Case, Mishap]] = []
         self.stopping_anyway: set[tuple[str, DataType, str]] = set()
         self.masks: Masks = drawn_masks()
@@ -160,8 +162,7 @@ class Bench:
 
     def vector_oracle(self, operator: OperatorDesc) -> VectorOracle:
         """The oracle for an ``operator`` of one input, of the output's type."""
-        table = self.tables.operator(operator.name)
-        return VectorOracle(self.tables.law(table), operator, strict=self.strict)
+        return VectorOracle(self.tables.law(self.tables.operator(operator.name)), operator, strict=self.strict)
 
     def create(self, operator: OperatorDesc) -> Any | Refusal | Mishap:
         """A kernel, or why there is none."""
@@ -206,14 +207,10 @@ class Bench:
         """Whether the implementation runs in a process of its own."""
         return isinstance(self._device, IsolatedDevice)
 
-    @contextlib.contextmanager
-    def hurried(self) -> Iterator[None]:
+    def hurried(self) -> contextlib.AbstractContextManager[None]:
         """Inside, an isolated implementation gets a fraction of its time: for what is known to hang."""
-        if not isinstance(self._device, IsolatedDevice):
-            yield
-            return
-        with self.limited(max(_LEAST_HURRY, self._device.host.timeout / 10)):
-            yield
+        usual = self._device.host.timeout if isinstance(self._device, IsolatedDevice) else 0.0
+        return self.limited(max(_LEAST_HURRY, usual / 10))
 
     @contextlib.contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
@@ -228,37 +225,29 @@ class Bench:
         finally:
             host.timeout = usual
 
-    @contextlib.contextmanager
-    def steadily(self) -> Iterator[None]:
+    def steadily(self) -> contextlib.AbstractContextManager[None]:
         """Inside, a case that is judged again finds the same poison: for what is already known to be wrong.
 
         What is told of it must not hang on what was drawn, even where an implementation reads its output.
         """
-        with self._drawing(steady_masks()):
-            yield
+        return self._with("masks", steady_masks())
 
-    @contextlib.contextmanager
-    def anew(self) -> Iterator[None]:
+    def anew(self) -> contextlib.AbstractContextManager[None]:
         """Inside, every dispatch finds another poison, even within :meth:`steadily`."""
-        with self._drawing(drawn_masks()):
-            yield
+        return self._with("masks", drawn_masks())
 
-    @contextlib.contextmanager
-    def _drawing(self, masks: Masks) -> Iterator[None]:
-        usual, self.masks = self.masks, masks
-        try:
-            yield
-        finally:
-            self.masks = usual
-
-    @contextlib.contextmanager
-    def unwatched(self) -> Iterator[None]:
+    def unwatched(self) -> contextlib.AbstractContextManager[None]:
         """Inside, nobody is told of dispatches: for those that a judge may need, or not, by chance."""
-        usual, self.watch = self.watch, None
+        return self._with("watch", None)
+
+    @contextlib.contextmanager
+    def _with(self, name: str, value: object) -> Iterator[None]:
+        usual = getattr(self, name)
+        setattr(self, name, value)
         try:
             yield
         finally:
-            self.watch = usual
+            setattr(self, name, usual)
 
     def remember(self, case: Case) -> None:
         """Note that a case is judged now; one with many listed values is not kept, since a thousand are."""
@@ -305,12 +294,10 @@ class Bench:
 
     def at_once(self, case: Case) -> bool:
         """Whether :meth:`live` serves the case: an isolated implementation, and a small memory."""
-        return isinstance(self._device, IsolatedDevice) and case.placement.regions(case.operator)[1] <= _MOST_AT_ONCE
+        return self.lives is not None and case.placement.regions(case.operator)[1] <= _MOST_AT_ONCE
 
     def live(self, case: Case, arena: Arena, poison: Array | None = None) -> Outcome:
         """Make the case's kernel, dispatch it once on a prepared arena, close it, and look at the memory afterwards.
-
-        An isolated implementation is asked once for all of it: a message costs as much as a small dispatch.
 
         Args:
             case: one that :meth:`at_once` takes.
@@ -323,11 +310,29 @@ class Bench:
                 self._device.live(case.operator, arena.memory, dict(arena.bindings))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # as in create
-            if isinstance(error, RemoteError) and error.step == "create":
-                return self._not_made(case.operator, error)
-            return self.recovered(error)
+        except BaseException as error:
+            return self._stopped(case.operator, error)
         return self._looked_at(case, arena, self._histories.lived(case.operator))
+
+    def _stopped(self, operator: OperatorDesc, error: BaseException) -> Refusal | Mishap:
+        """What a kernel's whole life came to by raising ``error``."""
+        if isinstance(error, RemoteError) and error.step == "create":
+            return self._not_made(operator, error)
+        return self.recovered(error)
+
+    @property
+    def lives(self) -> Lives | None:
+        """What asks for many lives of kernels at once; ``None`` where the implementation shares this process."""
+        return self._device.lives if isinstance(self._device, IsolatedDevice) else None
+
+    def came_of(self, operator: OperatorDesc, error: BaseException | None) -> str | Refusal | Mishap | None:
+        """What a life came to: what ran before a dispatch that came back, ``None`` where nobody knows."""
+        if error is None:
+            return self._histories.lived(operator)
+        try:
+            return None if isinstance(error, Unanswered) else self._stopped(operator, error)
+        except DeviceGone:  # whoever asks next finds out
+            return None
 
     def lived(self, operator: OperatorDesc, memory: Bytes, regions: Bindings) -> str | Refusal | Mishap:
         """Make a kernel, dispatch it once on the whole of a memory and close it, in this process.
@@ -338,16 +343,12 @@ class Bench:
         kernel = self.create(operator)
         if isinstance(kernel, (Refusal, Mishap)):
             return kernel
-        outcome = self.dispatched(kernel, operator, memory, regions)
-        return self.closed(kernel) or outcome
+        came = self.dispatched(kernel, operator, memory, regions)
+        return self.closed(kernel) or came
 
     def dispatched(self, kernel: Any, operator: OperatorDesc, memory: Bytes, regions: Bindings) -> str | Mishap:
         """Dispatch an existing kernel on the whole of a memory, in this process; gives what :meth:`lived` gives."""
         return self._sent(kernel, memory, regions) or self._histories.dispatched(kernel, operator)
-
-    def noted(self, kernel: Any, case: Case) -> bool:
-        """Whether a dispatch is noted in place of being done, see :mod:`dmlcts.suites.batches.notes`."""
-        return False
 
     def seen(self, case: Case, arena: Arena) -> Execution:
         """What a dispatch left in the memory of an arena."""
@@ -370,7 +371,7 @@ class Bench:
                 closer()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # as in create
+        except BaseException as error:
             return replace(self.recovered(error), refusing=False)  # it is no way to refuse anything
         return None
 
@@ -388,8 +389,7 @@ class Bench:
     def run_on(self, kernel: Any, case: Case, arena: Arena, poison: Array | None = None) -> Execution | Mishap:
         """Dispatch an existing kernel on a prepared arena; without ``poison`` its output holds what it does."""
         arena = arena.poisoned(case, poison)
-        mishap = self.dispatch(kernel, arena)
-        if mishap is not None:
+        if (mishap := self.dispatch(kernel, arena)) is not None:
             return mishap
         return self._looked_at(case, arena, self._histories.dispatched(kernel, case.operator))
 

@@ -10,10 +10,12 @@ class WorkerLost(Exception):  # noqa: N818  # it says what happened; the suite i
         outcome: ``crash``, ``timeout`` or ``resource_error``.
         title: one short line, the same in every run that finds the same.
         text: what is known of the end: signal or exit code, and the last lines of its standard error.
+        placed: whether what was asked for last is to blame; not where it was seen late.
     """
 
-    def __init__(self, outcome: str, title: str, text: str) -> None:
+    def __init__(self, outcome: str, title: str, text: str, *, placed: bool = True) -> None:
         super().__init__(text)
+        self.placed = placed
         self.outcome = outcome
         self.title = title
         self.text = text

@@ -20,6 +20,7 @@ import secrets
 import sys
 import tempfile
 import weakref
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,18 @@ from dmlcts.specs import UsageError
 Bytes = NDArray[np.uint8]
 
 PAGE = max(mmap.PAGESIZE, mmap.ALLOCATIONGRANULARITY)
+GUARDED = sys.platform != "win32"
+"""Whether the system lets a process forbid itself access to pages."""
+
 _GUARD_PAGES = 1 if sys.platform == "win32" else (1 << 20) // PAGE  # where access is forbidden they cost nothing
 _GUARD = _GUARD_PAGES * PAGE
 _CANARY = 0xC5
 _CANARY_BYTE = bytes([_CANARY])
 _FEW_BYTES = 1 << 16
 _MOST_IDLE_BYTES = 256 << 20
-_PROT_NONE = 0
+_FEW_PAGES = 16  # a memory of more is taken from a larger segment, since the system takes long to give new pages
+_MOST_TIMES = 8  # as large
+_PROT_NONE, _PROT_ALL = 0, 3
 _SEALED_BYTES = 1 << 40
 
 
@@ -44,18 +50,29 @@ def _pages(size: int) -> int:
     return max(1, -(-size // PAGE))
 
 
+def room(size: int) -> int:
+    """The bytes of the pages that so many bytes take."""
+    return -(-size // PAGE) * PAGE
+
+
 def _address(mapping: mmap.mmap) -> int:
     return int(np.frombuffer(mapping, np.uint8).ctypes.data)
+
+
+@lru_cache(maxsize=1)
+def _mprotect() -> Any:
+    """The system's function that says what access a process has to pages."""
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return protect
 
 
 def _forbid(mapping: mmap.mmap, address: int) -> bool:
     """Forbid access to the guards; whether that is possible here."""
     if sys.platform == "win32":
         return False
-    library = ctypes.CDLL(None, use_errno=True)
-    library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     ends = (address, address + len(mapping) - _GUARD)
-    return all(library.mprotect(end, _GUARD, _PROT_NONE) == 0 for end in ends)
+    return all(_mprotect()(end, _GUARD, _PROT_NONE) == 0 for end in ends)
 
 
 def map_segment(file: int, token: int, pages: int, name: str) -> mmap.mmap:
@@ -79,32 +96,39 @@ class Segment:
     Attributes:
         token: where it stands, in pages; the two processes name it by that.
         pages: its size without guards.
+        used: how many of them are in use now; behind them the worker is allowed no access, as to the guards.
         address: of its first byte after the guard.
+        guarded: whether access to the guards is forbidden.
     """
 
     def __init__(self, file: int, token: int, pages: int, name: str) -> None:
         self.token = token
-        self.pages = pages
+        self.pages = self.used = pages
         self._mapping = map_segment(file, token, pages, name)
         start = _address(self._mapping)
         self.address = start + _GUARD
-        self._guarded = _forbid(self._mapping, start)
+        self.guarded = _forbid(self._mapping, start)
         self._whole = np.frombuffer(self._mapping, np.uint8)
-        if not self._guarded:
-            self._whole[:_GUARD] = self._whole[-_GUARD:] = _CANARY
+        self._arm_guards()
 
     def memory(self, size: int) -> Bytes:
         """The segment's first ``size`` bytes, for as long as the segment lives."""
         return self._whole[_GUARD : _GUARD + size]
 
+    def _arm_guards(self) -> None:
+        if not self.guarded:
+            self._whole[:_GUARD] = self._whole[-_GUARD:] = _CANARY
+
     def arm(self, size: int) -> None:
-        """Fill what lies between the end of a memory of ``size`` bytes and the guard."""
-        self._whole[_GUARD + size : _GUARD + PAGE * self.pages] = _CANARY
+        """Fill what lies between the end of a memory of ``size`` bytes and the guard; guards too, where needed."""
+        self.used = _pages(size) if self.guarded else self.pages
+        self._whole[_GUARD + size : _GUARD + PAGE * self.used] = _CANARY
+        self._arm_guards()
 
     def broken(self, size: int) -> str:
         """What was written outside a memory of ``size`` bytes, in words; "" for nothing."""
-        parts = [(size, self._whole[_GUARD + size : _GUARD + PAGE * self.pages])]
-        if not self._guarded:
+        parts = [(size, self._whole[_GUARD + size : _GUARD + PAGE * self.used])]
+        if not self.guarded:
             parts += [(-_GUARD, self._whole[:_GUARD]), (self.pages * PAGE, self._whole[-_GUARD:])]
         for start, part in parts:
             if part.size <= _FEW_BYTES and not part.tobytes().strip(_CANARY_BYTE):
@@ -115,10 +139,60 @@ class Segment:
                 return f"{changed.size} bytes outside the memory changed, the first at offset {first} of {size} bytes"
         return ""
 
+    def allow(self, start: int, size: int, *, access: bool) -> None:
+        """Allow or forbid access to whole pages of it, where the system can.
+
+        Raises:
+            OSError: the system cannot now.
+        """
+        if self.guarded and _mprotect()(self.address + start, size, _PROT_ALL if access else _PROT_NONE):
+            raise OSError(ctypes.get_errno(), "access to shared memory cannot be changed")
+
+    def limit(self, pages: int) -> None:
+        """Allow access to so many pages, and forbid it behind them."""
+        if self.guarded and pages != self.used:
+            few, many = sorted((pages, self.used))
+            self.allow(few * PAGE, (many - few) * PAGE, access=pages == many)
+            self.used = pages
+
+    def part(self, start: int, size: int) -> Bytes:
+        """Some of its bytes, for as long as the segment lives."""
+        return self._whole[_GUARD + start : _GUARD + start + size]
+
     def forget(self) -> None:
         """Give the pages back to the system, where it takes them."""
         if hasattr(mmap, "MADV_REMOVE"):
             self._mapping.madvise(mmap.MADV_REMOVE, _GUARD, self.pages * PAGE)
+
+
+class Window:
+    """A segment of which one part at a time can be accessed, where the system can forbid access; all of it elsewhere.
+
+    Args:
+        segment: nobody else in this process looks into it before the window is closed.
+    """
+
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self._open: tuple[int, int] | None = None
+        segment.allow(0, segment.pages * PAGE, access=False)
+
+    def part(self, start: int, size: int) -> Bytes:
+        """The part of ``size`` bytes that begins at a page boundary; it can be accessed until it is shut."""
+        self._open = start, room(size)
+        self._segment.allow(*self._open, access=True)
+        return self._segment.part(start, size)
+
+    def shut(self) -> None:
+        """Forbid access to the part that is open."""
+        if self._open is not None:
+            self._segment.allow(*self._open, access=False)
+            self._open = None
+
+    def close(self) -> None:
+        """Allow access to all of the segment again."""
+        self._segment.allow(0, self._segment.pages * PAGE, access=True)
+        self._segment.used = self._segment.pages
 
 
 class Lease:
@@ -159,7 +233,7 @@ class SharedMemory:
         Raises:
             UsageError: the system gives no such memory.
         """
-        pages = _pages(size)
+        pages = self._fitting(_pages(size))
         idle = self._idle.get(pages)
         if idle:
             segment = idle.pop()
@@ -170,6 +244,13 @@ class SharedMemory:
         segment.arm(size)
         weakref.finalize(lease, self._give_back, segment).atexit = False
         return np.asarray(lease)
+
+    def _fitting(self, pages: int) -> int:
+        """The pages of the idle segment that suits so many best; as many where there is none."""
+        if not GUARDED or pages <= _FEW_PAGES:
+            return pages
+        most = _MOST_TIMES * pages
+        return min((one for one, idle in self._idle.items() if idle and pages <= one <= most), default=pages)
 
     def _make(self, pages: int) -> Segment:
         free = self._places.get(pages)
@@ -266,9 +347,15 @@ class WorkerMemory:
         for token in tokens:
             self._known.pop(token, None)
 
-    def memory(self, token: int, pages: int, size: int) -> Bytes:
-        """A segment's first ``size`` bytes."""
+    def segment(self, token: int, pages: int) -> Segment:
+        """A segment of the suite's."""
         known = self._known.get(token)
         if known is None or known.pages != pages:
             known = self._known[token] = Segment(self._file, token, pages, self._name)
-        return known.memory(size)
+        return known
+
+    def memory(self, token: int, pages: int, size: int) -> Bytes:
+        """A segment's first ``size`` bytes; to pages behind them no access is allowed."""
+        found = self.segment(token, pages)
+        found.limit(_pages(size))
+        return found.memory(size)

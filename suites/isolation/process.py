@@ -103,10 +103,10 @@ class _Deadline:
         self.moment = clock() + limit
 
     def passed(self) -> bool:
-        """Whether it is over, for the step that is under way; a worker that counts on and on is not believed."""
+        """Whether it is over, for the step that is under way."""
         if self._clock() < self.moment:
             return False
-        step = 1 if self._begun is None else min(self._begun(), MOST_STEPS)
+        step = 1 if self._begun is None else self._begun()
         if step <= self._waited_for:
             return True
         self._waited_for = step
@@ -195,7 +195,7 @@ class WorkerProcess:
         Args:
             do: what to do.
             limit: seconds to wait; for each step, where there are several.
-            begun: says how many steps were begun; ``None`` where there is one.
+            begun: says how many steps were begun, never more than there are; ``None`` where there is one.
             fields: further members of the message.
 
         Returns:
@@ -233,12 +233,13 @@ class WorkerProcess:
     def garbled(self, said: str) -> WorkerLost:
         """Stop a worker whose reply cannot be; gives what to raise."""
         self._kill()
-        return self._lost("crash", "the process answered garbage", f"the process answered garbage: {said}")
+        title = "the process answered garbage"
+        return self._lost("crash", title, f"{title}: {said}", placed=False)
 
     def broke(self, said: str) -> WorkerLost:
         """Stop a worker that took away what it shares with the suite; gives what to raise."""
         self._kill()
-        return self._lost("crash", "the process changed the size of the shared memory", said)
+        return self._lost("crash", "the process changed the size of the shared memory", said, placed=False)
 
     def _check(self, reply: dict[str, Any]) -> None:
         kind = next(iter(set(reply) - {"id"}), "")
@@ -249,9 +250,9 @@ class WorkerProcess:
         if self._pending:
             raise framing.GarbledFrame("more bytes follow a reply")
 
-    def _lost(self, outcome: str, title: str, text: str) -> WorkerLost:
+    def _lost(self, outcome: str, title: str, text: str, *, placed: bool = True) -> WorkerLost:
         said = self._last_words.text()
-        return WorkerLost(outcome, title, f"{text}\nits last words:\n{said}" if said else text)
+        return WorkerLost(outcome, title, f"{text}\nits last words:\n{said}" if said else text, placed=placed)
 
     def _await_end(self) -> None:
         """Let a process that closed its pipe end by itself, so that its own signal or exit code is seen."""

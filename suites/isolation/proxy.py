@@ -18,9 +18,10 @@ from dmlcts.backends.contract import InvalidArgument, NotSupported
 from dmlcts.specs import OperatorDesc, Region, UsageError
 from dmlcts.specs.description_data import write_operator
 from dmlcts.suites.isolation.descriptions import read_info
+from dmlcts.suites.isolation.lives import Lives
 from dmlcts.suites.isolation.losses import WorkerLost
 from dmlcts.suites.isolation.memory import Lease, SharedMemory
-from dmlcts.suites.isolation.process import Clock, WorkerProcess
+from dmlcts.suites.isolation.process import MOST_STEPS, Clock, WorkerProcess
 from dmlcts.suites.isolation.remote_errors import RemoteError, RemoteExecutionFailedError, raise_as_told
 from dmlcts.suites.isolation.streams import IsolatedStream, opened
 
@@ -108,16 +109,20 @@ class Host:
             self.abandon()
             raise lost
         if "error" in reply:
-            told = reply["error"]
-            if not all(isinstance(told.get(key), str) for key in ("kind", "text", "said")):
-                raise self.garbled("an error without kind and text")
-            if told["kind"] in ("grown", "lost"):
-                lost = process.resources(told["text"]) if told["kind"] == "grown" else process.left(told)
-                self.abandon()
-                raise lost
-            raise_as_told(told)
+            self.told(reply["error"])
         answer: dict[str, Any] = reply["answer"]
         return answer
+
+    def told(self, error: Mapping[str, Any]) -> None:
+        """Raise an error that the worker reported."""
+        if not all(isinstance(error.get(key), str) for key in ("kind", "text", "said")):
+            raise self.garbled("an error without kind and text")
+        if error["kind"] in ("grown", "lost"):
+            process = self.running()
+            lost = process.resources(error["text"]) if error["kind"] == "grown" else process.left(error)
+            self.abandon()
+            raise lost
+        raise_as_told(error)
 
     def garbled(self, said: str) -> WorkerLost:
         """Stop the worker, whose reply cannot be; gives what to raise."""
@@ -242,7 +247,11 @@ class IsolatedKernel:
 
 
 class IsolatedDevice:
-    """A device in the worker process."""
+    """A device in the worker process.
+
+    Attributes:
+        lives: asks for many whole lives of kernels at once.
+    """
 
     def __init__(self, host: Host, options: Mapping[str, Any]) -> None:
         self.host = host
@@ -251,6 +260,7 @@ class IsolatedDevice:
         self._number = 0
         self._generation = 0
         self._closed = False
+        self.lives = Lives(self)
         self._steps: Bytes | None = None  # the memory whose first byte counts the steps of a kernel's whole life
         host.join()
         try:
@@ -320,7 +330,7 @@ class IsolatedDevice:
         assert steps is not None  # noqa: S101  # as above
         counted[0] = 0
         _dispatch_on(
-            host, lease, bindings, "live", begun=lambda: int(counted[0]), device=self.number(),
+            host, lease, bindings, "live", begun=lambda: min(int(counted[0]), MOST_STEPS), device=self.number(),
             operator=write_operator(operator), steps=[steps.segment.token, steps.segment.pages],
         )  # fmt: skip
 

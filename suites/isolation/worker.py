@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmlcts.backends.contract import BackendUnavailable, ContractError, ProcessLost, error_kind, words_of
 from dmlcts.backends.frames import with_frames
@@ -26,6 +25,7 @@ from dmlcts.specs import DmlctsError, Region
 from dmlcts.specs.description_data import read_operator
 from dmlcts.suites.isolation import framing
 from dmlcts.suites.isolation.descriptions import write_info
+from dmlcts.suites.isolation.lives import STEPS, WorkerLives, close, whole_life
 from dmlcts.suites.isolation.memory import WorkerMemory
 from dmlcts.suites.isolation.streams import WorkerStreams
 
@@ -46,6 +46,7 @@ class _Worker:
         self._growth.begin(resident_bytes())
         self._allowed = allowed
         self._trimmer = Trimmer()
+        self._lives = WorkerLives(memory, _described, self.grown)
 
     def _shared(self) -> tuple[int, list[int]]:
         """What the suite shares with this process, and this process with a runner: no growth of the implementation."""
@@ -95,27 +96,25 @@ class _Worker:
     def live(self, device: int, operator: dict[str, Any], steps: list[int], **on: Any) -> dict[str, Any]:
         """Make an operator ready, run it once on a shared memory, and close it.
 
-        ``steps`` names the segment whose first byte says how many steps were begun. A kernel is closed whatever its
-        dispatch came to, unless the device is lost; what closing raises counts before what the dispatch raised.
+        ``steps`` names the segment whose first byte says how many steps were begun.
         """
         token, pages = steps
         begun = self._memory.memory(token, pages, 1)
-        begun[0], self.step = 1, "create"
-        kernel = self._devices[device].create(read_operator(operator))
-        begun[0], self.step = 2, "dispatch"
-        try:
-            answer = self._dispatched(kernel, **on)
-        except BaseException as error:
-            if error_kind(error) != "device_lost":
-                self._close(kernel, begun)
-                self.step = "dispatch"
-            raise
-        self._close(kernel, begun)
+
+        def at(step: str) -> None:
+            begun[0], self.step = 1 + STEPS.index(step), step
+
+        answer: dict[str, Any] = {}
+
+        def dispatch(kernel: Any) -> None:
+            answer.update(self._dispatched(kernel, **on))
+
+        whole_life(self._devices[device], read_operator(operator), at, dispatch)
         return answer
 
-    def _close(self, kernel: Any, begun: NDArray[np.uint8]) -> None:
-        begun[0], self.step = 3, "close"
-        _close(kernel)
+    def lives(self, device: int, **fields: Any) -> dict[str, Any]:
+        """Go through many lives of kernels."""
+        return self._lives.run(self._devices[device], **fields)
 
     def stream(self, kernel: int, **fields: Any) -> dict[str, Any]:
         """Open a stream of a kernel."""
@@ -123,7 +122,7 @@ class _Worker:
 
     def release(self, kernel: int) -> dict[str, Any]:
         """Close a kernel, where it can be closed."""
-        _close(self._kernels.pop(kernel))
+        close(self._kernels.pop(kernel))
         return {}
 
     def grown(self) -> str:
@@ -133,12 +132,6 @@ class _Worker:
             trim()  # what is freed and kept for later is no leak
             growth = self._growth.grown(resident_bytes())
         return overgrown(growth, self._allowed)
-
-
-def _close(kernel: Any) -> None:
-    closer = getattr(kernel, "close", None)
-    if closer is not None:
-        closer()
 
 
 def _described(error: BaseException) -> dict[str, Any]:
@@ -174,9 +167,8 @@ def _serve(source: int, target: int, worker: _Worker) -> None:
         taken, pending = pending[:count], pending[count:]
         return taken
 
-    doing: dict[str, Callable[..., dict[str, Any]]] = {
-        name: getattr(worker, name) for name in ("open", "close", "create", "dispatch", "stream", "release", "live")
-    }
+    asked = ("open", "close", "create", "dispatch", "stream", "release", "live", "lives")
+    doing: dict[str, Callable[..., dict[str, Any]]] = {name: getattr(worker, name) for name in asked}
     doing |= {name: getattr(worker.streams, name) for name in ("fill", "submit", "collect", "end")}
     while True:
         try:

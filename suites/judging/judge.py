@@ -9,29 +9,33 @@ from typing import Any
 
 import numpy as np
 
-from dmlcts.reports.summaries.characters import one_line, quoted
-from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, TensorDesc
-from dmlcts.specs.models import Clause
-from dmlcts.specs.tables import Tables
+from dmlcts.specs import OperatorDesc
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.batches.batch import Ran
+from dmlcts.suites.batches.isolated import Doubted
 from dmlcts.suites.batches.programs import Ended
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Execution
-from dmlcts.suites.cases.values import Array, text, text_with_bits
+from dmlcts.suites.cases.values import Array
 from dmlcts.suites.combinations.coverage import Seen
 from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement
-from dmlcts.suites.judging.losses import hazards_of, is_wanted, judge_hazard, judge_surviving, unexplained
-from dmlcts.suites.judging.together import chunks, judged_together
+from dmlcts.suites.judging.losses import (
+    hazards_of,
+    is_wanted,
+    judge_hazard,
+    judge_surviving,
+    late_finding,
+    unexplained,
+)
+from dmlcts.suites.judging.together import chunks, judged_together, judgement_of
 from dmlcts.suites.measuring.dispatches import Measurements
 
 _MOST_LOSSES = 4
 _MOST_TIMEOUTS = 2
 _MOST_KEPT_BYTES = 1 << 16
-_LARGE = 1e8  # from here on a FLOAT is written with an exponent
 _Row = tuple[str, str, str]
 
 
@@ -163,28 +167,50 @@ class Judge:
 
     def _each(self, cases: Iterable[Case], *, dispatches: bool) -> Iterator[tuple[Case, Judgement]]:
         """The cases, each with its judgement."""
-        if dispatches or self.bench.isolated:
+        if dispatches or (self.bench.isolated and self.bench.lives is None):
             for case in cases:
                 yield case, self.alone(case)
             return
         for some in chunks(cases):
-            known = {place for place, case in enumerate(some) if case in self._wrong} if self._wrong else set()
-            found = judged_together(self.bench, some, self, known)
-            yield from zip(some, found, strict=True)
+            yield from zip(some, judged_together(self.bench, some, self), strict=True)
+
+    def is_due(self, case: Case) -> bool:
+        """Whether a batch may hold the case: not one known to be wrong or lethal; none after some losses."""
+        if self._wrong and case in self._wrong:
+            return False
+        if not self.bench.isolated:
+            return True
+        return not (self._ended or self._enough() or hazards_of(self.bench).covers(case))
+
+    def member(self, ran: Ran) -> Judgement:
+        """Judge what became of a member of a batch, and count it."""
+        if self._wrong and ran.case in self._wrong:  # one that failed in the same batch is answered from memory
+            return self._wrong[ran.case]
+        if self.bench.isolated and not (ran.outcome is None and ran.execution is None):
+            return self._tried(ran.case, expected=False, ran=ran)
+        return self._counted(ran, judgement_of(self.bench, ran))
+
+    def doubtful(self, case: Case, doubted: Doubted) -> Judgement:
+        """Count what is wrong with a batch of which every case is right alone."""
+        judgement = Judgement((late_finding(case, doubted),))
+        self.ledger.count(case, judgement)
+        self._wrong[case] = judgement
+        if doubted.mishap is not None:
+            self._lost = True
+            self._unexpected.append(doubted.mishap.outcome)
+        return judgement
 
     def history(self, ended: Ended, judgement: Judgement) -> Judgement:
-        """As :meth:`dmlcts.suites.judging.together.Counting.history`."""
+        """As :meth:`dmlcts.suites.judging.together.Judging.history`."""
         for step, history in ended.noted:
             self.seen.note(step.case, history, step.plan.noted)
         case = ended.program.case
         self.ledger.count(case, judgement, self._types(case))
         return judgement
 
-    def member(self, ran: Ran, judgement: Judgement) -> Judgement:
-        """As :meth:`dmlcts.suites.judging.together.Counting.member`."""
+    def _counted(self, ran: Ran, judgement: Judgement) -> Judgement:
+        """Count a member of a batch; gives the judgement that is told of it."""
         case = ran.case
-        if case in self._wrong:  # one that failed in the same batch is answered from memory, as it is alone
-            return self._wrong[case]
         if ran.outcome is None:
             self.seen.note(case, ran.history, ran.plan.noted)
         self.ledger.count(case, judgement, self._types(case))
@@ -220,12 +246,15 @@ class Judge:
         return self._tried(case, expected=expected, otherwise=otherwise)
 
     def _tried(
-        self, case: Case, *, expected: bool, otherwise: Callable[[Judgement], Judgement] | None = None
+        self, case: Case, *, expected: bool, ran: Ran | None = None,
+        otherwise: Callable[[Judgement], Judgement] | None = None,
     ) -> Judgement:  # fmt: skip
-        before = self.bench.losses
+        before = self.bench.losses - (ran is not None and ran.lost)
         self.bench.watch = self.seen.note
+        if ran is not None and ran.outcome is None:
+            self.seen.note(case, ran.history, ran.plan.noted)
         try:
-            judgement = (judge_hazard if expected else judge_surviving)(self.bench, case)
+            judgement = judge_hazard(self.bench, case) if expected else judge_surviving(self.bench, case, ran)
         finally:
             self.bench.watch = None
         if otherwise is not None and not (judgement.findings or judgement.refused or judgement.unsupported):
@@ -314,70 +343,3 @@ def _without_large(case: Case, judgement: Judgement) -> Judgement:
         return judgement
     size = case.placement.regions(case.operator)[1]
     return judgement if size <= _MOST_KEPT_BYTES else replace(judgement, executions=())
-
-
-def _tensor_text(tensor: TensorDesc) -> str:
-    strides = "packed" if tensor.strides is None else f"strides {list(tensor.strides)}"
-    return f"{tensor.data_type.name} {list(tensor.sizes)}, {strides}, {tensor.total_size_in_bytes} bytes"
-
-
-def attribute_text(value: Any, data_type: DataType = DataType.FLOAT32) -> str:
-    """An attribute as a person reads it, floats with their bits; beside integer elements, large ones in full."""
-    if value is None:
-        return "none"
-    if isinstance(value, np.float32):
-        large = not data_type.is_floating and np.isfinite(value) and abs(value) >= _LARGE
-        return text_with_bits(value).replace(text(value), str(int(value)), 1) if large else text_with_bits(value)
-    if isinstance(value, str | np.uint32):
-        return str(value)
-    if isinstance(value, OperatorDesc):
-        given = ", ".join(f"{name} {attribute_text(number)}" for name, number in value.attributes.items())
-        return f"{value.name} with {given}" if given else value.name
-    if isinstance(value, ScalarUnion):
-        return f"{text_with_bits(value.value)} as {value.data_type.name}"
-    return f"scale {text_with_bits(value.scale)}, bias {text_with_bits(value.bias)}"
-
-
-def clause_text(tables: Tables, clause: Clause) -> list[str]:
-    """The clause with its quotation, source and known disagreements, one line each."""
-    source = tables.source(clause.id)
-    lines = [f"{clause.id} ({clause.obligation}): {clause.text}"]
-    where = f"{source.title} ({source.locale}; {source.revision})"
-    lines.append(f'"{clause.quotation.words}", {where}' if clause.quotation else where)
-    titles = {item.id: item.title for item in tables.owner(clause.id).sources}
-    lines += [f"but {titles[item.source]}: {item.says}" for item in clause.disagreements]
-    return lines
-
-
-def evidence(finding: Finding) -> dict[str, str]:
-    """What was asked and what came back: label and text, in the order in which a person wants them."""
-    case = finding.case
-    operator, placement = case.operator, case.placement
-    alias = placement.aliased(operator)
-    placed = "" if alias is None else ", in place" if len(operator.inputs) == 1 else f", in place of {alias}"
-    if len(operator.tensors) == 2 and operator.input == operator.output:
-        told = {"tensors": _tensor_text(operator.output) + placed}
-    else:
-        told = {name: _tensor_text(tensor) for name, tensor in operator.tensors.items()}
-        told[operator.output_name] += placed
-    if placement.one_region:
-        told["placement"] = "inputs with equal descriptions share one region"
-    if placement.overlapping:
-        told["placement"] = "each input begins 16 bytes behind the one before, in its region"
-    told |= {name: attribute_text(value, case.data_type) for name, value in case.operator.attributes.items()}
-    return told | dict(finding.details)
-
-
-def account(tables: Tables, finding: Finding, replay: str) -> str:
-    """The full account of a finding: what was asked, what came back, why it is wrong, how to see it again."""
-    lines = [f"{finding.case.operator.name} on {finding.case.data_type.name}: {one_line(finding.title)}"]
-
-    def put(label: str, said: str) -> None:
-        lines.append(f"  {label:<12} {quoted(said)}")
-
-    for label, said in evidence(finding).items():
-        put(label, said)
-    for index, line in enumerate(clause_text(tables, tables.clause(finding.clause))):
-        put("clause" if index == 0 else "", line)
-    put("replay", replay)
-    return "\n".join(lines)

@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from dmlcts.specs import DataType, OperatorDesc
+from dmlcts.suites.batches.attempts import dispatch_many
+from dmlcts.suites.batches.batch import Ran
+from dmlcts.suites.batches.isolated import Doubted
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Mishap
@@ -21,6 +24,7 @@ from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding, Judgement, value_clauses
+from dmlcts.suites.judging.together import judgement_of
 
 LOSSES = ("crash", "timeout", "device_lost", "resource_error")
 """The outcomes after which the implementation runs in a fresh process."""
@@ -76,13 +80,12 @@ def is_wanted(hazards: Hazards, case: Case, tried: int) -> bool:
 @dataclass
 class _Survey:
     bench: Bench
-    lost: set[object] = field(default_factory=set)
+    known: dict[OperatorDesc, Mishap] = field(default_factory=dict)  # how it was lost already
 
     def survives(self, operator: OperatorDesc) -> bool:
         """Whether the process is still there after a dispatch of ones; asked twice where it is not."""
-        ones = {name: [1] for name in operator.inputs}
-        case = Case(operator, Streams.of(ones, operator), "execution.independent")
-        lost = self._lost(case)
+        case = _ones(operator)
+        lost = self.known.pop(operator, None) or self._lost(case)
         if lost is None:
             return True
         with self.bench.hurried():
@@ -95,6 +98,25 @@ class _Survey:
         before = self.bench.losses
         outcome = self.bench.run(case)
         return outcome if isinstance(outcome, Mishap) and self.bench.losses > before else None
+
+
+def _ones(operator: OperatorDesc) -> Case:
+    ones = {name: [1] for name in operator.inputs}
+    return Case(operator, Streams.of(ones, operator), "execution.independent")
+
+
+def _simplest(subject: Subject, rank: int) -> OperatorDesc:
+    return subject.describe((_SIZE,) * rank, subject.attributes())
+
+
+def _first_loss(bench: Bench) -> dict[OperatorDesc, Mishap]:
+    """How the process is lost, where all that the survey asks for is asked for in a few messages; empty for no loss."""
+    cases = []
+    for first, *others in _subjects(bench):
+        cases += [_ones(_simplest(first, rank)) for rank in first.ranks]
+        cases += [_ones(_simplest(one, one.ranks[0])) for one in others]
+    ended = dispatch_many(bench, cases)
+    return {} if ended.lost is None else {cases[ended.number].operator: ended.lost}
 
 
 def _subjects(bench: Bench) -> Iterator[list[Subject]]:
@@ -112,22 +134,21 @@ def survey(bench: Bench) -> Hazards:
     Raises:
         DeviceGone: the device is lost and does not come back.
     """
-    asked = _Survey(bench)
+    known = {} if bench.lives is None else _first_loss(bench)
+    asked, survived = _Survey(bench, known), bench.lives is not None and not known
     operators, data_types, ranks, firsts = set(), set(), set(), set()
     for subjects in _subjects(bench):
         first = subjects[0]
         name = first.table.operator
         firsts.add((name, first.data_type))
-
-        def case(subject: Subject, rank: int) -> OperatorDesc:
-            return subject.describe((_SIZE,) * rank, subject.attributes())
-
-        if not asked.survives(case(first, first.ranks[0])):
+        if survived:
+            continue  # nothing was lost
+        if not asked.survives(_simplest(first, first.ranks[0])):
             operators.add(name)
             continue
-        ranks |= {(name, rank) for rank in first.ranks[1:] if not asked.survives(case(first, rank))}
+        ranks |= {(name, rank) for rank in first.ranks[1:] if not asked.survives(_simplest(first, rank))}
         data_types |= {
-            (name, one.data_type) for one in subjects[1:] if not asked.survives(case(one, one.ranks[0]))
+            (name, one.data_type) for one in subjects[1:] if not asked.survives(_simplest(one, one.ranks[0]))
         }  # fmt: skip
     return Hazards(frozenset(operators), frozenset(data_types), frozenset(ranks), frozenset(firsts))
 
@@ -146,15 +167,17 @@ def hazards_of(bench: Bench) -> Hazards:
     return found
 
 
-def judge_surviving(bench: Bench, case: Case) -> Judgement:
+def judge_surviving(bench: Bench, case: Case, ran: Ran | None = None) -> Judgement:
     """Judge ``case``; where the process is lost, once more in a fresh one, to learn whether the case is to blame.
+
+    With ``ran`` what became of the case in a batch is judged first.
 
     A loss that comes again is the case's own. One that does not is the work of what ran before it, or of chance: it
     breaks ``execution.independent``, or ``execution.repeatable`` where the process held ever more memory. Either way
     the finding says so and keeps the outcome.
     """
-    before = bench.losses
-    judgement = judge_case(bench, case)
+    before = bench.losses - (ran is not None and ran.lost)
+    judgement = judge_case(bench, case) if ran is None else judgement_of(bench, ran)
     if not bench.isolated or bench.losses == before or not any(one.outcome in LOSSES for one in judgement.findings):
         return judgement
     again = judge_case(bench, case)
@@ -176,6 +199,17 @@ def _explained(finding: Finding, seen: set[str]) -> Finding:
         finding, clause=clause, title=f"{finding.title}, not again in a fresh process",
         details=(*finding.details, ("again", said)), suspects=(), settled=True,
     )  # fmt: skip
+
+
+def late_finding(case: Case, doubted: Doubted) -> Finding:
+    """What a batch showed of which every case is right alone: a loss that was seen late, or bytes that changed."""
+    mishap = doubted.mishap
+    if mishap is not None:
+        lost = Finding(case.clause, mishap.outcome, case, mishap.title, (("said", mishap.text),))
+        return _explained(lost, set())
+    details = (("bytes", doubted.changed), ("again", "no such change where each case of the batch is judged alone"))
+    title = "bytes outside the memory of a dispatch changed"
+    return Finding("tensor.output.bounds", "fail", case, title, details, settled=True)
 
 
 def unexplained(bench: Bench) -> tuple[Finding, ...]:

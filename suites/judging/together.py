@@ -1,26 +1,28 @@
-"""Cases of a test, judged in batches where that gives the same: small tensors, in this process.
+"""Cases of a test, judged in batches where that gives the same: small tensors.
 
 Those that the oracle judges are dispatched once each; those with a history are programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Protocol
 
 from dmlcts.specs.oracle.outcome import Unconstrained
+from dmlcts.suites.batches.attempts import attempt_many
 from dmlcts.suites.batches.batch import Ran, run
+from dmlcts.suites.batches.isolated import Doubted, run_isolated
 from dmlcts.suites.batches.notes import Notes, NotToBeNoted
 from dmlcts.suites.batches.plans import Plan, Plans
 from dmlcts.suites.batches.programs import Dispatch, Ended, Program, run_programs
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.outcomes import Mishap
+from dmlcts.suites.cases.outcomes import Mishap, Outcome
 from dmlcts.suites.judging.expectations import EXPECTATIONS, without_silent_points
-from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement, value_clauses
+from dmlcts.suites.judging.findings import MEMORY_CLAUSES, WITHOUT_DISPATCH, Finding, Judgement, value_clauses
 from dmlcts.suites.judging.outputs import judge_outcome
 from dmlcts.suites.judging.refusals import stopped
 
@@ -34,22 +36,28 @@ _HISTORIES = frozenset((
 """Expectations whose steps follow from the case alone, where nothing is wrong."""
 
 
-class Counting(Protocol):
-    """Takes account of what was judged in batches, and judges the other cases."""
+class Judging(Protocol):
+    """What judges the cases, and counts them."""
 
     def alone(self, case: Case, otherwise: Callable[[Judgement], Judgement] | None = None) -> Judgement:
-        """Judge a case by itself, and count it.
+        """Judge one case by itself.
 
         Args:
             case: the case.
             otherwise: is given the judgement where the case is right by itself, and gives what it is instead.
         """
 
-    def member(self, ran: Ran, judgement: Judgement) -> Judgement:
-        """Count a member of a batch; gives what the test is given."""
+    def member(self, ran: Ran) -> Judgement:
+        """Judge what became of a member of a batch."""
+
+    def doubtful(self, case: Case, doubted: Doubted) -> Judgement:
+        """Judge what is wrong with a batch of which every case is right alone."""
 
     def history(self, ended: Ended, judgement: Judgement) -> Judgement:
         """Count a case whose program left nothing to look at; gives what the test is given."""
+
+    def is_due(self, case: Case) -> bool:
+        """Whether a batch may hold the case, as things are now."""
 
 
 def plan_of(bench: Bench, case: Case) -> Plan | None:
@@ -78,31 +86,31 @@ def chunks(cases: Iterable[Case]) -> Iterator[list[Case]]:
         yield found
 
 
-def judged_together(
-    bench: Bench, cases: list[Case], counting: Counting, known: Container[int] = ()
-) -> list[Judgement]:  # fmt: skip
+def judged_together(bench: Bench, cases: list[Case], judge: Judging) -> list[Judgement]:
     """Judge some cases, those that a batch takes first.
 
     Args:
-        bench: the bench, whose implementation shares this process.
+        bench: the bench.
         cases: what is judged.
-        counting: is given each with its judgement.
-        known: the places of cases that need no dispatch.
+        judge: judges each, and counts it.
     """
-    plans = [None if place in known else plan_of(bench, case) for place, case in enumerate(cases)]
+    plans = [plan_of(bench, case) if judge.is_due(case) else None for case in cases]
     found: dict[int, Judgement] = {}
     if sum(plan is not None for plan in plans) >= _LEAST_CASES:
-        _judge_members(bench, cases, plans, found, counting)
-    programs: dict[int, tuple[Program, Judgement]] = {}
-    for place, case in enumerate(cases):
-        if case.expectation in _HISTORIES and place not in known and (program := program_of(bench, case)) is not None:
-            programs[place] = program
-    _judge_programs(bench, programs, found, counting)
-    return [found[place] if place in found else counting.alone(case) for place, case in enumerate(cases)]
+        _judge_members(bench, cases, plans, found, judge)
+    if bench.lives is None:
+        programs = {
+            place: program
+            for place, case in enumerate(cases)
+            if case.expectation in _HISTORIES and judge.is_due(case)
+            and (program := program_of(bench, case)) is not None
+        }  # fmt: skip
+        _judge_programs(bench, programs, found, judge)
+    return _alone(bench, cases, found, judge)
 
 
 def _judge_members(
-    bench: Bench, cases: list[Case], plans: list[Plan | None], found: dict[int, Judgement], counting: Counting
+    bench: Bench, cases: list[Case], plans: list[Plan | None], found: dict[int, Judgement], judge: Judging
 ) -> None:  # fmt: skip
     some: list[int] = []
     size = 0
@@ -110,20 +118,77 @@ def _judge_members(
         if plan is None:
             continue
         if size + plan.room > _MOST_BYTES:
-            _run(bench, cases, plans, some, found, counting)
+            _run(bench, cases, plans, some, found, judge)
             some, size = [], 0
         some.append(place)
         size += plan.room
-    _run(bench, cases, plans, some, found, counting)
+    _run(bench, cases, plans, some, found, judge)
+
+
+def _alone(bench: Bench, cases: list[Case], found: Mapping[int, Judgement], judge: Judging) -> list[Judgement]:
+    """Judge those cases alone that are not judged yet; kernels that are only made are made at once before.
+
+    A loss that comes at one of those, and not again where it is judged alone, is for the next test to report.
+    """
+    places = [place for place, case in enumerate(cases) if place not in found and _is_attempt(bench, case, judge)]
+    some = [cases[place].operator for place in places] if len(places) >= _LEAST_CASES else []
+    ended = attempt_many(bench, some)
+    known = {places[number]: outcome for number, outcome in ended.known.items()}
+    judgements = []
+    for place, case in enumerate(cases):
+        if place in found:
+            judgements.append(found[place])
+            continue
+        bench.attempted = (case.operator, known[place]) if place in known else None
+        losses = bench.losses
+        judgements.append(judge.alone(case))
+        bench.attempted = None
+        if ended.lost is not None and place == places[ended.number] and bench.losses == losses:
+            bench.unexplained.append((case, ended.lost))
+    return judgements
+
+
+def _is_attempt(bench: Bench, case: Case, judge: Judging) -> bool:
+    """Whether an isolated implementation is asked to make a kernel for the case, and nothing else."""
+    made_alone = case.expectation in WITHOUT_DISPATCH and not case.earlier
+    return bench.lives is not None and made_alone and judge.is_due(case)
 
 
 def _run(
-    bench: Bench, cases: list[Case], plans: list[Plan | None], some: list[int], found: dict[int, Judgement],
-    counting: Counting,
-) -> None:  # fmt: skip
+    bench: Bench,
+    cases: list[Case],
+    plans: list[Plan | None],
+    some: list[int],
+    found: dict[int, Judgement],
+    judge: Judging,
+) -> None:
+    """Run a batch, and judge its members as far as the process is not lost too often."""
     chosen = [(cases[place], plan) for place in some if (plan := plans[place]) is not None]
-    for place, ran in zip(some, run(bench, chosen), strict=True) if chosen else ():
-        found[place] = counting.member(ran, judgement_of(bench, ran))
+    if not chosen or not judge.is_due(chosen[0][0]):
+        return
+    ended: Iterator[Ran | Doubted] = run(bench, chosen) if bench.lives is None else run_isolated(bench, chosen)
+    number = 0
+    for one in ended:
+        judgements = [judge.member(one)] if isinstance(one, Ran) else _doubted(one, judge)
+        found.update(zip(some[number:], judgements, strict=False))
+        number += len(judgements)
+        if (isinstance(one, Doubted) or one.lost) and number < len(some) and not judge.is_due(cases[some[number]]):
+            return
+
+
+def _doubted(doubted: Doubted, judge: Judging) -> list[Judgement]:
+    """Judge each case alone; where none shows anything, what the batch showed."""
+    judgements = [judge.alone(case) for case in doubted.cases]
+    if (doubted.mishap or doubted.changed) and not any(one.findings for one in judgements):
+        judgements[doubted.place] = judge.doubtful(doubted.cases[doubted.place], doubted)
+    return judgements
+
+
+def _left(ran: Ran) -> Outcome:
+    """What a dispatch that has to be looked at left, or why it did not come back."""
+    came = ran.execution if ran.outcome is None else ran.outcome
+    assert came is not None  # noqa: S101  # one of the two is there
+    return came
 
 
 def judgement_of(bench: Bench, ran: Ran) -> Judgement:
@@ -131,9 +196,7 @@ def judgement_of(bench: Bench, ran: Ran) -> Judgement:
     case = ran.case
     if ran.outcome is None and ran.execution is None:
         return Judgement((), (*value_clauses(case), *MEMORY_CLAUSES), ran.plan.count)
-    came = ran.execution if ran.outcome is None else ran.outcome
-    assert came is not None  # noqa: S101  # one of the two is there
-    judgement = judge_outcome(bench, case, ran.oracle, came, ran.expected, lambda poison: bench.run(case, poison))
+    judgement = judge_outcome(bench, case, ran.oracle, _left(ran), ran.expected, lambda poison: bench.run(case, poison))
     return without_silent_points(bench, case, judgement)
 
 
@@ -151,22 +214,22 @@ def program_of(bench: Bench, case: Case) -> tuple[Program, Judgement] | None:
 
 
 def _judge_programs(
-    bench: Bench, programs: dict[int, tuple[Program, Judgement]], found: dict[int, Judgement], counting: Counting
+    bench: Bench, programs: dict[int, tuple[Program, Judgement]], found: dict[int, Judgement], judge: Judging
 ) -> None:  # fmt: skip
     some: list[int] = []
     size = 0
     for place, (program, _) in programs.items():
         if size + program.room > _MOST_BYTES:
-            _run_some(bench, programs, some, found, counting)
+            _run_some(bench, programs, some, found, judge)
             some, size = [], 0
         some.append(place)
         size += program.room
-    _run_some(bench, programs, some, found, counting)
+    _run_some(bench, programs, some, found, judge)
 
 
 def _run_some(
     bench: Bench, programs: dict[int, tuple[Program, Judgement]], some: list[int], found: dict[int, Judgement],
-    counting: Counting,
+    judge: Judging,
 ) -> None:  # fmt: skip
     if not some:
         return
@@ -177,9 +240,9 @@ def _run_some(
     for place, one in zip(some, ended, strict=True):
         case = one.program.case
         if one.stopped is None and not one.suspects:
-            found[place] = counting.history(one, programs[place][1])
+            found[place] = judge.history(one, programs[place][1])
         else:
-            found[place] = counting.alone(case, partial(_seen, bench, one))
+            found[place] = judge.alone(case, partial(_seen, bench, one))
 
 
 def _seen(bench: Bench, ended: Ended, alone: Judgement) -> Judgement:
@@ -194,7 +257,7 @@ def _seen(bench: Bench, ended: Ended, alone: Judgement) -> Judgement:
     for one in ended.suspects:
         own = replace(one.case, expectation="oracle")
         again = partial(bench.run, own)
-        found += judge_outcome(bench, own, one.oracle, one.execution, one.expected, again).findings
+        found += judge_outcome(bench, own, one.oracle, _left(one), one.expected, again).findings
     mine = (finding for finding in found if finding.case.operator == case.operator)
     told = (replace(one, case=case, clause=case.layout_clause or case.clause, suspects=()) for one in mine)
     return replace(alone, findings=tuple(told)[:1])

@@ -12,8 +12,7 @@ from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.writing import named
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT
-from dmlcts.suites.judging.findings import Finding
-from dmlcts.suites.judging.judge import account, evidence
+from dmlcts.suites.judging.findings import Finding, account, evidence
 from dmlcts.suites.running.options import DEFAULT_BACKEND, Settings
 
 

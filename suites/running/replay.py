@@ -17,8 +17,7 @@ from dmlcts.suites.attribution.needs import needed_as_it_is, with_needs
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.judging.expectations import EXPECTATIONS
-from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding
-from dmlcts.suites.judging.judge import account
+from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding, account
 from dmlcts.suites.judging.losses import judge_surviving
 from dmlcts.suites.running.failure_record import replay_command
 from dmlcts.suites.running.options import Settings

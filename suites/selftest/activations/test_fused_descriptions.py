@@ -10,7 +10,7 @@ from dmlcts.backends.cpu import CpuBackend
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc, UsageError
 from dmlcts.specs.description_data import read_operator, write_operator
 from dmlcts.specs.rules import violations
-from dmlcts.suites.judging.judge import attribute_text
+from dmlcts.suites.judging.findings import attribute_text
 from dmlcts.suites.selftest.activations.fused import ADD1, TABLES, described
 
 

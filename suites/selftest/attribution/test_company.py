@@ -18,8 +18,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding
-from dmlcts.suites.judging.judge import evidence
+from dmlcts.suites.judging.findings import Finding, evidence
 from dmlcts.suites.selftest.attribution.test_steadiness import transient
 from dmlcts.suites.selftest.judging.test_judging import bench
 from dmlcts.suites.selftest.mutants import state

@@ -22,8 +22,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding
-from dmlcts.suites.judging.judge import account, evidence
+from dmlcts.suites.judging.findings import Finding, account, evidence
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.judging.test_judging import bench, f32
 from dmlcts.suites.selftest.mutants.layout import packed

@@ -18,8 +18,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding
-from dmlcts.suites.judging.judge import evidence
+from dmlcts.suites.judging.findings import Finding, evidence
 from dmlcts.suites.selftest.judging.test_judging import OneWrong, bench, f32
 from dmlcts.suites.selftest.mutants.combined.several_inputs import SecondTakenForPackedBesidePackedFirst
 from dmlcts.suites.selftest.mutants.layout import InputStridesIgnored

@@ -19,8 +19,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding
-from dmlcts.suites.judging.judge import evidence
+from dmlcts.suites.judging.findings import Finding, evidence
 from dmlcts.suites.running.replay import replay
 from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.mutants.making import LEVEL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,11 +11,14 @@ import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.suites.batches.plans import Plans
+from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, elements
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
+from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.judging.losses import Hazards
 from dmlcts.suites.selftest.judging.scripted import bench, clip, tensor, threshold
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
@@ -150,8 +154,8 @@ class Refusing(Reference):
         return super().create(operator)
 
 
-def summary(backend: Any, *, dispatches: bool) -> tuple[Any, ...]:
-    judge = Judge(bench(backend), raising=False)
+def summary(opened: Bench, *, dispatches: bool) -> tuple[Any, ...]:
+    judge = Judge(opened, raising=False)
     seen = judge.all(cases(), dispatches=dispatches)
     tallies = {
         row: (tally.cases, tally.elements, tally.failures, tally.types) for row, tally in judge.ledger.tallies.items()
@@ -164,7 +168,7 @@ def summary(backend: Any, *, dispatches: bool) -> tuple[Any, ...]:
     return tallies, told, judge.ledger.refused, None if any(told) else judge.seen.records()
 
 
-@pytest.mark.parametrize(
+BACKENDS = pytest.mark.parametrize(
     "backend, wrong",
     [
         (Right, False),
@@ -179,10 +183,41 @@ def summary(backend: Any, *, dispatches: bool) -> tuple[Any, ...]:
         (Refusing, True),
     ],
 )
+
+
+@BACKENDS
 def test_a_batch_says_what_each_case_alone_says(backend: Any, wrong: bool) -> None:
-    together, alone = summary(backend(), dispatches=False), summary(backend(), dispatches=True)
+    together, alone = (summary(bench(backend()), dispatches=dispatches) for dispatches in (False, True))
     assert together == alone
     assert any(together[1]) == wrong
+
+
+@BACKENDS
+def test_a_batch_of_an_isolated_implementation_says_the_same(backend: Any, wrong: bool) -> None:
+    found = []
+    for dispatches in (False, True):
+        isolated = bench(IsolatedBackend(f"{__name__}:{backend.__name__}"))
+        isolated.hazards = Hazards()
+        calls = count_messages(isolated)
+        found.append(summary(isolated, dispatches=dispatches))
+        assert (calls["lives"] > 0) is not dispatches
+        isolated.close()
+    assert found[0] == found[1]
+    assert any(found[0][1]) == wrong
+
+
+def count_messages(isolated: Bench) -> Counter[str]:
+    """Counts what an isolated implementation is asked from now on, by what it is asked for."""
+    host, counted = isolated._device.host, Counter[str]()
+    call = host.call
+
+    def counting(do: str, *arguments: Any, **fields: Any) -> dict[str, Any]:
+        counted[do] += 1
+        answer: dict[str, Any] = call(do, *arguments, **fields)
+        return answer
+
+    host.call = counting
+    return counted
 
 
 @pytest.mark.parametrize("case", cases()[::5], ids=str)

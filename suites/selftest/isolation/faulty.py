@@ -7,6 +7,7 @@ after another, and each has its control beside it.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import signal
 import stat
@@ -23,7 +24,7 @@ from dmlcts.specs import OperatorDesc, Region
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 ABORT, HANG, EXIT, KILL, GARBLE, STRAY, SLACK, GROW, LOSE, POISON, SHOUT, RAISE = range(1001, 1013)
-TRUNCATE, EXTEND, DAEMON = range(1013, 1016)
+TRUNCATE, EXTEND, DAEMON, QUIT, NEXT, UNLOCK, OVERRUN = range(1013, 1020)
 
 
 def pipes() -> list[int]:
@@ -120,6 +121,26 @@ class Obeys(Reference):
                 sys.stderr.write("about to end\n")
                 sys.stderr.flush()
                 os._exit(3)
+            case 1016:
+                sys.exit(3)
+            case 1017:
+                ctypes.memset(self.behind(memory), 1, 1)
+            case 1018:
+                ctypes.memset(self.unlocked(memory) + mmap.PAGESIZE - 8, 1, 1)
+            case 1019:
+                ctypes.memset(self.unlocked(memory), 1, mmap.PAGESIZE)
+                os.abort()
+
+    @staticmethod
+    def behind(memory: Array) -> int:
+        """The address of the page behind the memory's last."""
+        return memory.ctypes.data + -(-memory.size // mmap.PAGESIZE) * mmap.PAGESIZE
+
+    def unlocked(self, memory: Array) -> int:
+        """The same, with access to that page."""
+        page = self.behind(memory)
+        ctypes.CDLL(None).mprotect(ctypes.c_void_p(page), ctypes.c_size_t(mmap.PAGESIZE), 3)
+        return page
 
     def create(self, operator: OperatorDesc) -> Kernel:
         if operator.attributes.get("Max") == np.float32(ABORT):
@@ -161,6 +182,20 @@ class LostAt(Reference):
         if number == self.at:
             raise DeviceLost("device removed")
         return super().compute(operator, x)
+
+
+class LostOnce(Reference):
+    """The device is lost when a kernel of Max 1009 is made, once in all."""
+
+    def open(self, count: str = "") -> LostOnce:
+        self.count = Path(count)
+        return self
+
+    def create(self, operator: OperatorDesc) -> Kernel:
+        if operator.attributes.get("Max") == np.float32(LOSE) and not self.count.exists():
+            self.count.touch()
+            raise DeviceLost("device removed")
+        return super().create(operator)
 
 
 class _ActsAtItsEnd(Kernel):

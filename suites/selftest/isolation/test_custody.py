@@ -89,7 +89,7 @@ def daemons(folder: Path) -> list[int]:
     return [int(path.stem) for path in folder.glob("*.daemon")]
 
 
-@pytest.mark.parametrize("more", [[], ["-n", "1"]], ids=["in one process", "with pytest-xdist"])
+@pytest.mark.parametrize("more", [[], ["-n", "2"]], ids=["in one process", "with pytest-xdist"])
 def test_a_daemon_that_was_forked_twice_ends_before_the_results_are_written(
     dmlcts: Callable[..., Any], tmp_path: Path, more: list[str]
 ) -> None:

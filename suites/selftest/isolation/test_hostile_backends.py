@@ -27,7 +27,7 @@ from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.isolation.proxy import IsolatedBackend
-from dmlcts.suites.judging.judge import account
+from dmlcts.suites.judging.findings import account
 from dmlcts.suites.judging.losses import judge_surviving
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings

@@ -22,7 +22,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Execution, Mishap, Outcome, Refusal
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.isolation.descriptions import read_info, write_info
-from dmlcts.suites.isolation.memory import SharedMemory
+from dmlcts.suites.isolation.memory import PAGE, SharedMemory
 from dmlcts.suites.isolation.process import WorkerProcess
 from dmlcts.suites.isolation.proxy import Host, IsolatedBackend, IsolatedDevice
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
@@ -313,6 +313,23 @@ def test_memory_is_shared_and_reused_but_never_while_someone_looks(bench: Bench)
     assert bench.allocate(5000).ctypes.data != address, "a part is still looked at"
     del part
     assert bench.allocate(5000).ctypes.data == address
+
+
+@POSIX
+def test_a_memory_in_a_larger_segment_ends_where_it_ends(bench: Bench) -> None:
+    large = ordered(-1.0, sizes=(1 << 18,))
+    half, beyond = (ordered(order, sizes=(1 << 17,)) for order in (-1.0, faulty.NEXT))
+    assert isinstance(bench.run(large), Execution)
+    memory = bench.allocate(300 * PAGE)
+    lease = SharedMemory.lease_of(memory)
+    assert lease is not None
+    assert lease.segment.pages * PAGE > memory.size
+    del memory, lease
+    assert isinstance(bench.run(half), Execution)
+    mishap = bench.run(beyond)
+    assert isinstance(mishap, Mishap)
+    assert mishap.outcome == "crash"
+    assert isinstance(bench.run(large), Execution)
 
 
 def test_a_memory_of_another_origin_is_copied_there_and_back(bench: Bench) -> None:

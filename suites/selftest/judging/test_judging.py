@@ -20,7 +20,7 @@ from dmlcts.suites.cases.memory import Arena, Masks
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values, text, text_with_bits
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.judge import account
+from dmlcts.suites.judging.findings import account
 from dmlcts.suites.selftest.first_three import first_three
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 

@@ -25,8 +25,8 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import Finding, Judgement, filled_with
-from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Ledger, Tally, account, attribute_text
+from dmlcts.suites.judging.findings import Finding, Judgement, account, attribute_text, filled_with
+from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Ledger, Tally
 from dmlcts.suites.judging.losses import Hazards, is_wanted, judge_surviving, survey
 from dmlcts.suites.judging.outputs import marks
 from dmlcts.suites.selftest.mutants.reference import Array, Reference

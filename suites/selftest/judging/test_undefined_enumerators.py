@@ -21,7 +21,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.specs.rules import unconditional_violations, violations
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.judging.judge import attribute_text
+from dmlcts.suites.judging.findings import attribute_text
 
 NUMBERS = (3, 255, 1 << 31, (1 << 32) - 1)
 LEVEL = FeatureLevel("5.0")

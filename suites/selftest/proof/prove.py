@@ -31,7 +31,8 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.generation.covering_subjects import whole
 from dmlcts.suites.isolation.proxy import IsolatedBackend
-from dmlcts.suites.judging.judge import Judge, account
+from dmlcts.suites.judging.findings import account
+from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.selftest.first_three import FIRST_THREE
 from dmlcts.suites.selftest.proof.probes import Probe, probes
 from dmlcts.suites.selftest.proof.sweep_mutants import sweep_mutant

@@ -1,0 +1,191 @@
+"""A batch of an isolated implementation: one arena in the shared memory, and one message on all of its cases.
+
+Where the process is lost, the case whose step was under way is to blame, and those behind it run in a fresh process.
+What cannot be blamed on one case is left to judging each alone: bytes that changed in no case's own memory, and a loss
+that is seen late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.backends import BackendUnavailable
+from dmlcts.suites.batches.batch import Group, Member, Ran, grouped, placing, prepare
+from dmlcts.suites.batches.plans import Plan
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.memory import Bytes, aligned_memory
+from dmlcts.suites.cases.outcomes import Mishap, Refusal
+from dmlcts.suites.isolation.floating_point import calling
+from dmlcts.suites.isolation.lives import Life
+from dmlcts.suites.isolation.losses import WorkerLost
+from dmlcts.suites.isolation.memory import GUARDED, PAGE, SharedMemory, room
+
+Came = str | Refusal | Mishap | None
+
+_GRAIN = 1 << 18  # arenas are of few sizes, so that the memory of one serves another
+
+
+@dataclass(frozen=True)
+class Doubted:
+    """Cases that have to be judged alone, since what is wrong cannot be blamed on one of them.
+
+    Attributes:
+        cases: in their order.
+        place: whose memory it was, or who ran when it was seen.
+        mishap: how the process was lost; ``None`` where it was not.
+        changed: what changed in the memory, in words; "" for nothing.
+    """
+
+    cases: tuple[Case, ...]
+    place: int = 0
+    mishap: Mishap | None = None
+    changed: str = ""
+
+
+def run_isolated(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran | Doubted]:
+    """Dispatch the cases in their order, each once, and look at all of the memory afterwards.
+
+    After a loss of the process the further cases are dispatched when the next is asked for.
+
+    Args:
+        bench: what to dispatch on; the implementation is isolated.
+        cases: with their plans; their expectation is "oracle".
+    """
+    members, end = [], 0
+    for case, plan in cases:
+        members.append(Member(case, plan, end))
+        end += room(plan.size) + (0 if GUARDED else PAGE)
+    groups = grouped(bench, members)
+    memory = aligned_memory(-(-end // _GRAIN) * _GRAIN, bench.allocate)
+    prepare(groups, memory, bench.masks)
+    before = known = memory.copy()
+    placed = placing(groups)
+    due = [Life(one.case.operator, one.plan, one.plan.regions, one.start, one.plan.size) for one in members]
+    begin, lives = 0, bench.lives
+    while begin < len(members):
+        if bench.lives is not lives:  # the device was lost, and the memory that it shared with it
+            lives, left = bench.lives, memory
+            memory = bench.allocate(left.size)
+            memory[:] = left
+        losses = bench.losses
+        errors = asked(bench, memory, due[begin:])
+        some = range(begin, begin + len(errors))
+        for place in some:
+            bench.remember(members[place].case)
+        came = [bench.came_of(due[place].operator, error) for place, error in zip(some, errors, strict=True)]
+        lost = bench.losses > losses
+        late = isinstance(errors[-1], WorkerLost) and not errors[-1].placed
+        look = _Look(groups, members, memory, known, dict(zip(some, came, strict=True)))
+        strayed = look.strayed or _broken(memory)
+        begin = some.stop
+        if begin < len(members):
+            if strayed:  # what is still to run finds its memory as it was made
+                behind = members[begin].start
+                memory[behind:] = before[behind:]
+            known = memory.copy()
+        if strayed or late or (look.suspected and not _guarded(memory)):
+            last = came[-1] if lost else None
+            owner = look.owner if look.owner in some else some.stop - 1
+            blamed = last if isinstance(last, Mishap) and late else None
+            yield Doubted(tuple(members[place].case for place in some), owner - some.start, blamed, strayed)
+            continue
+        for place, outcome in zip(some, came, strict=True):
+            one = members[place]
+            if outcome is None:
+                yield Doubted((one.case,))
+                continue
+            group, number = placed[id(one)]
+            held = before if place in look.suspected else None
+            yield group.ran(bench, number, outcome, memory, held, one.plan.size, lost=lost and place == some.stop - 1)
+
+
+def asked(bench: Bench, memory: Bytes | None, lives: Sequence[Life]) -> list[BaseException | None]:
+    """What the first lives ended in, at least one.
+
+    Raises:
+        DeviceGone: the device was lost and does not come back.
+    """
+    assert bench.lives is not None  # noqa: S101  # the caller's promise
+    try:
+        with calling():
+            return bench.lives.run(memory, lives)
+    except BackendUnavailable as error:
+        bench.recovered(error)  # which raises
+        raise
+
+
+def _guarded(memory: Bytes) -> bool:
+    """Whether a case can reach no memory of another."""
+    lease = SharedMemory.lease_of(memory)
+    return lease is not None and lease.segment.guarded
+
+
+def _broken(memory: Bytes) -> str:
+    """What was written around the memory, in words, "" for nothing; it is put right for the next look."""
+    lease = SharedMemory.lease_of(memory)
+    found = "" if lease is None else lease.segment.broken(memory.size)
+    if lease is not None and found:
+        lease.segment.arm(memory.size)
+    return found
+
+
+class _Look:
+    """What some members left in the memory.
+
+    Args:
+        groups: all members, by kinds.
+        members: in the order of their parts of the memory.
+        memory: as it is now.
+        known: as it was before they ran.
+        came: what the members came to that ran, by their numbers.
+
+    Attributes:
+        suspected: those that came back with something that has to be looked at by itself.
+        strayed: what changed in the memory of none of them, in words; "" for nothing.
+        owner: behind or in whose part the first such byte stands.
+    """
+
+    def __init__(
+        self, groups: Sequence[Group], members: Sequence[Member], memory: Bytes, known: Bytes, came: dict[int, Came]
+    ) -> None:
+        self.suspected: set[int] = set()
+        self.strayed = ""
+        self.owner = -1
+        number = {id(one): place for place, one in enumerate(members)}
+        after = known.copy()
+        for group in groups:
+            places = [number[id(one)] for one in group.members]
+            ran = np.array([isinstance(came.get(place), str) for place in places])
+            self.suspected |= {places[place] for place in group.wrong(memory, ran)}
+            group.settle(memory, after, ran)
+        words, expected = memory.view(np.uint64), after.view(np.uint64)
+        if np.array_equal(words, expected):
+            return
+        changed = np.flatnonzero(words != expected) * 8
+        starts = np.array([one.start for one in members])
+        owners = np.searchsorted(starts, changed, "right") - 1
+        sizes = np.array([one.plan.size for one in members])
+        own = np.isin(owners, list(came)) & (changed - starts[owners] < sizes[owners])
+        if not own.all():
+            stray = changed[~own]
+            self.owner = int(owners[~own][0])
+            self.strayed = (
+                f"bytes changed in {stray.size} words outside the memory of each case, the first at offset "
+                f"{int(stray[0]) - members[self.owner].start} of {members[self.owner].plan.size} bytes"
+            )
+        for place in np.unique(owners[own]).tolist():
+            if isinstance(came[place], str) and self._is_outside_output(members[place], memory, after):
+                self.suspected.add(place)
+
+    @staticmethod
+    def _is_outside_output(one: Member, memory: Bytes, after: Bytes) -> bool:
+        part = slice(one.start, one.start + one.plan.size)
+        target = one.plan.regions[one.case.operator.output_name]
+        different: NDArray[np.intp] = np.flatnonzero(memory[part] != after[part])
+        total = one.case.operator.output.total_size_in_bytes
+        return bool(((different < target.offset) | (different >= target.offset + total)).any())
