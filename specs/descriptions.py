@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from dmlcts.specs.computed import computed
 from dmlcts.specs.datatypes import DataType
 
 
@@ -24,7 +24,10 @@ def _elements_spanned(sizes: Sequence[int], strides: Sequence[int] | None) -> in
         return math.prod(sizes)
     if not all(sizes):
         return 0
-    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+    spanned = 1
+    for size, stride in zip(sizes, strides, strict=True):
+        spanned += (size - 1) * stride
+    return spanned
 
 
 def minimum_size_in_bytes(data_type: DataType, sizes: Sequence[int], strides: Sequence[int] | None) -> int:
@@ -72,14 +75,16 @@ class TensorDesc:
         exact_strides = None if strides is None else tuple(map(int, strides))
         if total_size_in_bytes is None:
             total_size_in_bytes = documented_total_size(data_type, exact_sizes, exact_strides)
-        self.__dict__.update(  # as object.__setattr__ would, a third quicker: a run makes millions
-            data_type=data_type, sizes=exact_sizes, strides=exact_strides, total_size_in_bytes=int(total_size_in_bytes)
-        )
+        put = self.__dict__  # as object.__setattr__ would, in half the time: a run makes millions
+        put["data_type"] = data_type
+        put["sizes"] = exact_sizes
+        put["strides"] = exact_strides
+        put["total_size_in_bytes"] = int(total_size_in_bytes)
 
     def __hash__(self) -> int:
         return self._hash
 
-    @cached_property
+    @computed
     def _hash(self) -> int:
         return hash((self.data_type, self.sizes, self.strides, self.total_size_in_bytes))
 
@@ -88,17 +93,17 @@ class TensorDesc:
         """The number of dimensions (``DimensionCount``)."""
         return len(self.sizes)
 
-    @cached_property
+    @computed
     def element_count(self) -> int:
         """The number of logical elements: the product of the sizes."""
         return math.prod(self.sizes)
 
-    @cached_property
+    @computed
     def minimum_size_in_bytes(self) -> int:
         """Bytes from the first element to the end of the last, before rounding up."""
         return minimum_size_in_bytes(self.data_type, self.sizes, self.strides)
 
-    @cached_property
+    @computed
     def element_strides(self) -> tuple[int, ...]:
         """The strides in elements, the packed row-major ones where none were given."""
         if self.strides is not None:
@@ -220,17 +225,18 @@ class OperatorDesc:
             key: np.float32(value) if isinstance(value, (int, float, np.floating)) else value
             for key, value in (attributes or {}).items()
         }
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "tensors", MappingProxyType(dict(tensors)))
-        object.__setattr__(self, "output_name", _output_of(tensors))
-        object.__setattr__(self, "attributes", MappingProxyType(exact))
+        put = self.__dict__  # see TensorDesc
+        put["name"] = name
+        put["tensors"] = MappingProxyType(dict(tensors))
+        put["output_name"] = _output_of(tensors)
+        put["attributes"] = MappingProxyType(exact)
 
-    @cached_property
+    @computed
     def inputs(self) -> Mapping[str, TensorDesc]:
         """The descriptions of the input tensors, by name, in the struct's order."""
         return MappingProxyType({name: tensor for name, tensor in self.tensors.items() if name != self.output_name})
 
-    @cached_property
+    @computed
     def input_name(self) -> str:
         """The name of the first input tensor; the output's where there is none."""
         return next((name for name in self.tensors if name != self.output_name), self.output_name)
@@ -240,7 +246,7 @@ class OperatorDesc:
         """The description of the first input tensor."""
         return self.tensors[self.input_name]
 
-    @cached_property
+    @computed
     def data_type(self) -> DataType:
         """The data type that records call the operator's: the first input's, but for a condition, which only chooses.
 
@@ -260,11 +266,11 @@ class OperatorDesc:
     def __hash__(self) -> int:
         return self._hash
 
-    @cached_property
+    @computed
     def _hash(self) -> int:
         return hash(self._key)
 
-    @cached_property
+    @computed
     def _key(self) -> tuple[Any, ...]:
         return (
             self.name,
@@ -272,7 +278,7 @@ class OperatorDesc:
             frozenset((key, _identity(value)) for key, value in self.attributes.items()),
         )
 
-    @cached_property
+    @computed
     def kind(self) -> tuple[Any, ...]:
         """What an answer depends on besides the elements: the name, the type of each tensor, and the attributes."""
         return (
@@ -284,12 +290,12 @@ class OperatorDesc:
     def __repr__(self) -> str:
         return f"OperatorDesc({self.name!r}, {dict(self.tensors)!r}, {dict(self.attributes)!r})"
 
-    @cached_property
+    @computed
     def scale_bias(self) -> ScaleBias | None:
         """The scale and bias that it is given, whatever its attribute is called."""
         return next((value for value in self.attributes.values() if isinstance(value, ScaleBias)), None)
 
-    @cached_property
+    @computed
     def activation(self) -> OperatorDesc | None:
         """The operator that is fused into this one: the attribute that is an operator itself."""
         return next((value for value in self.attributes.values() if isinstance(value, OperatorDesc)), None)

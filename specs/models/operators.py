@@ -151,7 +151,16 @@ class OperatorTable(Model):
 
     def checked_by(self, check: OwnCheck) -> tuple[Clause, ...]:
         """The operator's own clauses that ``check`` checks, in the table's order."""
-        return tuple(clause for clause in self.clauses if clause.check == check)
+        known = self._checked_by.get(check)
+        if known is None or known[0] is not self.clauses:  # a copy with other clauses has the original's answers
+            found = tuple(clause for clause in self.clauses if clause.check == check)
+            known = self._checked_by[check] = self.clauses, found
+        return known[1]
+
+    @cached_property
+    def _checked_by(self) -> dict[str, tuple[object, tuple[Clause, ...]]]:
+        """What :meth:`checked_by` answered: the same few are asked with every case."""
+        return {}
 
     def clause_of(
         self, *checks: OwnCheck, data_type: DataType | None = None, types: Mapping[str, DataType] | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ __all__ = ["Array", "Streams", "Values", "simplicity", "text", "text_with_bits"]
 
 Array = NDArray[Any]
 
+_LITTLE = sys.byteorder == "little"
 _BLOCK = 1 << 16  # elements changed at once, so that they are still in the cache
 BULK_PERIOD = 1_048_583  # a prime: no position that a kernel may take for another one is a multiple of it away
 
@@ -40,10 +42,12 @@ class Values:
     @classmethod
     def of(cls, array: Sequence[Any] | Array, data_type: DataType) -> Values:
         """The explicit stream of ``array``'s elements, in its order."""
-        typed = np.asarray(array, dtype=data_type.numpy).ravel()
+        typed = np.asarray(array, dtype=data_type.numpy)
         if typed.size == 0:
             raise ValueError("a stream of values needs at least one")
-        return cls(data_type, typed.astype(typed.dtype.newbyteorder("<")).tobytes())
+        if not _LITTLE:
+            typed = typed.astype(typed.dtype.newbyteorder("<"))
+        return cls(data_type, typed.tobytes())  # in row-major order, whatever the array's
 
     @classmethod
     def bulk(cls, data_type: DataType, seed: int) -> Values:
