@@ -17,7 +17,7 @@ _ANY_LEVEL = FeatureLevel("1.0")  # what tensors a signature has is the same at 
 
 
 def _subject(table: OperatorTable, signature: Signature) -> Subject:
-    return Subject(table, signature, _ANY_LEVEL, seed=0, profile=QUICK)
+    return Subject.shared(table, signature, _ANY_LEVEL, 0, QUICK)
 
 
 def several_inputs(table: OperatorTable, signature: Signature) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.models.operators import AttributeTable
 from dmlcts.specs.tables.signatures import Signature
+from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.generation import edge_values
 
 _MOST_SETS = 40
@@ -80,6 +81,47 @@ def number_sets(table: OperatorTable, signature: Signature) -> Iterator[dict[str
         found = {item.name: number(table, signature, item, low) for item in lows}
         found |= {item.name: number(table, signature, item, high) for item in highs}
         yield found | {item.name: one for item, one in zip(others, rest, strict=True)}
+
+
+def changes(
+    table: OperatorTable, signature: Signature, bounds: Iterable[edge_values.Bounds] | None = None
+) -> Iterator[dict[str, Any]]:
+    """What makes ordinary attributes those of every pair of bounds, or set of numbers, with every enumerator.
+
+    Args:
+        table: the operator's.
+        signature: what its type variables stand for.
+        bounds: pairs for an operator with one input; those of the boundary lattice by default.
+    """
+    names = table.float_attributes if of_one_type(table) else ()
+    enumerations = [(item.name, item.enumerators) for item in table.attributes if item.type == "ENUM"]
+    sets: Iterable[dict[str, Any]] = ({},)
+    if names:
+        ends = (table.lower, table.upper)
+        pairs = edge_values.bounds(signature.data_type) if bounds is None else bounds
+        sets = ({name: one for name, one in zip(ends, pair, strict=False) if name} for pair in pairs)
+    elif table.numbers:
+        sets = number_sets(table, signature)
+    seen = set()
+    for given in sets:
+        kept = tuple(given.get(name) for name in table.numbers)
+        if kept in seen:
+            continue
+        seen.add(kept)
+        if not enumerations:
+            yield given
+        for name, enumerators in enumerations:
+            for enumerator in enumerators:
+                yield {**given, name: enumerator}
+
+
+def far_apart(table: OperatorTable, signature: Signature, bounds: Iterable[AttributeTable]) -> dict[str, Attribute]:
+    """Bounds that change some ordinary values, and leave most different from each other."""
+    pair: tuple[int, int] = (-2048, 2046)
+    if not signature.data_type.is_floating:
+        low, high = map(int, edge_values.limits_as_float(signature.data_type))
+        pair = (low // 2 if low < 0 else high // 8, high // 4 * 3)
+    return {item.name: number(table, signature, item, pair[item.role == "high"]) for item in bounds}
 
 
 def usual_sets(table: OperatorTable, signature: Signature) -> list[dict[str, Attribute]]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dmlcts.specs import DataType
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array, Streams
+from dmlcts.suites.generation.edge_values import limits_of
 
 _SCALE = 32.0  # brings the values of `of_type` down to the range of an 8-bit integer
 _ZERO_POINT = 3
@@ -28,9 +29,9 @@ def of_type(data_type: DataType, count: int, generator: np.random.Generator) -> 
     if data_type.is_floating:
         wide = generator.integers(-12000, 12000, count)
         return (np.where(small, wide % 65 - 32, wide) / 4).astype(data_type.numpy)
-    limits = np.iinfo(data_type.numpy)
-    found = generator.integers(limits.min, limits.max, count, data_type.numpy, endpoint=True)
-    low = max(limits.min, -8)
+    least, greatest = limits_of(data_type)
+    found = generator.integers(least, greatest, count, data_type.numpy, endpoint=True)
+    low = max(least, -8)
     return np.where(small, found % np.array(17, found.dtype) + np.array(low, found.dtype), found)
 
 

@@ -5,8 +5,9 @@ Random floats never find a tie, the neighbour of a bound or the limit of a type;
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,12 @@ def _unique(values: Array) -> Array:
     bits = values.view(f"u{values.dtype.itemsize}")
     _, first = np.unique(bits, return_index=True)
     return values[np.sort(first)]
+
+
+def _frozen(values: Array) -> Array:
+    """The values, in an array that nobody can write to: all tests share it."""
+    values.setflags(write=False)
+    return values
 
 
 def neighbours(values: Iterable[Any], data_type: DataType) -> Array:
@@ -65,8 +72,7 @@ def _inputs(data_type: DataType) -> Array:
             negative = [-value for value in whole if int(limits.min) <= -value <= int(limits.max)]
             values = np.concatenate([values, neighbours(negative, data_type)])
         values = _unique(values)
-    values.setflags(write=False)
-    return values
+    return _frozen(values)
 
 
 def inputs(data_type: DataType, around: Iterable[Any] = ()) -> Array:
@@ -90,6 +96,7 @@ def every_pattern(data_type: DataType, *, nan: bool = False) -> Array:
     return values[~np.isnan(values)] if data_type.is_floating and not nan else values
 
 
+@lru_cache(maxsize=32)
 def nans(data_type: DataType) -> Array:
     """NaNs of either sign, quiet and signalling: each bit of the payload alone, all of them, a quiet one with one."""
     information = np.finfo(data_type.numpy)
@@ -99,17 +106,19 @@ def nans(data_type: DataType) -> Array:
     quiet = 1 << (mantissa - 1)
     payloads = [quiet, quiet | 1, 1, (1 << mantissa) - 1, *(1 << bit for bit in range(mantissa - 2, 0, -1))]
     bits = [exponent | payload | extra for payload in payloads for extra in (0, sign)]
-    return np.array(bits, data_type.bits_dtype).view(data_type.numpy)
+    return _frozen(np.array(bits, data_type.bits_dtype).view(data_type.numpy))
 
 
+@lru_cache(maxsize=32)
 def subnormals(data_type: DataType) -> Array:
     """Subnormal numbers of both signs, from the smallest to the largest, and the smallest normal ones as a control."""
     information = np.finfo(data_type.numpy)
     patterns = [1, 2, 3, *(1 << bit for bit in range(2, information.nmant)), (1 << information.nmant) - 1]
     positive = np.array([*patterns, 1 << information.nmant], data_type.bits_dtype).view(data_type.numpy)
-    return _unique(np.concatenate([positive, -positive]))
+    return _frozen(_unique(np.concatenate([positive, -positive])))
 
 
+@lru_cache(maxsize=32)
 def ties(data_type: DataType) -> Array:
     """K + 1/2 for every exponent at which the type has halves: small k, powers of two, their neighbours; both signs."""
     information = np.finfo(data_type.numpy)
@@ -119,13 +128,14 @@ def ties(data_type: DataType) -> Array:
         found.append(np.array([base, base + 1, base + 2, base + 3, base * 3 // 2, base * 2 - 2, base * 2 - 1]))
     halves = np.unique(np.concatenate(found)).astype(np.float64) + 0.5
     halves = halves[halves < 2.0**information.nmant].astype(data_type.numpy)
-    return np.concatenate([halves, -halves])
+    return _frozen(np.concatenate([halves, -halves]))
 
 
+@lru_cache(maxsize=32)
 def near_ties(data_type: DataType) -> Array:
     """The two neighbours of every tie: 0.49999997 and 0.50000006 among them."""
     exact = ties(data_type)
-    return neighbours(exact, data_type)[exact.size :]
+    return _frozen(neighbours(exact, data_type)[exact.size :])
 
 
 def integers(data_type: DataType) -> Array:
@@ -148,6 +158,7 @@ def _single(value: float) -> np.float32:
     return np.float32(value)
 
 
+@lru_cache(maxsize=32)
 def limits_as_float(data_type: DataType) -> Bounds:
     """The least and the greatest FLOAT whose truncation lies within the integer type."""
     limits = np.iinfo(data_type.numpy)
@@ -199,6 +210,7 @@ def equal_bounds(data_type: DataType) -> list[Bounds]:
     return [(value, value) for value in values]
 
 
+@lru_cache(maxsize=32)
 def limits_of(data_type: DataType) -> tuple[int, int]:
     """The least and the greatest integer of the type."""
     limits = np.iinfo(data_type.numpy)
@@ -258,8 +270,13 @@ def usual_bounds(data_type: DataType, *, as_float: bool) -> list[tuple[Any, Any]
     return [(0, 1), *([(-1, 1)] if data_type.is_signed else []), (0, 6), (0, top)]
 
 
-def kinds(data_type: DataType) -> dict[str, Array]:
+@lru_cache(maxsize=32)
+def kinds(data_type: DataType) -> Mapping[str, Array]:
     """Values of one kind each, by its name: what a kernel may look for in all elements of a block at once."""
+    return MappingProxyType({name: _frozen(values) for name, values in _kinds(data_type).items()})
+
+
+def _kinds(data_type: DataType) -> dict[str, Array]:
     low = range(1, 12)
     if not data_type.is_floating:
         least, greatest = limits_of(data_type)
@@ -274,6 +291,7 @@ def kinds(data_type: DataType) -> dict[str, Array]:
     return found | {"NaN": nans(data_type), "subnormal": subnormals(data_type)[:8]}
 
 
+@lru_cache(maxsize=32)
 def shortcuts(data_type: DataType) -> Array:
     """Values for which a kernel may have a shortcut, where one element stands for all of an operand.
 
@@ -284,9 +302,9 @@ def shortcuts(data_type: DataType) -> Array:
         known = np.finfo(data_type.numpy)
         most, least = float(known.max), float(known.smallest_subnormal)
         values = [0.0, 1.0, -1.0, 2.0, -2.0, 4.0, 0.5, 3.0, -most, most, -np.inf, np.inf, np.nan, -0.0, least]
-        return np.array(values, data_type.numpy)
+        return _frozen(np.array(values, data_type.numpy))
     limits, width = limits_of(data_type), 8 * data_type.itemsize
     whole = [0, 1, -1, 2, -2, 4, 3, width - 1, width // 2, width // 2 + 3, *limits, 1 << (width - 1)]
     whole += [(1 << bit) + 1 for bit in (30, 32, 60)]  # and their neighbours are one in FLOAT32, and in FLOAT64
     kept = dict.fromkeys(value for value in whole if limits[0] <= value <= limits[1])
-    return np.array([*kept], data_type.numpy)
+    return _frozen(np.array([*kept], data_type.numpy))

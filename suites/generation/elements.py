@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,13 @@ class Elements:
             yield self[start : start + most]
 
     @property
+    def frozen(self) -> Elements:
+        """The same elements, in arrays that nobody can write to."""
+        for array in (*self.arrays.values(), *self.single.values()):
+            array.setflags(write=False)
+        return self
+
+    @cached_property
     def streams(self) -> Streams:
         """The elements as what fills a case's tensors."""
         found = {**self.arrays, **self.single}
@@ -86,8 +94,9 @@ class Elements:
 
 
 def _stream(array: Array) -> Values:
-    return Values.of(array, _type_of(array))
+    return Values.of(array, _type_of(array.dtype))
 
 
-def _type_of(array: Array) -> DataType:
-    return DataType[array.dtype.name.upper()]
+@lru_cache(maxsize=64)
+def _type_of(kind: np.dtype[Any]) -> DataType:
+    return DataType[kind.name.upper()]

@@ -181,6 +181,19 @@ def edges(subject: Subject) -> Iterator[Elements]:
         yield subject.of_arrays(arrays, single)
 
 
+def mixed(types: Mapping[str, DataType], seed: int) -> dict[str, Array]:
+    """The boundary lattice of each input, each but the first in another order."""
+    generator = np.random.Generator(np.random.PCG64(seed + 17))
+    arrays = {name: edge_values.inputs(data_type) for name, data_type in types.items()}
+    count = max(array.size for array in arrays.values())
+    return {
+        name: np.concatenate([array, generator.choice(array, count - array.size)])[
+            generator.permutation(count) if place else slice(None)
+        ]
+        for place, (name, array) in enumerate(arrays.items())
+    }
+
+
 def _shared_out(subject: Subject) -> list[dict[str, Array]]:
     """Elements for the tensors that have one: of many sets this signature's share, where not all are asked for."""
     sets = list(singles(subject.single, [name for name, row in subject.table.tensors.items() if row.nonzero]))

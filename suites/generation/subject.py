@@ -12,7 +12,9 @@ import numpy as np
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute, documented_total_size
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.models.operators import AttributeTable
 from dmlcts.specs.tables.signatures import Signature, signatures_on
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.oracles import of_one_type
@@ -27,11 +29,20 @@ _Given = TypeVar("_Given", bound=Attribute | float)
 Strides = Sequence[int] | None
 
 
+_MOST_KEPT = 2048  # elements of a subject that are drawn once
+
+
 @lru_cache(maxsize=1 << 13)  # tensors of an operator are mostly alike, and those of its signatures
-def _tensor(
-    data_type: DataType, sizes: tuple[int, ...], strides: tuple[int, ...] | None, total: int | None
-) -> TensorDesc:  # fmt: skip
+def tensor(
+    data_type: DataType, sizes: tuple[int, ...], strides: tuple[int, ...] | None = None, total: int | None = None
+) -> TensorDesc:
+    """A tensor, one and the same for equal arguments: its hash and its counts are worked out once."""
     return TensorDesc(data_type, sizes, strides, total)
+
+
+@lru_cache(maxsize=1 << 10)
+def _shared(table: ByIdentity[OperatorTable], *given: Any) -> Subject:
+    return Subject(table.value, *given)
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,11 @@ class Subject:
     ) -> Subject:
         """The subject of the first signature whose first type variable stands for ``data_type``."""
         return cls(table, signatures_on(table, data_type)[0], level, seed, profile)
+
+    @classmethod
+    def shared(cls, table: OperatorTable, signature: Signature, *given: Any) -> Subject:
+        """The subject of these arguments that all tests share: what follows from them is worked out once."""
+        return _shared(ByIdentity(table), signature, *given)
 
     @classmethod
     def of(
@@ -156,8 +172,11 @@ class Subject:
 
     def attributes(self, **given: _Given) -> dict[str, Attribute | _Given]:
         """All attributes: those given that the operator has, the others ordinary ones (see ``attributes``)."""
-        ordinary = attributes.ordinary(self.table, self.signature)
-        return {name: given.get(name, value) for name, value in ordinary.items()}
+        return {name: given.get(name, value) for name, value in self._ordinary.items()}
+
+    @cached_property
+    def _ordinary(self) -> dict[str, Attribute]:
+        return attributes.ordinary(self.table, self.signature)
 
     def between(self, low: Any = None, high: Any = None) -> dict[str, Any]:
         """Ordinary attributes with these bounds, where the operator has such, under the table's own names."""
@@ -170,26 +189,7 @@ class Subject:
 
     def attribute_sets(self, bounds: Iterable[edge_values.Bounds] | None = None) -> Iterator[dict[str, Any]]:
         """The attributes of every ordinary pair of bounds and every enumerator; one empty set where there are none."""
-        names = self.table.float_attributes if self.of_one_type else ()
-        enumerations = [(item.name, item.enumerators) for item in self.table.attributes if item.type == "ENUM"]
-        pairs = list(edge_values.bounds(self.data_type) if bounds is None else bounds) if names else [None]
-        sets: Iterable[dict[str, Any]] = ({},)
-        if names:
-            ends = (self.table.lower, self.table.upper)
-            sets = ({name: one for name, one in zip(ends, pair or (), strict=False) if name} for pair in pairs)
-        elif self.table.numbers:
-            sets = attributes.number_sets(self.table, self.signature)
-        seen = set()
-        for given in sets:
-            kept = tuple(given.get(name) for name in self.table.numbers)
-            if kept in seen:
-                continue
-            seen.add(kept)
-            if not enumerations:
-                yield self.attributes(**given)
-            for name, enumerators in enumerations:
-                for enumerator in enumerators:
-                    yield self.attributes(**given, **{name: enumerator})
+        return (self.attributes(**given) for given in attributes.changes(self.table, self.signature, bounds))
 
     def describe(
         self,
@@ -211,30 +211,38 @@ class Subject:
             total_size: bytes of the first input; the others' are larger than they need be by as much.
             layouts: strides of single inputs, by name, where they are others.
         """
-        extra = 0
-        if total_size is not None:
-            extra = total_size - documented_total_size(self.data_type, sizes, strides)
+        extra = 0 if total_size is None else total_size - documented_total_size(self.data_type, sizes, strides)
+        exact, output, own_layouts = tuple(sizes), self.table.output, layouts or {}
         tensors = {}
         for name, data_type in self.types.items():
             if name in self.single:
-                tensors[name] = _tensor(data_type, (1,) * self._rank_of(name, len(sizes)), None, None)
+                tensors[name] = self.one_element(name, len(exact))
                 continue
-            own = output_strides if name == self.table.output else (layouts or {}).get(name, strides)
+            own = output_strides if name == output else own_layouts.get(name, strides)
             total = None
             if total_size is not None:
                 same = data_type is self.data_type and (own == strides or self.of_one_type)
-                total = total_size if same else documented_total_size(data_type, sizes, own) + extra
-            tensors[name] = _tensor(data_type, tuple(sizes), None if own is None else tuple(own), total)
+                total = total_size if same else documented_total_size(data_type, exact, own) + extra
+            tensors[name] = tensor(data_type, exact, None if own is None else tuple(own), total)
         return OperatorDesc(self.table.operator, tensors, self._typed(attributes))
 
-    def _typed(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def one_element(self, name: str, rank: int) -> TensorDesc:
+        """A tensor that has one element, beside an output of ``rank``."""
+        return tensor(self.types[name], (1,) * self._rank_of(name, rank))
+
+    def _typed(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """The attributes, with numbers that stand for a union brought into the type that it has to be of."""
+        if not self._unions:
+            return given
         unions = {
             item.name: attributes.number(self.table, self.signature, item, given[item.name])
-            for item in self.table.attributes
-            if item.type == "DML_SCALAR_UNION" and isinstance(given.get(item.name), float | np.floating)
-        }
+            for item in self._unions if isinstance(given.get(item.name), float | np.floating)
+        }  # fmt: skip
         return {**given, **unions}
+
+    @cached_property
+    def _unions(self) -> tuple[AttributeTable, ...]:
+        return tuple(item for item in self.table.attributes if item.type == "DML_SCALAR_UNION")
 
     def elements(self, given: Any) -> Elements:
         """Elements of every input: as given, or an array of the first input's beside ordinary values of the others."""
@@ -277,11 +285,9 @@ class Subject:
         """The clause that states the values: the formula's, the activation's, the enumerator's, or that of bounds."""
         if not self.of_one_type:
             fused = any(isinstance(value, OperatorDesc) for value in attributes.values())
-            return (
-                self.table.clause_of("activation" if fused else "values", "rounding", data_type=self.data_type,
-                                     types=dict(self.signature.types), **attributes)
-                or self.table.clauses[0].id
-            )
+            found = self.table.clause_of("activation" if fused else "values", "rounding", data_type=self.data_type,
+                                         types=dict(self.signature.types), **attributes)  # fmt: skip
+            return found or self.table.clauses[0].id
         inverted = self.table.clause_of("bounds.inverted")
         low, high = (attributes.get(name or "", 0) for name in (self.table.lower, self.table.upper))
         if inverted is not None and low > high:
@@ -305,27 +311,34 @@ class Subject:
 
     def revealing(self) -> dict[str, Any]:
         """Attributes that leave most values of :meth:`distinct` different from each other, and change some."""
+        return dict(self._revealing)
+
+    @cached_property
+    def _revealing(self) -> dict[str, Any]:
         bounds = [item for item in self.table.attributes if item.is_number and item.role in ("low", "high")]
         if not bounds:
             return next(iter(self.attribute_sets())) if self.of_one_type else self.attributes()
-        if self.data_type.is_floating:
-            pair = (-2048, 2046)
-        else:
-            low, high = map(int, edge_values.limits_as_float(self.data_type))
-            pair = (low // 2 if low < 0 else high // 8, high // 4 * 3)
-        given = {item.name: attributes.number(self.table, self.signature, item, pair[item.role == "high"])
-                 for item in bounds}  # fmt: skip
-        return self.attributes(**given)
+        return self.attributes(**attributes.far_apart(self.table, self.signature, bounds))
 
     def distinct(self, count: int) -> Elements:
         """Seeded values that differ from their neighbours, before and after the operator: for tests of layout."""
+        found = self._kept[count] if count in self._kept else self._drawn(count)
+        if count + sum(self._kept) <= _MOST_KEPT:
+            self._kept.setdefault(count, found.frozen)
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[int, Elements]:
+        return {}
+
+    def _drawn(self, count: int) -> Elements:
         generator = np.random.Generator(np.random.PCG64(self.seed + 11))
         if self.of_one_type:
             found = distinct.of_type(self.data_type, count, generator)
             return self.elements(found if self.data_type.is_floating else distinct.with_zeros(found, generator))
         return self.of_arrays(distinct.together(self.inputs, count, generator, self.types[self.table.output]))
 
-    @property
+    @cached_property
     def _order(self) -> tuple[str, ...]:
         return tuple(name for name in self.types if name != self.table.output)
 
@@ -343,7 +356,7 @@ class Subject:
             name: values.array(count) for name, values in self.bulk(seed).items() if name in self.inputs
         })  # fmt: skip
 
-    @property
+    @cached_property
     def ones(self) -> Streams:
         """A one for every input: for descriptions of which nothing is dispatched."""
         return Streams(tuple((name, Values.of([1], self.types[name])) for name in self._order))
@@ -360,16 +373,7 @@ class Subject:
         """
         if self.of_one_type:
             return self.elements(edge_values.inputs(self.data_type, around))
-        generator = np.random.Generator(np.random.PCG64(self.seed + 17))
-        arrays = {name: edge_values.inputs(data_type) for name, data_type in self.inputs.items()}
-        count = max(array.size for array in arrays.values())
-        mixed = {
-            name: np.concatenate([array, generator.choice(array, count - array.size)])[
-                generator.permutation(count) if place else slice(None)
-            ]
-            for place, (name, array) in enumerate(arrays.items())
-        }
-        return self.of_arrays(mixed)
+        return self.of_arrays(operands.mixed(self.inputs, self.seed))
 
     def edge_sets(self, around: Iterable[Any] = ()) -> Iterator[Elements]:
         """What tests of values try: the boundary lattice of an only input, pairs of several made on purpose."""

@@ -317,7 +317,7 @@ class Settings:
         """What a test is given: the operator on the signature, at the level that is judged."""
         profile = PROFILES[self.profile]
         leads = not profile.covering or leading(self.tables, table, signature, self.seed)
-        return Subject(table, signature, level, self.seed, profile, leads)
+        return Subject.shared(table, signature, level, self.seed, profile, leads)
 
     @property
     def covering(self) -> Mapping[str, frozenset[Signature]] | None:

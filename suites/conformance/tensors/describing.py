@@ -19,7 +19,7 @@ from dmlcts.suites.combinations.sizes import with_larger_totals
 from dmlcts.suites.generation import activations
 from dmlcts.suites.generation.edge_values import kinds
 from dmlcts.suites.generation.elements import Elements
-from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.generation.subject import Subject, tensor
 
 _MOST_NUMBERS = 7
 _LARGER = "tensor.total-size.larger"
@@ -52,29 +52,31 @@ def along(sizes: Sizes, axis: int) -> Sizes:
 
 def packed(sizes: Sizes) -> Made:
     """Packed tensors of these sizes."""
-    return lambda data_type: TensorDesc(data_type, sizes)
+    return lambda data_type: tensor(data_type, sizes)
 
 
 def written_out(made: Made, *zeros: int) -> Made:
     """The same tensors with strides given: packed ones, but 0 along some dimensions and where there is one element."""
 
     def strided(data_type: DataType) -> TensorDesc:
-        tensor = made(data_type)
-        still = {*zeros, *(axis for axis, size in enumerate(tensor.sizes) if size == 1)}
-        strides = [0 if axis in still else stride for axis, stride in enumerate(tensor.element_strides)]
-        return TensorDesc(data_type, tensor.sizes, strides)
+        plain = made(data_type)
+        still = {*zeros, *(axis for axis, size in enumerate(plain.sizes) if size == 1)}
+        strides = tuple(0 if axis in still else stride for axis, stride in enumerate(plain.element_strides))
+        return tensor(data_type, plain.sizes, strides)
 
     return strided
 
 
 def described(subject: Subject, usual: Made, odd: Mapping[str, TensorDesc] | None = None) -> OperatorDesc:
     """A description whose tensors are all made alike, each of its own type, but for those given."""
-    rank = usual(subject.data_type).rank
     tensors = {}
     for name, data_type in subject.types.items():
-        single = subject.table.tensors[name].elements is not None
-        made = subject.describe((1,) * rank, {}).tensors[name] if single else usual(data_type)
-        tensors[name] = (odd or {}).get(name, made)
+        if odd and name in odd:
+            tensors[name] = odd[name]
+        elif name in subject.single:
+            tensors[name] = subject.one_element(name, usual(subject.data_type).rank)
+        else:
+            tensors[name] = usual(data_type)
     return OperatorDesc(subject.table.operator, tensors, subject.attributes())
 
 
@@ -105,10 +107,11 @@ def each_odd(subject: Subject, clause: str, usual: Made, odd: Made, names: Mappi
 
 def tensor_like(subject: Subject, name: str, like: Made, data_type: DataType) -> TensorDesc:
     """A tensor of a type; one that has a single element keeps that, with as many dimensions and strides."""
-    tensor = like(data_type)
+    made = like(data_type)
     if subject.table.tensors[name].elements is None:
-        return tensor
-    return TensorDesc(data_type, (1,) * tensor.rank, None if tensor.strides is None else (1,) * tensor.rank)
+        return made
+    ones = (1,) * made.rank
+    return tensor(data_type, ones, None if made.strides is None else ones)
 
 
 def compared(subject: Subject, word: str) -> dict[str, DataType]:

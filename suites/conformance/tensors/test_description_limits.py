@@ -7,7 +7,7 @@ to be refused takes the operator's attributes by turns.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -29,7 +29,7 @@ from dmlcts.suites.conformance.tensors.describing import (
     tensor_like,
     written_out,
 )
-from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.generation.subject import Subject, tensor
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
@@ -44,14 +44,15 @@ def _replaced(sizes: Sizes, axis: int, size: int) -> Sizes:
     return (*sizes[:axis], size, *sizes[axis + 1 :])
 
 
-def _share(subject: Subject, cases: list[Case]) -> list[Case]:
+def _share(subject: Subject, cases: Sequence[Callable[[], Case]]) -> list[Case]:
     """The subject's part of ``cases``: the types of an operator may share them out, so that together they take all.
 
-    What the rules say here does not depend on the type.
+    What the rules say here does not depend on the type. Only those that are taken are made.
     """
     types = subject.table.data_types
     parts = min(5, len(types))
-    return cases[types.index(subject.data_type) % parts :: parts] if subject.profile.shares_out else cases
+    first = types.index(subject.data_type) % parts
+    return [make() for make in (cases[first::parts] if subject.profile.shares_out else cases)]
 
 
 def _judged(subject: Subject, judge: Judge, cases: list[Case]) -> None:
@@ -127,7 +128,7 @@ def test_data_types_are_compared_at_every_rank(subject: Subject, judge: Judge) -
 def test_a_zero_anywhere_is_refused(subject: Subject, judge: Judge) -> None:
     """A zero at every rank and dimension, packed, strided, and beside a size of 2^31; ones in its place pass."""
     clause = "tensor.size.zero"
-    cases = []
+    cases: list[Callable[[], Case]] = []
     for rank in subject.ranks:
         for axis in range(rank):
             sizes = _replaced(SIZES[:rank], axis, 0)
@@ -135,13 +136,13 @@ def test_a_zero_anywhere_is_refused(subject: Subject, judge: Judge) -> None:
             spaced = tuple(2 * stride for stride in TensorDesc(subject.data_type, ones).element_strides)
             beside = _replaced(sizes, axis - 1, HUGE) if rank > 1 else sizes
             for zero, strides in ((sizes, None), (sizes, spaced), (beside, None)):
-                cases.append(refused(subject, clause, _made(zero, strides, 1 << 20)))
-            cases.append(accepted(subject, clause, _made(ones, spaced)))
+                cases.append(partial(refused, subject, clause, _made(zero, strides, 1 << 20)))
+            cases.append(partial(accepted, subject, clause, _made(ones, spaced)))
     _judged(subject, judge, _share(subject, cases))
 
 
 def _made(sizes: Sizes, strides: Sizes | None = None, total: int | None = None) -> Made:
-    return lambda data_type: TensorDesc(data_type, sizes, strides, total)
+    return lambda data_type: tensor(data_type, sizes, strides, total)
 
 
 def _too_many(rank: int) -> Iterator[Sizes]:
@@ -166,7 +167,7 @@ def test_too_many_elements_of_every_rank(subject: Subject, judge: Judge) -> None
     """More than 2^32 - 1 elements in any dimensions, with a total size that fits, or fits modulo 2^32; few pass."""
     clause = "tensor.elements.maximum"
     names = list(subject.wide)
-    cases = []
+    cases: list[Callable[[], Case]] = []
     for rank in subject.ranks:
         if rank < 2:
             continue  # no size reaches 2^32
@@ -175,27 +176,29 @@ def test_too_many_elements_of_every_rank(subject: Subject, judge: Judge) -> None
             whole = _bytes(sizes, lambda item, count=count: min(count * item, (1 << 64) - 4))  # type: ignore[misc]
             repeated = _made(sizes, (0,) * rank)  # one element in memory, many to compute
             fits = all(count * one.itemsize < 1 << 64 for one in subject.wide.values())
-            cases.append(refused(subject, clause, whole))
+            cases.append(partial(refused, subject, clause, whole))
             for name in names[:-1]:
                 own = subject.wide[name]
-                wrapped = TensorDesc(own, sizes, None, count % (1 << 32) * own.itemsize or 4)
-                cases.append(refused(subject, clause, whole, {name: wrapped}))
-                cases.append(refused(subject, clause, whole if fits else repeated, {name: repeated(own)}))
-        cases.append(accepted(subject, clause, packed(SIZES[:rank])))
+                wrapped = tensor(own, sizes, None, count % (1 << 32) * own.itemsize or 4)
+                cases.append(partial(refused, subject, clause, whole, {name: wrapped}))
+                cases.append(partial(refused, subject, clause, whole if fits else repeated, {name: repeated(own)}))
+        cases.append(partial(accepted, subject, clause, packed(SIZES[:rank])))
     if not cases:
         pytest.skip("needs two dimensions")
     _judged(subject, judge, _share(subject, cases))
 
 
 def _bytes(sizes: Sizes, total: Callable[[int], int]) -> Made:
-    return lambda data_type: TensorDesc(data_type, sizes, None, total(data_type.itemsize))
+    return lambda data_type: tensor(data_type, sizes, None, total(data_type.itemsize))
 
 
 # Total sizes.
 
 
-def _short(subject: Subject, sizes: Sizes, strides: Sizes | None, total: Callable[[int], int]) -> Iterator[Case]:
-    """A total size that is too small for sizes and strides, on each tensor alone; the other ones are right.
+def _short(
+    subject: Subject, sizes: Sizes, strides: Sizes | None, total: Callable[[int], int]
+) -> Iterator[Callable[[], Case]]:
+    """Makes a case of a total size that is too small for sizes and strides, on each tensor alone; the others are right.
 
     Args:
         subject: what is described.
@@ -204,11 +207,11 @@ def _short(subject: Subject, sizes: Sizes, strides: Sizes | None, total: Callabl
         total: its bytes, from the bytes of an element; rounded up to a multiple of four.
     """
     for name, data_type in subject.wide.items():
-        short = TensorDesc(data_type, sizes, strides, max(4, -(-total(data_type.itemsize) // 4) * 4))
+        short = tensor(data_type, sizes, strides, max(4, -(-total(data_type.itemsize) // 4) * 4))
         if data_type is subject.data_type:
             assert short.total_size_in_bytes < short.minimum_size_in_bytes, "the total size is enough"
         if short.total_size_in_bytes < short.minimum_size_in_bytes:
-            yield refused(subject, "tensor.total-size.minimum", packed(sizes), {name: short})
+            yield partial(refused, subject, "tensor.total-size.minimum", packed(sizes), {name: short})
 
 
 def _of_one_dimension(sizes: Sizes, strides: Sizes, axis: int, item: int) -> int:
@@ -224,7 +227,7 @@ def test_every_dimension_counts_for_the_total_size(subject: Subject, judge: Judg
 
     The same where the next dimension repeats its elements.
     """
-    cases: list[Case] = []
+    cases: list[Callable[[], Case]] = []
     for rank in subject.ranks:
         sizes = SIZES[:rank]
         usual = TensorDesc(subject.data_type, sizes)
@@ -238,7 +241,7 @@ def test_every_dimension_counts_for_the_total_size(subject: Subject, judge: Judg
             if rank > 1:  # forgets all the others
                 for laid in (strides, _replaced(strides, (axis + 1) % rank, 0)):
                     cases += _short(subject, sizes, laid, partial(_of_one_dimension, sizes, laid, axis))
-            cases.append(accepted(subject, "tensor.total-size.minimum", whole))
+            cases.append(partial(accepted, subject, "tensor.total-size.minimum", whole))
     _judged(subject, judge, _share(subject, cases))
 
 
@@ -246,7 +249,7 @@ def test_every_dimension_counts_for_the_total_size(subject: Subject, judge: Judg
 def test_total_sizes_that_are_right_modulo_2_to_32_only(subject: Subject, judge: Judge) -> None:
     """Strides and sizes that need 2^32 bytes and more, or 2^64 and more, with a total size of the rest."""
     item = subject.data_type.itemsize
-    cases: list[Case] = []
+    cases: list[Callable[[], Case]] = []
     for rank in subject.ranks:
         ones = (1,) * rank
         for axis in range(rank):
@@ -254,7 +257,7 @@ def test_total_sizes_that_are_right_modulo_2_to_32_only(subject: Subject, judge:
             strides = _replaced(ones, axis, (1 << 30) // item)
             cases += _short(subject, five, strides, lambda item: item)  # 4 * stride * item = 2^32
             cases += _short(subject, five, _replaced(ones, axis, MOST), lambda item: (4 * MOST + 1) * item % (1 << 32))
-            cases.append(accepted(subject, "tensor.total-size.minimum", _made(five, ones)))
+            cases.append(partial(accepted, subject, "tensor.total-size.minimum", _made(five, ones)))
         if rank > 1 and item > 1:
             whole = _replaced(_replaced(ones, 0, 1 << 16), rank - 1, (1 << 16) // item)  # 2^32 bytes, packed
             cases += _short(subject, whole, None, lambda item: 4)
@@ -299,7 +302,7 @@ def test_any_stride_along_one_element(subject: Subject, judge: Judge) -> None:
     """A dimension of one element may have any stride up to 2^32 - 1, on either tensor, at every rank."""
     attributes = subject.revealing()
     values = subject.distinct(97).streams
-    cases = []
+    cases: list[Callable[[], Case]] = []
     for rank in subject.ranks:
         for axis in range(rank):
             sizes = _replaced(SIZES[:rank], axis, 1)
@@ -307,7 +310,7 @@ def test_any_stride_along_one_element(subject: Subject, judge: Judge) -> None:
             strides = _replaced(TensorDesc(subject.data_type, sizes).element_strides, axis, stride)
             source, target = (strides, None) if axis % 2 else (None, strides)
             operator = subject.describe(sizes, attributes, source, target)
-            cases.append(Case(operator, values, subject.values_clause(attributes), "tensor.strides.padded"))
+            cases.append(partial(Case, operator, values, subject.values_clause(attributes), "tensor.strides.padded"))
     judge.all(_share(subject, cases))
 
 

@@ -8,9 +8,11 @@ mistake where elements are strided, broadcast or overwritten, or where a ScaleBi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmlcts.specs import TensorDesc
 from dmlcts.specs.checks import SharedCheck
@@ -154,4 +156,10 @@ def _alike(subject: Subject, count: int = _COUNT) -> Iterator[tuple[Elements, tu
 
 def _filled(alike: Mapping[str, Array], count: int) -> dict[str, Array]:
     """The given values over and over, those of each input from another one on."""
-    return {name: np.resize(np.roll(values, -place), count) for place, (name, values) in enumerate(alike.items())}
+    return {name: values[_turned(values.size, place, count)] for place, (name, values) in enumerate(alike.items())}
+
+
+@lru_cache(maxsize=64)
+def _turned(size: int, place: int, count: int) -> NDArray[np.intp]:
+    """Indices that run through so many values over and over, from a place on."""
+    return (np.arange(count) + place) % size

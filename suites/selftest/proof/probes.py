@@ -49,7 +49,7 @@ class Probe(family.Probe):
         Raises:
             BaseException: what the test ended with, where that is no verdict.
         """
-        subject = Subject(self.table, self.signature, bench.level, seed, profile=QUICK, leading=self.leading)
+        subject = Subject.shared(self.table, self.signature, bench.level, seed, QUICK, self.leading)
         attempt = self.attempt(bench, subject)
         ledger = attempt.judge.ledger
         if isinstance(attempt.error, ConformanceFailure):
