@@ -6,6 +6,8 @@ And values that differ in little from those of the dispatch before: kernels that
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -63,6 +65,36 @@ def together(
         found[name] = np.where(choice == 7, np.zeros((), array.dtype), array)
     near = generator.integers(0, 8, count) == 0
     return {name: np.where(near, _near_zero(array.dtype, count, generator), array) for name, array in found.items()}
+
+
+def drawn(
+    inputs: tuple[tuple[str, DataType], ...], output: DataType | None, count: int, seed: int
+) -> dict[str, Array]:  # fmt: skip
+    """Seeded values of an only input (:func:`of_type`, with zeros among integers), or of several (:func:`together`).
+
+    Args:
+        inputs: names and types of the inputs.
+        output: the output's type; ``None`` where the operator has one input, of its type.
+        count: how many of each.
+        seed: what they are drawn with.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    if output is not None:
+        return together(dict(inputs), count, generator, output)
+    ((name, data_type),) = inputs
+    found = of_type(data_type, count, generator)
+    return {name: found if data_type.is_floating else with_zeros(found, generator)}
+
+
+@lru_cache(maxsize=512)  # operators of a form have them in common
+def drawn_once(
+    inputs: tuple[tuple[str, DataType], ...], output: DataType | None, count: int, seed: int
+) -> Mapping[str, Array]:  # fmt: skip
+    """The same for few, drawn once, in arrays that nobody can write to."""
+    found = drawn(inputs, output, count, seed)
+    for array in found.values():
+        array.setflags(write=False)
+    return MappingProxyType(found)
 
 
 def _near_zero(kind: np.dtype[Any], count: int, generator: np.random.Generator) -> Array:

@@ -332,11 +332,10 @@ class Subject:
         return {}
 
     def _drawn(self, count: int) -> Elements:
-        generator = np.random.Generator(np.random.PCG64(self.seed + 11))
-        if self.of_one_type:
-            found = distinct.of_type(self.data_type, count, generator)
-            return self.elements(found if self.data_type.is_floating else distinct.with_zeros(found, generator))
-        return self.of_arrays(distinct.together(self.inputs, count, generator, self.types[self.table.output]))
+        draw = distinct.drawn_once if count <= _MOST_KEPT else distinct.drawn
+        output = None if self.of_one_type else self.types[self.table.output]
+        found = draw(tuple(self.inputs.items()), output, count, self.seed + 11)
+        return self.elements(*found.values()) if self.of_one_type else self.of_arrays(found)
 
     @cached_property
     def _order(self) -> tuple[str, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 
 import numpy as np
 
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.rules import unconditional_violations
 from dmlcts.specs.tables.fusing import FUSED
@@ -189,16 +191,23 @@ def _listed(table: OperatorTable, tensor: str, data_type: DataType, level: Featu
     return any(data_type.name in support.types[table.tensors[tensor].type] for support in table.support_at(level))
 
 
+@lru_cache(maxsize=1 << 12)  # an operator's refused descriptions are of few types
+def _listed_later(
+    table: ByIdentity[OperatorTable], types: tuple[tuple[str, DataType], ...], level: FeatureLevel
+) -> bool:  # fmt: skip
+    """Whether the table lists each type for its tensor, and the level does not list them all."""
+    known = all(_listed(table.value, name, one, level) for name, one in types)
+    return not known and all(one in table.value.types_of(name) for name, one in types)
+
+
 def judge_refused(bench: Bench, case: Case) -> Judgement:
     """The description is refused with InvalidArgument."""
     answer = attempt(bench, case.operator)
     if isinstance(answer, Refusal) and not isinstance(answer, Unsupported):
         # a type that only a later level lists may be refused for that alone: it says nothing about the clause
-        table = bench.tables.operator(case.operator.name)
-        types = {name: tensor.data_type for name, tensor in case.operator.tensors.items()}
-        known = all(_listed(table, name, one, bench.level) for name, one in types.items())
-        later = all(one in table.types_of(name) for name, one in types.items())
-        return Judgement((), value_clauses(case), refused=not known and later)
+        table = ByIdentity(bench.tables.operator(case.operator.name))
+        types = tuple((name, tensor.data_type) for name, tensor in case.operator.tensors.items())
+        return Judgement((), value_clauses(case), refused=_listed_later(table, types, bench.level))
     if answer is not None:
         return stopped(bench, case, answer)
     finding = Finding(case.clause, "fail", case, _ACCEPTED)
