@@ -6,8 +6,10 @@ Nothing here knows what a case was meant to be, so that what a plan promises and
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,7 @@ from dmlcts.suites.combinations.sizes import layout_of, sides_of, spread_of
 from dmlcts.suites.generation import edge_values
 
 _LOOKED_AT = 1021
+_LISTED = 2  # bytes of an element: of wider types not every pattern is listed
 _SMALL = 13  # integers below are neighbours of powers of two, nearly all of them
 _MANY = 0.25
 ACTIVATIONS = {  # of the first level that has any, and changing about half of ordinary sums
@@ -101,7 +104,12 @@ def levels_of_tensors(
 def level_of_input(case: Case) -> str:
     """The level of ``input``."""
     shown = looked_at(case.operator, case.data_type)
-    return input_of(case.values[shown], min(stored_count(case.operator.tensors[shown]), _LOOKED_AT))
+    return input_of(case.values[shown], counted(case.operator.tensors[shown]))
+
+
+def counted(tensor: TensorDesc) -> int:
+    """How many elements of a tensor decide the level of ``input``: the first of those that it holds."""
+    return min(stored_count(tensor), _LOOKED_AT)
 
 
 def looked_at(operator: OperatorDesc, data_type: DataType) -> str:
@@ -127,7 +135,7 @@ def scale_bias_of(operator: OperatorDesc, data_type: DataType) -> str | None:
     if given is None:
         return "none"
     scale, bias = float(given.scale), float(given.bias)
-    if not np.isfinite(scale) or not np.isfinite(bias):
+    if not math.isfinite(scale) or not math.isfinite(bias):
         return None
     known = magnitudes(data_type)
     if scale == 0:
@@ -150,8 +158,8 @@ def scale_bias_of(operator: OperatorDesc, data_type: DataType) -> str | None:
 def bounds_of(operator: OperatorDesc, table: OperatorTable, data_type: DataType) -> str:
     """The level of ``bounds``."""
     values = [np.float32(operator.attributes[name]) for name in table.float_attributes]  # type: ignore[arg-type]
-    finite = [value for value in values if np.isfinite(value)]
-    if any(np.isnan(value) for value in values):
+    finite = [value for value in values if math.isfinite(value)]
+    if any(math.isnan(value) for value in values):
         return "no-number"
     if any(not within(value, data_type) for value in finite):
         return "beyond"
@@ -190,12 +198,14 @@ def placement_of(placement: Placement) -> str:
 
 def room_of(operator: OperatorDesc, placement: Placement) -> str:
     """The level of ``room``."""
-    if any(
-        tensor.total_size_in_bytes > documented_total_size(tensor.data_type, tensor.sizes, tensor.strides)
-        for tensor in operator.tensors.values()
-    ):
+    if any(map(_is_larger, operator.tensors.values())):
         return "larger-total-size"
     return "larger-region" if placement.slack else "none"
+
+
+@lru_cache(maxsize=1 << 13)
+def _is_larger(tensor: TensorDesc) -> bool:
+    return tensor.total_size_in_bytes > documented_total_size(tensor.data_type, tensor.sizes, tensor.strides)
 
 
 def activation_of(fused: OperatorDesc | None) -> str | None:
@@ -205,7 +215,7 @@ def activation_of(fused: OperatorDesc | None) -> str | None:
     return next((level for level, one in ACTIVATIONS.items() if one.name == fused.name), None)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 13)
 def input_of(values: Values, number: int) -> str:
     """The level of ``input``, from the first ``number`` elements."""
     if values.data is None:
@@ -213,32 +223,79 @@ def input_of(values: Values, number: int) -> str:
     return kind_of(values.array(number), values.data_type)
 
 
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """What elements of a type show, by their bits.
+
+    Attributes:
+        bits: the unsigned type of an element's width.
+        size: the bits of its magnitude; all of an integer's.
+        infinite: the magnitude of an infinity; those from there on are no numbers, or infinite.
+        normal: that of the smallest normal number.
+        lattice: the patterns of the boundary lattice, ascending; of integers those that are no small numbers.
+        known: whether a pattern is in the lattice, for each of them; empty where there are too many.
+    """
+
+    bits: np.dtype[Any]
+    size: Any
+    infinite: Any
+    normal: Any
+    lattice: Array
+    known: NDArray[np.bool_]
+
+    def on_lattice(self, patterns: Array) -> NDArray[np.bool_]:
+        """Which elements are values of the boundary lattice."""
+        if self.known.size:
+            return np.asarray(self.known[patterns])
+        places = self.lattice.searchsorted(patterns)
+        return np.asarray(self.lattice.take(places, mode="clip") == patterns)
+
+
 @lru_cache(maxsize=16)
-def _sorted_lattice(data_type: DataType) -> Array:
-    return np.sort(edge_values.inputs(data_type))
+def _shown(data_type: DataType) -> _Shown:
+    bits = data_type.bits_dtype
+    values = edge_values.inputs(data_type)
+    size, infinite, normal = (1 << 8 * data_type.itemsize) - 1, 0, 0
+    if data_type.is_floating:
+        information = np.finfo(data_type.numpy)
+        size >>= 1
+        infinite = (size >> information.nmant) << information.nmant
+        normal = 1 << information.nmant
+    else:
+        values = values[(values >= _SMALL) | (values + values.dtype.type(_SMALL) <= 0)]
+    lattice = np.sort(values.view(bits))
+    known = np.zeros(1 << 8 * data_type.itemsize if data_type.itemsize <= _LISTED else 0, bool)
+    if known.size:
+        known[lattice] = True
+    known.setflags(write=False)
+    lattice.setflags(write=False)
+    return _Shown(bits, bits.type(size), bits.type(infinite), bits.type(normal), lattice, known)
 
 
-def _on_lattice(x: Array, data_type: DataType) -> NDArray[np.bool_]:
-    """Which elements, none of them a NaN, are values of the boundary lattice."""
-    known = _sorted_lattice(data_type)
-    places = np.minimum(np.searchsorted(known, x), known.size - 1)
-    return np.asarray(known[places] == x)
+def shown_by(x: Array, data_type: DataType) -> Iterator[tuple[str, float, NDArray[np.bool_]]]:
+    """The levels of ``input`` that are no matter of chance, the first one that a stream has being its own.
+
+    Args:
+        x: the elements of an explicit stream.
+        data_type: their type.
+
+    Returns:
+        for each level the share of elements that have to show it, and which do; "distinct" is what none is left for.
+    """
+    known = _shown(data_type)
+    patterns = x.view(known.bits)
+    if data_type.is_floating:
+        less = (patterns & known.size) - known.bits.type(1)  # below nothing, and beyond all, for zeros
+        yield "specials", _MANY, less >= known.infinite - known.bits.type(1)
+        yield "subnormals", _MANY, less < known.normal - known.bits.type(1)
+        with np.errstate(invalid="ignore"):
+            yield "ties", _MANY, np.abs(x - np.trunc(x)) == 0.5
+    yield "lattice", 0.5, known.on_lattice(patterns)
 
 
 def kind_of(x: Array, data_type: DataType) -> str:
     """The level of ``input`` that the elements of an explicit stream have."""
-    if data_type.is_floating:
-        with np.errstate(all="ignore"):
-            size = np.abs(x)
-            several = {
-                "specials": ~np.isfinite(x) | (x == 0),
-                "subnormals": (size < np.finfo(x.dtype).smallest_normal) & (x != 0),
-                "ties": np.isfinite(x) & (size - np.trunc(size) == 0.5),
-            }
-        for name, shown in several.items():
-            if np.count_nonzero(shown) >= _MANY * x.size:
-                return name
-        known = _on_lattice(x, data_type)
-    else:
-        known = _on_lattice(x, data_type) & ((x >= _SMALL) | (x + x.dtype.type(_SMALL) <= 0))
-    return "lattice" if 2 * np.count_nonzero(known) >= x.size else "distinct"
+    for level, share, shown in shown_by(x, data_type):
+        if np.count_nonzero(shown) >= share * x.size:
+            return level
+    return "distinct"

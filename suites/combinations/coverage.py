@@ -5,19 +5,28 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.reports.documents.records import ItemRecord, LevelsSeen
-from dmlcts.specs import DataType, FeatureLevel
+from dmlcts.specs import DataType, FeatureLevel, OperatorDesc
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import FactorsTable, OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.combinations.building import counts_of
-from dmlcts.suites.combinations.classifying import level_of_input, levels_of_attributes, levels_of_tensors
+from dmlcts.suites.combinations.classifying import (
+    counted,
+    input_of,
+    levels_of_attributes,
+    levels_of_tensors,
+    looked_at,
+)
 from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of
 from dmlcts.suites.combinations.possible import Bits, asked, flat_offsets, possible
 from dmlcts.suites.generation.covering_subjects import covering_subjects
@@ -25,7 +34,109 @@ from dmlcts.suites.generation.profiles import PROFILES
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NONE = "-"
+_WRITTEN = _NONE + _DIGITS
+_BITS = 6  # a factor's; a digit has 36 values, and there is none
+_FACTOR = (1 << _BITS) - 1
+_MOST_KINDS = 1 << 12
 NAMES = {2: "pairs", 3: "triples"}
+
+
+class _Encoder:
+    """The levels of an operator on a type as numbers: each factor has bits of its own, 0 where it has no level."""
+
+    def __init__(self, space: Space, table: OperatorTable, counts: Mapping[str, tuple[int, int]]) -> None:
+        self._table = table
+        self._counts = counts
+        self._width = len(space.factors)
+        self._digits = {
+            factor.name: {level: position + 1 << _BITS * place for level, position in factor.index.items()}
+            for place, factor in enumerate(space.factors)
+        }
+        self._wide = tuple(name for name, row in table.tensors.items() if row.elements is None)
+        self._named = tuple((factor.name, factor.levels) for factor in space.factors)
+        self._kinds: dict[Hashable, _Kind | None] = {}
+
+    def number(self, levels: Mapping[str, str | None]) -> int:
+        """The levels as a number; those of different factors add up."""
+        return sum(self._digits[name].get(level or "", 0) for name, level in levels.items() if name in self._digits)
+
+    def text(self, row: int) -> str:
+        """The levels of a number, as :func:`encoded` writes them."""
+        return "".join(_WRITTEN[row >> _BITS * place & _FACTOR] for place in range(self._width))
+
+    def kind(self, operator: OperatorDesc) -> _Kind | None:
+        """What is the same of all descriptions of a kind; ``None`` where nothing is counted of them."""
+        try:
+            return self._kinds[operator.kind]
+        except KeyError:
+            if len(self._kinds) >= _MOST_KINDS:
+                self._kinds.clear()
+        levels = levels_of_attributes(operator, self._table)
+        found = None
+        if levels.get("scale-bias", "") is not None:  # one that nothing is said of may hide everything else
+            alike = tuple(one.data_type is operator.data_type for one in operator.inputs.values())
+            form = _form(self._wide, self._table.wide_inputs, tuple(self._counts.items()), self._named, alike)
+            found = _Kind(self, self.number(levels), form)
+        self._kinds[operator.kind] = found
+        return found
+
+    def laid(self, case: Case) -> _Laid:
+        """What is the same of all cases of a form that have the same sizes, layouts and places."""
+        operator = case.operator
+        shown = looked_at(operator, operator.data_type)
+        return _Laid(
+            self.number(levels_of_tensors(operator, case.placement, self._table, self._counts)),
+            shown,
+            counted(operator.tensors[shown]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """What the numbers of tensors' levels depend on besides the tensors: equal ones are the same object."""
+
+
+@lru_cache(maxsize=1024)
+def _form(*_: Hashable) -> _Form:
+    return _Form()
+
+
+@dataclass(frozen=True, eq=False)
+class _Kind:
+    """What is known of a description's kind.
+
+    Attributes:
+        encoder: of its operator and type.
+        given: the levels of its attributes.
+        form: what the levels of its tensors depend on besides these.
+    """
+
+    encoder: _Encoder
+    given: int
+    form: _Form
+
+
+@dataclass(frozen=True, eq=False)
+class _Laid:
+    """What is known of a case's tensors and their places.
+
+    Attributes:
+        levels: their levels.
+        shown: the input whose elements decide the level of ``input``.
+        count: how many of them are looked at.
+    """
+
+    levels: int
+    shown: str
+    count: int
+
+
+@lru_cache(maxsize=256)
+def _encoder(
+    factors: ByIdentity[FactorsTable], table: ByIdentity[OperatorTable], data_type: DataType, level: FeatureLevel
+) -> _Encoder:  # fmt: skip
+    space = _space(factors.value, table.value, data_type, level, "quick")
+    return _Encoder(space, table.value, counts_of(factors.value))
 
 
 class Seen:
@@ -34,10 +145,8 @@ class Seen:
     def __init__(self, tables: Tables, level: FeatureLevel) -> None:
         self._tables = tables
         self._level = level
-        self._counts = {} if tables.factors is None else counts_of(tables.factors)
-        self._spaces: dict[tuple[str, str], Space] = {}
-        self._attributes: dict[Hashable, dict[int, str]] = {}
-        self.rows: dict[tuple[str, str], set[str]] = defaultdict(set)
+        self._kinds: dict[Hashable, _Kind | None] = {}
+        self._rows: dict[tuple[str, str], tuple[_Encoder, set[int]]] = {}
 
     def note(self, case: Case, history: str, kept: dict[Hashable, Any] | None = None) -> None:
         """Count a case that was dispatched.
@@ -47,33 +156,36 @@ class Seen:
             history: what ran before it.
             kept: what is kept of the case's sizes, layouts and places, for other cases that have the same.
         """
+        operator = case.operator
+        try:
+            kind = self._kinds[operator.kind]
+        except KeyError:
+            kind = self._kinds[operator.kind] = self._kind(operator)
+        if kind is None:
+            return
+        encoder = kind.encoder
+        laid: _Laid | None = None if kept is None else kept.get(kind.form)
+        if laid is None:
+            laid = encoder.laid(case)
+            if kept is not None:
+                kept[kind.form] = laid
+        shown = {"input": input_of(case.values[laid.shown], laid.count), "history": history}
+        subject = (operator.name, operator.data_type.name)
+        if subject not in self._rows:
+            self._rows[subject] = (encoder, set())
+        self._rows[subject][1].add(kind.given + laid.levels + encoder.number(shown))
+
+    def _kind(self, operator: OperatorDesc) -> _Kind | None:
         factors = self._tables.factors
         if factors is None:
-            return
-        table = self._tables.operator(case.operator.name)
-        subject = (table.operator, case.data_type.name)
-        if subject not in self._spaces:
-            self._spaces[subject] = _space(factors, table, case.data_type, self._level, "quick")
-        space = self._spaces[subject]
-        operator = case.operator
-        given = self._attributes.get(operator.kind)
-        if given is None:
-            levels = levels_of_attributes(operator, table)
-            # one that nothing is said of may hide everything else
-            unknown = levels.get("scale-bias", "") is None
-            given = self._attributes[operator.kind] = {} if unknown else places_of(space, levels)
-        if not given:
-            return
-        kept = {} if kept is None else kept
-        laid = kept.get(subject)
-        if laid is None:
-            laid = kept[subject] = places_of(space, levels_of_tensors(operator, case.placement, table, self._counts))
-        row = [_NONE] * len(space.factors)
-        shown = places_of(space, {"input": level_of_input(case), "history": history})
-        for place, digit in itertools.chain(given.items(), laid.items(), shown.items()):
-            if place >= 0:
-                row[place] = digit
-        self.rows[subject].add("".join(row))
+            return None
+        table = self._tables.operator(operator.name)
+        return _encoder(ByIdentity(factors), ByIdentity(table), operator.data_type, self._level).kind(operator)
+
+    @property
+    def rows(self) -> dict[tuple[str, str], set[str]]:
+        """The levels by operator and name of the type, as :func:`encoded` writes them."""
+        return {subject: {encoder.text(row) for row in rows} for subject, (encoder, rows) in self._rows.items()}
 
     def records(self) -> tuple[LevelsSeen, ...]:
         """What was seen, for a test's record."""
@@ -84,16 +196,6 @@ def _space(
     factors: FactorsTable, table: OperatorTable, data_type: DataType, level: FeatureLevel, profile: str
 ) -> Space:  # fmt: skip
     return space_of(factors, table, data_type, obliged_ranks(table, data_type, level), profile)
-
-
-def places_of(space: Space, levels: Mapping[str, str | None]) -> dict[int, str]:
-    """The digit of each level by the place of its factor; never empty, place -1 being none."""
-    found = {-1: _NONE}
-    for place, factor in enumerate(space.factors):
-        position = factor.index.get(levels.get(factor.name) or "")
-        if position is not None:
-            found[place] = _DIGITS[position]
-    return found
 
 
 def encoded(space: Space, levels: Mapping[str, str | None]) -> str:

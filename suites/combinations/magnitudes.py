@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -47,8 +48,8 @@ def magnitudes(data_type: DataType) -> Magnitudes:
 def holds(value: float | np.float32, data_type: DataType) -> bool:
     """Whether a finite value is one of the type's, without rounding."""
     if not data_type.is_floating:
-        limits = np.iinfo(data_type.numpy)
-        return float(value).is_integer() and limits.min <= int(value) <= limits.max
+        least, most = _limits(data_type)
+        return float(value).is_integer() and least <= int(value) <= most
     with np.errstate(over="ignore"):
         return float(data_type.numpy.type(value)) == float(value)
 
@@ -59,15 +60,21 @@ def within(value: float | np.float32, data_type: DataType) -> bool:
         return abs(float(value)) < 65520.0
     if data_type.is_floating:
         return True
+    least, most = _limits(data_type)
+    return least <= int(value) <= most
+
+
+@lru_cache(maxsize=16)
+def _limits(data_type: DataType) -> tuple[int, int]:
     limits = np.iinfo(data_type.numpy)
-    return bool(limits.min <= int(value) <= limits.max)
+    return int(limits.min), int(limits.max)
 
 
 def needs_rounding(value: float | np.float32, data_type: DataType) -> bool:
     """Whether a scale or bias is no value of the type, or one with so many digits that products of it are rounded."""
     if data_type in (DataType.FLOAT32, DataType.FLOAT64):
-        mantissa, _ = np.frexp(np.float64(value))
-        return not float(mantissa * 4096).is_integer()
+        mantissa, _ = math.frexp(float(value))
+        return not (mantissa * 4096).is_integer()
     return not (holds(value, data_type) if data_type.is_floating else float(value).is_integer())
 
 

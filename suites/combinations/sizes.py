@@ -66,7 +66,7 @@ def sides_of(sizes: tuple[int, ...]) -> str:
     return "ordinary"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 13)
 def layout_of(tensor: TensorDesc) -> str:
     """The level of ``input-layout`` or ``output-layout``: by the dimensions of more than one element."""
     if tensor.strides is None:
