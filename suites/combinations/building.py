@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.random.bit_generator import ISeedSequence
+from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.checks import OwnCheck
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import FactorsTable
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.bench import Bench
@@ -64,9 +69,16 @@ def base_levels(space: Space) -> Mapping[str, str]:
     return {factor.name: factor.base for factor in space.factors}
 
 
-def counts_of(factors: FactorsTable) -> dict[str, tuple[int, int]]:
+def counts_of(factors: FactorsTable) -> Mapping[str, tuple[int, int]]:
     """The least and the greatest number of elements, by level of ``count``."""
-    return {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
+    return _counts(ByIdentity(factors))
+
+
+@lru_cache(maxsize=4)
+def _counts(given: ByIdentity[FactorsTable]) -> Mapping[str, tuple[int, int]]:
+    factors = given.value
+    found = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
+    return MappingProxyType(found)
 
 
 def without(bench: Bench, case: Case, factor: str) -> Case | None:
@@ -95,8 +107,41 @@ def removable(bench: Bench, case: Case) -> tuple[str, ...]:
     return tuple(factor for factor, _ in case.recipe.levels if without(bench, case, factor) is not None)
 
 
+class _Words(ISeedSequence):
+    """A seed sequence that keeps what it gives PCG64: mixing it takes longer than most of what is drawn with it."""
+
+    def __init__(self, entropy: list[int]) -> None:
+        self._sequence = np.random.SeedSequence(entropy)
+        self._kept = self._sequence.generate_state(4, np.uint64)
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
+        """As the sequence's own."""
+        known = n_words == self._kept.size and np.dtype(dtype) == self._kept.dtype
+        return self._kept if known else self._sequence.generate_state(n_words, dtype)
+
+
+@lru_cache(maxsize=1 << 12)
+def _words(seed: int, name: str) -> _Words:
+    return _Words([seed, zlib.crc32(name.encode())])
+
+
 def _generator(recipe: Recipe, name: str) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64([recipe.seed, zlib.crc32(name.encode())]))
+    return _drawing(recipe.seed, name)
+
+
+def _drawing(seed: int, name: str) -> np.random.Generator:
+    words: Any = _words(seed, name)  # numpy takes any ISeedSequence, its stubs do not
+    return np.random.Generator(np.random.PCG64(words))
+
+
+@lru_cache(maxsize=1 << 12)
+def _shape(seed: int, rank: int, spread: str, sides: str, least: int, greatest: int) -> tuple[int, ...]:
+    return sizes.choose(_drawing(seed, "sizes"), rank, spread, sides, least, greatest)
+
+
+@lru_cache(maxsize=1 << 13)
+def _strides(seed: int, factor: str, shape: tuple[int, ...], layout: str) -> tuple[int, ...] | None:
+    return sizes.strides_for(_drawing(seed, factor), shape, layout)
 
 
 def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
@@ -109,15 +154,13 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     """
     levels, data_type = recipe.by_factor, subject.data_type
     counts = counts_of(factors)[levels["count"]]
-    shape = sizes.choose(
-        _generator(recipe, "sizes"), int(levels["rank"]), levels["spread"], levels["sides"], *counts
-    )  # fmt: skip
+    shape = _shape(recipe.seed, int(levels["rank"]), levels["spread"], levels["sides"], *counts)
     factor_of = dict(zip(subject.inputs, INPUT_LAYOUTS, strict=False))
-    laid = {name: sizes.strides_for(_generator(recipe, factor), shape, levels[factor])
+    laid = {name: _strides(recipe.seed, factor, shape, levels[factor])
             for name, factor in factor_of.items() if factor in levels}  # fmt: skip
     source = next(iter(laid.values()))
-    target = sizes.strides_for(_generator(recipe, OUTPUT_LAYOUT), shape, levels[OUTPUT_LAYOUT])
-    placement = _placement(recipe, levels["placement"])
+    target = _strides(recipe.seed, OUTPUT_LAYOUT, shape, levels[OUTPUT_LAYOUT])
+    placement = _placement(recipe.seed, levels["placement"])
     if levels["room"] == "larger-region":
         placement = replace(placement, slack=60)
     if placement.in_place:
@@ -196,13 +239,40 @@ def _together(subject: Subject, recipe: Recipe, shown: str, count: int) -> Strea
     level = recipe.by_factor["input"]
     if level == "bulk":
         return subject.bulk(recipe.seed)
-    seeded = replace(subject, seed=recipe.seed)
-    generator = _generator(recipe, "input")
+    return _streams(_Alike(_streamed(subject), subject), recipe.seed, level, shown, min(count, drawing.LENGTH))
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """A subject in whose place any other may stand whose streams are the same.
+
+    Attributes:
+        by: all that their streams depend on.
+        subject: one of them.
+    """
+
+    by: Hashable
+    subject: Subject = field(compare=False)
+
+
+def _streamed(subject: Subject) -> Hashable:
+    """All that the streams of a subject depend on besides their seed."""
+    rows = subject.table.tensors
+    return (
+        tuple((name, data_type, rows[name].nonzero) for name, data_type in subject.types.items()),
+        tuple(subject.inputs), tuple(subject.single), subject.table.output, subject.data_type,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=3072)  # those of a signature come again with the next operator; 25 kilobytes at most, mostly 8
+def _streams(alike: _Alike, seed: int, level: str, shown: str, count: int) -> Streams:
+    subject = replace(alike.subject, seed=seed)
+    generator = _drawing(seed, "input")
     if level == "lattice":
-        elements = seeded.edges()
+        elements = subject.edges()
     else:
-        elements = seeded.distinct(drawing.LENGTH)
-        power = drawing.exponent(_generator(recipe, "power"), subject.data_type, "none", fractions=True)
+        elements = subject.distinct(drawing.LENGTH)
+        power = drawing.exponent(_drawing(seed, "power"), subject.data_type, "none", fractions=True)
         if level != "distinct":
             drawn = {name: drawing.stream(generator, data_type, level, power)
                      for name, data_type in subject.inputs.items() if data_type.is_floating}  # fmt: skip
@@ -215,9 +285,10 @@ def _together(subject: Subject, recipe: Recipe, shown: str, count: int) -> Strea
     return elements[at].streams
 
 
-def _placement(recipe: Recipe, level: str) -> Placement:
+@lru_cache(maxsize=1 << 12)
+def _placement(seed: int, level: str) -> Placement:
     """A placement of a level; where tensors do not stand apart, at any multiple of 16 bytes."""
-    numbers = _generator(recipe, "placement").integers(0, 40, 2)
+    numbers = _drawing(seed, "placement").integers(0, 40, 2)
     if level == "odd-offset":
         front, gap = 16 * (1 + 2 * numbers)
         return Placement(front=int(front), gap=int(gap))
@@ -250,8 +321,11 @@ def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str,
     if levels["input"] == "bulk":
         return attributes, bulk
 
-    def inside(value: float) -> bool:
-        return low < (value if given is None else value * float(given.scale) + float(given.bias)) < high
+    def inside(values: Array) -> NDArray[np.bool_]:
+        with np.errstate(all="ignore"):
+            wide = values.astype(np.float64)
+            wide = wide if given is None else wide * float(given.scale) + float(given.bias)
+        return np.asarray((low < wide) & (wide < high))
 
     x = drawing.arranged(x, data_type, levels["input"], count, inside, _generator(recipe, "start"))
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):

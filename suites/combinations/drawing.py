@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dmlcts.specs import DataType, ScaleBias
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.values import Array
-from dmlcts.suites.combinations.classifying import kind_of
+from dmlcts.suites.combinations.classifying import kind_of, shown_by
 from dmlcts.suites.combinations.magnitudes import exactly_scaled, magnitudes, needs_rounding
 from dmlcts.suites.generation import edge_values
 
@@ -200,7 +200,7 @@ def bounds(
         g: the values that they act on, see :func:`scaled`.
     """
     share = float(generator.uniform(0.05, 0.2))
-    one_end, other_end = (_of_type(float(np.quantile(g, q)), data_type) for q in (share, 1 - share))
+    one_end, other_end = (_of_type(float(end), data_type) for end in np.quantile(g, (share, 1 - share)))
     low, high = _ordered(one_end, other_end, data_type)
     names, lower, upper = table.float_attributes, table.lower, table.upper
     pair = {lower: low, upper: high}
@@ -335,8 +335,9 @@ def kept_exact(x: Array, given: ScaleBias, data_type: DataType) -> Array:
 
 
 def arranged(
-    x: Array, data_type: DataType, level: str, count: int, inside: Callable[[float], bool], generator: Generator
-) -> Array:
+    x: Array, data_type: DataType, level: str, count: int, inside: Callable[[Array], NDArray[np.bool_]],
+    generator: Generator,
+) -> Array:  # fmt: skip
     """The stream begun elsewhere: also a few elements are of the level, and the first one can be seen to change.
 
     Args:
@@ -344,17 +345,44 @@ def arranged(
         data_type: its type.
         level: the level of ``input``.
         count: how many elements there will be.
-        inside: whether the bounds let a value through.
+        inside: whether the bounds let values through, for each.
         generator: draws the places that are tried.
     """
-    best = 0
-    for start in generator.permutation(LENGTH // 8)[:40] * 8:  # where what is typical of the level stands
-        alike = kind_of(x[np.arange(start, start + min(count, LENGTH)) % LENGTH], data_type) == level
-        if alike:
-            best = int(start)
-            if inside(float(x[start])):
-                break
+    starts = generator.permutation(LENGTH // 8)[:40] * 8  # where what is typical of the level stands
+    best = first = int(starts[0])
+    seen = min(count, LENGTH)
+    if not inside(x[first : first + 1])[0] or kind_of(_from(x, first, seen), data_type) != level:
+        alike = begun(x, data_type, level, seen, starts)
+        right = alike & inside(x[starts])
+        best = int(starts[np.argmax(right)] if right.any() else starts[alike][-1] if alike.any() else 0)
     return np.roll(x, -best)
+
+
+def _from(x: Array, start: int, count: int) -> Array:
+    return x[start : start + count] if start + count <= x.size else x[np.arange(start, start + count) % x.size]
+
+
+def begun(
+    x: Array, data_type: DataType, level: str, count: int, starts: NDArray[np.intp]
+) -> NDArray[np.bool_]:  # fmt: skip
+    """At which of some places so many elements of a stream begin that are of a level.
+
+    Args:
+        x: the stream, of any length; it is taken to repeat.
+        data_type: its type.
+        level: the level of ``input``, one of an explicit stream.
+        count: how many elements.
+        starts: the places.
+    """
+    others = np.ones(starts.shape, bool)
+    for name, share, shown in shown_by(x, data_type):
+        before = np.concatenate([np.zeros(1, np.intp), np.cumsum(shown)])  # how many of the elements before a place
+        whole, part = np.divmod(starts + count, x.size)
+        here = (whole * before[-1] + before[part] - before[starts]) >= share * count
+        if name == level:
+            return np.asarray(others & here)
+        others &= ~here
+    return others & (level == "distinct")
 
 
 def beginning(x: Array, data_type: DataType, level: str, count: int, generator: Generator) -> NDArray[np.intp]:
@@ -371,12 +399,12 @@ def beginning(x: Array, data_type: DataType, level: str, count: int, generator: 
         ``LENGTH`` indices that follow each other; from the last place tried where the level begins nowhere.
     """
     seen = min(count, LENGTH)
-    at = np.arange(LENGTH) % x.size
-    for start in generator.permutation(max(1, x.size // 8))[:80] * 8:
-        at = np.arange(start, start + LENGTH) % x.size
-        if kind_of(x[at[:seen]], data_type) == level:
-            break
-    return at
+    starts = generator.permutation(max(1, x.size // 8))[:80] * 8
+    chosen = starts[0]
+    if kind_of(_from(x, int(chosen), seen), data_type) != level:
+        alike = begun(x, data_type, level, seen, starts)
+        chosen = starts[np.argmax(alike)] if alike.any() else starts[-1]
+    return np.arange(chosen, chosen + LENGTH) % x.size
 
 
 def mostly_numbers(x: Array, numbers: Array, generator: Generator) -> Array:

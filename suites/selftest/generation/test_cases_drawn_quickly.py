@@ -1,0 +1,90 @@
+"""Short cuts in drawing the cases of covering arrays: they draw and decide what the plain way does."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, FeatureLevel
+from dmlcts.specs.loading import load_tables
+from dmlcts.specs.models import OperatorTable
+from dmlcts.specs.tables.signatures import signatures
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.combinations import building
+from dmlcts.suites.combinations.classifying import kind_of
+from dmlcts.suites.combinations.drawing import LENGTH, arranged, begun, stream
+from dmlcts.suites.combinations.rows import cheap_cases
+from dmlcts.suites.generation.subject import Subject
+
+TABLES = load_tables()
+LEVELS = ("distinct", "lattice", "ties", "subnormals", "specials")
+TYPES = (DataType.FLOAT16, DataType.FLOAT32, DataType.INT8, DataType.UINT64)
+
+
+@pytest.mark.parametrize("data_type", TYPES, ids=lambda one: one.name)
+@pytest.mark.parametrize("count", [1, 3, 40, LENGTH])
+@pytest.mark.parametrize("length", [5, LENGTH])
+def test_where_a_level_begins_is_where_its_elements_are_of_it(data_type: DataType, count: int, length: int) -> None:
+    generator = np.random.default_rng(3)
+    starts = np.arange(0, length, 4)
+    found = set()
+    for drawn in LEVELS if data_type.is_floating else LEVELS[:2]:
+        x = stream(generator, data_type, drawn, 4)[:length]
+        kinds = [kind_of(x[np.arange(start, start + count) % length], data_type) for start in starts]
+        for level in LEVELS:
+            assert begun(x, data_type, level, count, starts).tolist() == [kind == level for kind in kinds], level
+        found |= set(kinds)
+    assert length < LENGTH or len(found) == (5 if data_type.is_floating else 2), "the control: all levels were there"
+
+
+@pytest.mark.parametrize("high", [-15.0, 0.5, 100.0], ids=["few", "half", "all"])
+def test_a_stream_begins_at_an_element_that_bounds_let_through(high: float) -> None:
+    x = stream(np.random.default_rng(3), DataType.FLOAT32, "distinct", 4)
+    found = arranged(x, DataType.FLOAT32, "distinct", 3, lambda some: some < high, np.random.default_rng(4))
+    assert found[0] < high
+    assert kind_of(found[:3], DataType.FLOAT32) == "distinct"
+
+
+@pytest.mark.parametrize("high", [-np.inf, 1.0], ids=["nothing", "half"])
+def test_a_stream_begins_where_it_is_of_its_level_whatever_bounds_let_through(high: float) -> None:
+    x = stream(np.random.default_rng(3), DataType.FLOAT32, "lattice", 4)
+    for seed in range(40):
+        found = arranged(x, DataType.FLOAT32, "lattice", 1, lambda some: some < high, np.random.default_rng(seed))
+        assert kind_of(found[:1], DataType.FLOAT32) == "lattice"
+
+
+def test_a_generator_draws_what_its_seed_says() -> None:
+    for seed, name in ((0, "sizes"), (5 << 16, "input"), (7, "input")):
+        plain = np.random.Generator(np.random.PCG64([seed, zlib.crc32(name.encode())]))
+        for _ in range(2):
+            kept = building._drawing(seed, name)
+            assert kept.bit_generator.state == plain.bit_generator.state
+
+
+def without_nonzero(table: OperatorTable) -> OperatorTable:
+    """The table of an operator whose inputs may all be zero."""
+    rows = {name: row.model_copy(update={"nonzero": False}) for name, row in table.tensors.items()}
+    return table.model_copy(update={"tensors": rows})
+
+
+def drawn(table: OperatorTable, *, forgetting: bool) -> list[tuple[Case, str]]:
+    found = []
+    for one in signatures(table)[:3]:
+        for case in list(cheap_cases(Subject(table, one, FeatureLevel("5.0"), 0, thorough=False), TABLES))[::5]:
+            found.append((case, repr(case.values)))
+            if forgetting:
+                building._streams.cache_clear()  # as if no other operator had been there
+    return found
+
+
+def test_streams_kept_of_other_operators_are_their_own() -> None:
+    """Of one name and type, inputs have an output of another type, or no zeros."""
+    names = ("IS_NAN", "CONSTANT_POW", "CLIP1", "ADD", "POW", "QUANTIZE_LINEAR")
+    tables = [TABLES.operators[f"ELEMENT_WISE_{name}"] for name in names]
+    tables.append(without_nonzero(tables[-1]))
+    building._streams.cache_clear()
+    kept = [drawn(table, forgetting=False) for table in tables]
+    assert building._streams.cache_info().hits, "the control: some were shared"
+    assert kept == [drawn(table, forgetting=True) for table in tables]
