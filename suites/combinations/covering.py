@@ -11,6 +11,7 @@ may leave none). The order of all choices comes from the seed, so that the same 
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -62,22 +63,22 @@ class _Builder:
     def __init__(self, space: Space, seed: int) -> None:
         self.space = space
         self.random = random.Random(f"covering {seed}")  # noqa: S311  # an order of rows, no secret
-        self.offsets = flat_offsets(space)
+        self.offsets: list[int] = flat_offsets(space).tolist()
         self.sizes = [len(factor.levels) for factor in space.factors]
         self.masking = [
             frozenset(factor.index[name] for name in factor.masks) for factor in space.factors
         ]  # fmt: skip
         place = space.position
-        self.relations: list[list[tuple[int, tuple[int, ...], NDArray[np.bool_]]]] = [[] for _ in space.factors]
+        self.standing: list[int] = []
+        self.relations: list[list[tuple[int, list[int]]]] = [[] for _ in space.factors]
         for number, relation in enumerate(space.relations):
-            scope = tuple(place[name] for name in relation.factors)
-            allowed = np.zeros([self.sizes[factor] for factor in scope], bool)
-            for one in relation.allowed:
-                allowed[one] = True
-            for factor in scope:
-                self.relations[factor].append((number, scope, allowed))
+            allowed = sorted(relation.allowed)
+            self.standing.append((1 << len(allowed)) - 1)
+            for position, name in enumerate(relation.factors):
+                kept = [_where(one[position] == level for one in allowed) for level in range(self.sizes[place[name]])]
+                self.relations[place[name]].append((number, kept))
+        self.usable: dict[tuple[int, int], list[int]] = {}
         self.rows: list[Row] = []
-        self.possibly: dict[tuple[int, tuple[int | None, ...]], bool] = {}
         self.left: _Left = _Pairs(np.zeros(0, bool))
 
     def cover(self, together: int) -> None:
@@ -93,68 +94,94 @@ class _Builder:
             self.left.strike(*self._parts(row))
 
     def _split(self, flat: int) -> tuple[int, int]:
-        factor = int(np.searchsorted(self.offsets, flat, "right")) - 1
-        return factor, flat - int(self.offsets[factor])
+        factor = bisect.bisect_right(self.offsets, flat) - 1
+        return factor, flat - self.offsets[factor]
 
     def _completed(self, seed: dict[int, int], together: int) -> Row:
         """The row with the seed's levels that covers most of what is left."""
         rows = []
+        standing = list(self.standing)
+        for factor, level in seed.items():
+            self._narrow(standing, factor, level)
         for _ in range(2 if together < 3 else 1):
             row = dict(seed)
             order = [factor for factor in range(len(self.sizes)) if factor not in row]
-            self.random.shuffle(order)
+            self._shuffle(order)
             order.sort(key=lambda factor: -len(self.relations[factor]))
-            if not self._extended(row, order, together, sparing=True) and not self._extended(
-                row, order, together, sparing=False
+            if not self._extended(row, order, together, standing, sparing=True) and not self._extended(
+                row, order, together, standing, sparing=False
             ):
                 raise AssertionError(f"no row has {seed}, though it was found possible")
             rows.append(tuple(row[factor] for factor in range(len(self.sizes))))
         return max(rows, key=lambda one: self.left.gain(*self._parts(one))) if len(rows) > 1 else rows[0]
 
-    def _extended(self, row: dict[int, int], order: Sequence[int], together: int, *, sparing: bool) -> bool:
+    def _extended(
+        self, row: dict[int, int], order: Sequence[int], together: int, standing: list[int], *, sparing: bool
+    ) -> bool:
         if not order:
             return True
         factor, rest = order[0], order[1:]
         for level in self._candidates(factor, row, together, sparing=sparing):
-            row[factor] = level
-            if self._possible(factor, row) and self._extended(row, rest, together, sparing=sparing):
-                return True
-            del row[factor]
+            left = list(standing)
+            if self._narrow(left, factor, level):
+                row[factor] = level
+                if self._extended(row, rest, together, left, sparing=sparing):
+                    return True
+                del row[factor]
         return False
+
+    def _narrow(self, standing: list[int], factor: int, level: int) -> bool:
+        """Take a level: whether each constraint on the factor can still be met.
+
+        Args:
+            standing: for each constraint what it allows that the levels taken so far are in, as bits; is narrowed.
+            factor: the factor.
+            level: its level.
+        """
+        for number, kept in self.relations[factor]:
+            left = standing[number] & kept[level]
+            if not left:
+                return False
+            standing[number] = left
+        return True
 
     def _candidates(self, factor: int, row: dict[int, int], together: int, *, sparing: bool) -> list[int]:
         """The levels of a factor, what adds most first; neither masking nor, sparing, those that are combined less."""
-        strengths = self.space.factors[factor].strengths
-        least = together if sparing else 1
-        levels = [
-            level for level in range(self.sizes[factor])
-            if strengths[level] >= least and level not in self.masking[factor]
-        ]  # fmt: skip
-        self.random.shuffle(levels)
+        levels = list(self._usable(factor, together if sparing else 1))
+        self._shuffle(levels)
         if together == 1:  # what is combined with few others is dear: the rest of its row is ordinary
             base = self.space.factors[factor].index[self.space.factors[factor].base]
             levels.sort(key=lambda level: level != base)
-        offset = int(self.offsets[factor])
-        chosen = [int(self.offsets[other]) + level for other, level in row.items()]
-        masks = [int(self.offsets[other]) + level for other, level in row.items() if level in self.masking[other]]
-        gains = self.left.gains([offset + level for level in levels], chosen, masks)
-        return [level for _, level in sorted(zip(gains, levels, strict=True), key=lambda one: -one[0])]
+        offset, offsets, masking = self.offsets[factor], self.offsets, self.masking
+        chosen = [offsets[other] + level for other, level in row.items()]
+        masks = [offsets[other] + level for other, level in row.items() if level in masking[other]]
+        gains = dict(zip(levels, self.left.gains([offset + level for level in levels], chosen, masks), strict=True))
+        levels.sort(key=gains.__getitem__, reverse=True)  # equal ones stay in their order
+        return levels
 
-    def _possible(self, factor: int, row: dict[int, int]) -> bool:
-        """Whether each constraint on the factor can still be met."""
-        for number, scope, allowed in self.relations[factor]:
-            given = tuple(map(row.get, scope))
-            found = self.possibly.get((number, given))
-            if found is None:
-                index = tuple(_ALL if level is None else level for level in given)
-                found = self.possibly[number, given] = bool(np.any(allowed[index]))
-            if not found:
-                return False
-        return True
+    def _usable(self, factor: int, least: int) -> list[int]:
+        """The levels of a factor that mask nothing and are combined with so many others."""
+        found = self.usable.get((factor, least))
+        if found is None:
+            strengths, masking = self.space.factors[factor].strengths, self.masking[factor]
+            found = self.usable[factor, least] = [
+                level for level in range(self.sizes[factor]) if strengths[level] >= least and level not in masking
+            ]
+        return found
+
+    def _shuffle(self, some: list[int]) -> None:
+        """As the generator's own, which takes three calls an element."""
+        bits = self.random.getrandbits
+        for last in range(len(some) - 1, 0, -1):
+            width = (last + 1).bit_length()
+            other = bits(width)
+            while other > last:
+                other = bits(width)
+            some[last], some[other] = some[other], some[last]
 
     def _parts(self, row: Row) -> tuple[list[int], list[int]]:
         """The row's levels counted through: those that mask nothing, and those that mask the others."""
-        flat = [int(offset) + level for offset, level in zip(self.offsets, row, strict=True)]
+        flat = [offset + level for offset, level in zip(self.offsets, row, strict=True)]
         masks = [flat[factor] for factor, level in enumerate(row) if level in self.masking[factor]]
         return [one for one in flat if one not in masks], masks
 
@@ -179,7 +206,15 @@ class _Left(Protocol):
 
 
 def _bits(levels: Iterable[int]) -> int:
-    return sum(1 << level for level in levels)
+    found = 0
+    for level in levels:
+        found |= 1 << level
+    return found
+
+
+def _where(shown: Iterable[bool]) -> int:
+    """The positions of what is so, as bits."""
+    return _bits(position for position, one in enumerate(shown) if one)
 
 
 class _Pairs:
@@ -279,6 +314,3 @@ class _Triples:
     def strike(self, others: list[int], masks: list[int]) -> None:
         """As :meth:`_Left.strike`."""
         self.left[self._covered(others, masks)] = False
-
-
-_ALL = slice(None)
