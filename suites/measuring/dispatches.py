@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from numpy.typing import NDArray
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from dmlcts.reports.documents.records import AccuracySeen
 from dmlcts.specs import OperatorDesc
 from dmlcts.specs.accuracy.measurable import is_measured
-from dmlcts.specs.description_data import write_attributes
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.measuring.measurement import Gauge, Measurement
 
@@ -34,7 +33,7 @@ class Measurements:
     def __init__(self, tables: Tables, *, strict: bool) -> None:
         self.tables = tables
         self.strict = strict
-        self._gauges: dict[str, Gauge | None] = {}
+        self._gauges: dict[Hashable, Gauge | None] = {}
         self._found: dict[tuple[str, str, str], Measurement] = {}
 
     def note(self, operator: OperatorDesc, inputs: Mapping[str, NDArray[Any]], output: NDArray[Any]) -> None:
@@ -53,8 +52,7 @@ class Measurements:
         gauge.add(self._found.setdefault(key, found), inputs, output)
 
     def _gauge(self, operator: OperatorDesc) -> Gauge | None:
-        types = [(name, tensor.data_type.name) for name, tensor in operator.tensors.items()]
-        key = repr((operator.name, types, write_attributes(operator)))
+        key = operator.kind
         if key not in self._gauges:
             if len(self._gauges) >= _MOST_GAUGES:
                 self._gauges.clear()

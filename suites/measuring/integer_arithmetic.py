@@ -137,24 +137,38 @@ def _storings(data_type: DataType) -> Mapping[str, Callable[[int], int]]:
     return {name: _where_it_overflows(store, integers) for name, store in found.items()}
 
 
-def _agreeing(data_type: DataType, seen: Observation) -> Iterator[Arithmetic]:
-    """Every arithmetic that gives what was observed."""
-    scale, bias = Fraction(seen.scale), Fraction(seen.bias)
+Results = Mapping[tuple[int, ...], tuple[Arithmetic, ...]]
 
-    def same(results: Iterable[int]) -> bool:
-        return all(min(max(one, seen.low), seen.high) == y for one, y in zip(results, seen.y, strict=True))
+
+@lru_cache(maxsize=256)  # the same inputs are given to every operator with ScaleBias
+def _results(data_type: DataType, scale: float, bias: float, x: tuple[int, ...]) -> Results:
+    """The results of every arithmetic, before bounds: those that differ, each with the arithmetics that give it."""
+    factor, added = Fraction(scale), Fraction(bias)
+    found: dict[tuple[int, ...], list[Arithmetic]] = {}
+
+    def put(results: Iterable[int], arithmetic: Arithmetic) -> None:
+        found.setdefault(tuple(results), []).append(arithmetic)
 
     for how, real in REALS.items():
-        reals = [real(x, scale, bias) for x in seen.x]
+        reals = [real(one, factor, added) for one in x]
         for rounding, rounded in ROUNDINGS.items():
             wholes = [rounded(one) for one in reals]
             for storing, store in _storings(data_type).items():
-                if same(map(store, wholes)):
-                    yield Arithmetic(how, rounding, storing)
+                put(map(store, wholes), Arithmetic(how, rounding, storing))
+    products = [one * factor for one in x]
     for rounding, rounded in ROUNDINGS.items():
+        more = rounded(added)
         for storing, store in _storings(data_type).items():
-            if storing not in _NARROW and same(store(store(rounded(x * scale)) + rounded(bias)) for x in seen.x):
-                yield Arithmetic(STEPWISE, rounding, storing)
+            if storing not in _NARROW:
+                put((store(store(rounded(one)) + more) for one in products), Arithmetic(STEPWISE, rounding, storing))
+    return {results: tuple(arithmetics) for results, arithmetics in found.items()}
+
+
+def _agreeing(data_type: DataType, seen: Observation) -> Iterator[Arithmetic]:
+    """Every arithmetic that gives what was observed."""
+    for results, arithmetics in _results(data_type, seen.scale, seen.bias, seen.x).items():
+        if all(min(max(one, seen.low), seen.high) == y for one, y in zip(results, seen.y, strict=True)):
+            yield from arithmetics
 
 
 def _told(arithmetics: set[Arithmetic], data_type: DataType) -> str:
