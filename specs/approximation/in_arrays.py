@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from dmlcts.specs.approximation import array_choices, rounding
 from dmlcts.specs.approximation.array_bounds import Around
-from dmlcts.specs.approximation.intervals import Interval, apart, distinct, ends, finite_and_infinite
+from dmlcts.specs.approximation.intervals import Interval, apart, distinct, ends, finite_and_infinite, meaning_of
 from dmlcts.specs.approximation.rules import DescribedResults, Reading, leaves_nan_open
 from dmlcts.specs.approximation.scaling import Scaling
-from dmlcts.specs.arithmetic.vector_arithmetic import Array
+from dmlcts.specs.arithmetic.vector_arithmetic import Alternatives, Array
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.errors import FormulaError, UsageError
 from dmlcts.specs.formula import Call, Cast, Expression, Limit, Name, Number
@@ -85,13 +85,13 @@ class ApproximateVectorOracle(DescribedResults):
         values = {}
         for name, member in self.table.formula_names.items():
             if member not in self.operator.tensors:
-                values[name] = _Value("real", [Interval.at(np.asarray(self.table.tensors[member].absent, _DOUBLE))])
+                values[name] = _real(np.asarray(self.table.tensors[member].absent, _DOUBLE))
                 continue
             array = np.ascontiguousarray(inputs[name])
             scaling = self._scaling(member, self.operator.tensors[member].data_type)
             if scaling is not None:
                 array = scaling.plain(array)
-            values[name] = _Value("real", [Interval.at(array.astype(_DOUBLE))])
+            values[name] = _real(array.astype(_DOUBLE))
         reading = self.readings[0]
         with np.errstate(all="ignore"):
             return np.asarray(_Exactly(self, reading).evaluate(reading.expression, values).alternatives[0].low)
@@ -145,10 +145,13 @@ class ApproximateVectorOracle(DescribedResults):
     def _plain_numbers(self) -> dict[str, Array]:
         return {name: np.asarray(self.operator.attributes[name], _DOUBLE) for name in self.table.numbers}
 
+    @cached_property
+    def _attributes(self) -> dict[str, Alternatives]:
+        return VectorOracle(self.law, self.operator, strict=self.strict).attributes
+
     def numbers(self, name: str, kind: DataType) -> list[Interval]:
         """What a number among the attributes may be in the type that computes."""
-        given = VectorOracle(self.law, self.operator, strict=self.strict).attributes[name]
-        arrays = [np.asarray(one).astype(_DOUBLE) for one in given]
+        arrays = [np.asarray(one).astype(_DOUBLE) for one in self._attributes[name]]
         if kind is not self.signature.data_type:
             arrays.append(self._plain_numbers[name])
         return [Interval.at(one) for one in arrays]
@@ -355,15 +358,19 @@ class _Exactly(_Steps):
     def cast(self, value: _Value, target: DataType) -> _Value:
         return value
 
-    def _constant(self, value: _Value, kind: Typed) -> _Value:
-        return value
-
     def chosen(self, comparison: str, sides: list[_Value], branches: list[_Value]) -> _Value:
         given = (value.alternatives[0].low for value in (*sides, *branches))
-        return _Value("real", [Interval.at(array_choices.plainly(comparison, *given))])
+        return _real(array_choices.plainly(comparison, *given))
 
-    def _of(self, function: Function, kind: Typed, operands: tuple[Interval, ...]) -> list[Interval]:
-        return [Interval.at(ends(function, operands)[0])]
+    def applied(self, function: Function, values: list[_Value]) -> _Value:
+        """A function of the first alternative of each, which alone counts here."""
+        return _real(meaning_of(function)(*(value.alternatives[0].low for value in values)))
+
+
+def _real(numbers: Any) -> _Value:
+    """Real numbers as they are; nobody asks here where a NaN may come out, too."""
+    found = np.asarray(numbers)
+    return _Value("real", [Interval(found, found)])
 
 
 _OF_SIGNED_ZEROS = ("divide", "pow", "atan_yx")

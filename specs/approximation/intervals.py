@@ -46,6 +46,8 @@ class Interval:
     @cached_property
     def is_point(self) -> bool:
         """Whether it is one number everywhere where it is not open."""
+        if self.low is self.high:
+            return True
         apart = (self.low != self.high) & ~np.isnan(self.low) & ~self.open
         return not bool(np.any(apart))
 
@@ -87,7 +89,7 @@ _OVERFLOWING = ("exp", "sinh", "cosh", "pow")
 _GREATEST = float(np.finfo(np.float64).max)
 
 
-def _meaning(function: Function) -> Any:
+def meaning_of(function: Function) -> Any:
     """A function's real meaning; where FLOAT64 has no number for a number's result, the greatest that there is."""
     arrays = function.arrays
     meaning: Any = arrays.real or arrays.ufunc or _NO_UFUNC[function.name]
@@ -113,7 +115,7 @@ def ends(function: Function, operands: tuple[Interval, ...]) -> tuple[Array, Arr
     Raises:
         FormulaError: of a function that may fall, or that has several arguments, more than single numbers are asked.
     """
-    meaning = _meaning(function)
+    meaning = meaning_of(function)
     if all(one.is_point for one in operands):
         found = np.asarray(meaning(*(one.low for one in operands)))
         return found, found

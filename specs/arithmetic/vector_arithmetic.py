@@ -158,10 +158,14 @@ def _add_exactly(a: Array, b: Array) -> tuple[Array, Array]:
 def add_to_odd(a: Array, b: Array) -> Array:
     """The FLOAT64 sum, rounded to odd where it is not exact."""
     total, error = _add_exactly(a, b)
-    inexact = np.isfinite(total) & np.isfinite(error) & (error != 0)
-    even = (total.view(np.uint64) & np.uint64(1)) == 0
-    odd = np.nextafter(total, np.copysign(np.inf, error))
-    return np.asarray(np.where(inexact & even, odd, total))
+    inexact = np.asarray((error != 0) & np.isfinite(total) & np.isfinite(error))
+    if not inexact.any():
+        return np.asarray(total)
+    bits = np.asarray(total).view(np.int64)
+    inexact &= (bits & 1) == 0
+    away = np.asarray((total > 0) == (error > 0))  # from zero, whose sums are exact: one bit pattern further
+    step = np.multiply(away.view(np.int8) * np.int8(2) - np.int8(1), inexact, dtype=np.int8)
+    return np.asarray(bits + step).view(np.float64)
 
 
 def multiply_add_to_odd(x: Array, scale: Array, bias: Array) -> Array:

@@ -29,7 +29,7 @@ Inputs = Mapping[str, Array]
 
 _PIECE = 1 << 15  # elements judged at once: what they may become takes many arrays
 _MOST_KEPT = 256
-_EXPECTED = 1 << 18  # elements whose outputs are found at once: the formula's steps take arrays of their own
+_EXPECTED = 1 << 15  # elements whose outputs are found at once: what a step leaves is still in the cache
 
 
 def _in_pieces(expected: Callable[[Inputs], Array], inputs: Inputs, data_type: DataType) -> Array:
