@@ -194,12 +194,18 @@ def _shift(left: bool) -> Callable[[Array, Array], tuple[Array, Open]]:
     return shifted
 
 
+_EACH_BYTE = 0x0101_0101_0101_0101
+
+
 def _bit_count(a: Array) -> Array:
+    """Of pairs of bits, of fours, of bytes, and their sum in the highest byte of a product."""
     pattern = np.ascontiguousarray(a).view(f"u{a.dtype.itemsize}")
-    count = np.zeros(pattern.shape, a.dtype)
-    for place in range(8 * a.dtype.itemsize):
-        count += ((pattern >> pattern.dtype.type(place)) & pattern.dtype.type(1)).astype(a.dtype)
-    return count
+    ones, threes, fifteens, each = (pattern.dtype.type(byte * (_EACH_BYTE >> 64 - 8 * a.dtype.itemsize))
+                                    for byte in (0x55, 0x33, 0x0F, 0x01))  # fmt: skip
+    count = pattern - ((pattern >> 1) & ones)
+    count = (count & threes) + ((count >> 2) & threes)
+    count = (count + (count >> 4)) & fifteens
+    return np.asarray((count * each) >> 8 * (a.dtype.itemsize - 1)).astype(a.dtype)
 
 
 def _on_floating(compared: Callable[[Array], Array]) -> Callable[[Array], Array]:

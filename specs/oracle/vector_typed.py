@@ -132,16 +132,19 @@ class TypedVectorOracle:
 
     def _settled(self, point: SilentPoint, inputs: Mapping[str, Array], result: _Value) -> _Value:
         """The results with those of a silent point's accepted behaviours in their place where it holds."""
-        given = [point.results(name, inputs) for name in point.accepted(strict=self.strict)]
-        there = point.where(inputs) & ~np.all([undefined for _, undefined in given], axis=0)
-        if not there.any():
+        there = point.where(inputs)
+        places = np.flatnonzero(there)
+        if not places.size:  # as nearly always: what behaviours give is not asked
             return result
+        here = {name: array[places] for name, array in inputs.items()}
+        given = [point.results(name, here) for name in point.accepted(strict=self.strict)]
+        said = ~np.all([undefined for _, undefined in given], axis=0)
         first = np.select([~undefined for _, undefined in given], [wanted for wanted, _ in given], given[0][0])
-        every = [np.where(undefined, first, wanted) for wanted, undefined in given]
-        wanted, arrays = self._closed(self.output, every), result.alternatives
-        settled = [np.where(there, wanted[place % len(wanted)], arrays[place % len(arrays)])
-                   for place in range(max(len(arrays), len(wanted)))]  # fmt: skip
-        return _Value(self.output, settled, result.opened & ~there)
+        every = [np.where(undefined, first, wanted)[said] for wanted, undefined in given]
+        wanted, arrays, places = self._closed(self.output, every), result.alternatives, places[said]
+        settled = [_replaced(arrays[number % len(arrays)], there.shape, places, wanted[number % len(wanted)])
+                   for number in range(max(len(arrays), len(wanted)))]  # fmt: skip
+        return _Value(self.output, settled, _replaced(result.opened, there.shape, places, False))
 
     def _input(self, name: str, member: str, inputs: Mapping[str, Array]) -> _Value:
         row = self.table.tensors[member]
@@ -300,6 +303,13 @@ class TypedVectorOracle:
             unordered = np.isnan(operands[0]) | np.isnan(operands[1])
             found.append(found[0] ^ unordered)
         return found
+
+
+def _replaced(array: Any, length: tuple[int, ...], places: NDArray[np.intp], values: Any) -> Any:
+    """The array, or one number for all elements, with other values at some places."""
+    found = np.array(np.broadcast_to(array, length))
+    found[places] = values
+    return found
 
 
 def _anywhere(masks: Iterable[Mask]) -> Mask:

@@ -19,6 +19,7 @@ from dmlcts.specs.statements.kinds import Kind, joined
 
 _NARROW = 2  # bytes: one operation on two such integers stays within INT64
 _MOST_PLACES = 256
+_SMALL = 2.0**53  # up to here FLOAT64 holds every integer
 Mask = NDArray[np.bool_]
 
 
@@ -133,6 +134,21 @@ def _integers(values: Values) -> Values:
     return Values("whole", np.asarray(values.array).astype(object), values.undefined)
 
 
+def _comparable(values: list[Values]) -> list[Any]:
+    """Integers of different kinds in one type that holds them all: INT64, or else Python's own."""
+    if all(_fits(one) for one in values):
+        return [np.asarray(one.array).astype(np.int64) for one in values]
+    return [_integers(one).array for one in values]
+
+
+def _fits(values: Values) -> bool:
+    """Whether INT64 holds integers, of a type or constant, as they are."""
+    if values.kind == "constant":
+        given = np.asarray(values.array)
+        return bool(np.all((np.abs(given) < _SMALL) & (given == np.trunc(given))))
+    return isinstance(values.kind, DataType) and bool(np.can_cast(values.kind.numpy, np.int64))
+
+
 def _as(values: Values, kind: DataType) -> Values:
     """Values where operands meet in a floating-point type."""
     if values.kind != "constant":
@@ -190,9 +206,10 @@ def _applied(name: str, values: list[Values]) -> Values:
         return Values(kind, np.asarray(floating(Rounding(kind, NONE), *operands)[0]), undefined)
     if function.gives == "truth":
         compared = function.arrays.compared
+        arrays = [value.array for value in values]
         if not all(value.kind is kind for value in values):  # numpy compares integers of different types as FLOAT64
-            values = [_integers(value) for value in values]
-        return Values("truth", np.asarray(compared(*(value.array for value in values)), bool), undefined)
+            arrays = _comparable(values)
+        return Values("truth", np.asarray(compared(*arrays), bool), undefined)
     if kind == "constant":
         return _of_constants(name, values)
     return _of_integers(name, values, undefined)

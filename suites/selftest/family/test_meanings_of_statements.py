@@ -100,3 +100,24 @@ def test_a_statement_does_not_cast_to_or_from_floating_point(text: str, target: 
 def test_a_statement_casts_integers_numbers_and_truth_values(text: str, target: DataType) -> None:
     names = Names({"x": F32, "n": INT32}, {"U": target}, {})
     assert kind_of(parse(text, {"x", "n"}, types={"U"}, operators={}), names) is target
+
+
+@pytest.mark.parametrize("one, other", [(INT32, UINT8), (INT64, INT32), (UINT64, INT64), (UINT64, INT32)])
+@pytest.mark.parametrize("text", ["a < b", "a == b", "a >= 2", "b > -1", "a < 18014398509481986"])
+def test_integers_of_different_kinds_are_compared_exactly(text: str, one: DataType, other: DataType) -> None:
+    """At the limits of each type, and where FLOAT64 does not tell neighbours apart."""
+    expression = parse(text, {"a", "b"})
+    numbers = [0, 1, 2, -1, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -(2**63), 18014398509481985, 255]
+    pairs = [(a % (1 << 8 * one.itemsize), b % (1 << 8 * other.itemsize)) for a in numbers for b in numbers]
+    columns = {name: np.array([pair[place] for pair in pairs], kind.bits_dtype)
+               for place, (name, kind) in enumerate((("a", one), ("b", other)))}
+    kinds = {"a": one, "b": other}
+    arrays = {name: in_arrays.of_elements(column, kinds[name]) for name, column in columns.items()}
+    found = in_arrays.held(in_arrays.evaluate(expression, arrays, {}), len(pairs))
+    for place, pair in enumerate(pairs):
+        elements = {name: exactly.of_pattern(bits, kinds[name]) for name, bits in zip("ab", pair, strict=True)}
+        try:
+            wanted = bool(exactly.evaluate(expression, elements, {}).content)
+        except exactly.Undefined:
+            wanted = False
+        assert found[place] == wanted, pair
