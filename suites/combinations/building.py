@@ -24,7 +24,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.cases.values import Array, Streams, Values
-from dmlcts.suites.combinations import drawing, sizes
+from dmlcts.suites.combinations import drawing, magnitudes, sizes
 from dmlcts.suites.combinations.classifying import ACTIVATIONS, looked_at, stored_count
 from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, OUTPUT_LAYOUT
 from dmlcts.suites.combinations.factors import Space, space_of
@@ -329,7 +329,7 @@ def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str,
 
     x = drawing.arranged(x, data_type, levels["input"], count, inside, _generator(recipe, "start"))
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
-        x = drawing.with_limits(x, data_type) if given is None else drawing.kept_exact(x, given, data_type)
+        x = magnitudes.with_limits(x, data_type) if given is None else magnitudes.kept_exact(x, given, data_type)
     return attributes, Values.of(x, data_type)
 
 

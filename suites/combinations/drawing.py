@@ -15,7 +15,7 @@ from dmlcts.specs import DataType, ScaleBias
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.cases.values import Array
 from dmlcts.suites.combinations.classifying import kind_of, shown_by
-from dmlcts.suites.combinations.magnitudes import exactly_scaled, magnitudes, needs_rounding
+from dmlcts.suites.combinations.magnitudes import magnitudes, needs_rounding
 from dmlcts.suites.generation import edge_values
 
 LENGTH = 1021  # a prime: a stream that repeats never falls in step with sizes and strides
@@ -309,29 +309,6 @@ def _beyond(generator: Generator, data_type: DataType, name: str, *, upper: bool
     if upper or not generator.integers(3):
         return {name: np.float32(size)}
     return {name: np.float32(-min(size * 2, 3.3e38))}
-
-
-def with_limits(x: Array, data_type: DataType) -> Array:
-    """The stream with the type's least and greatest value near its beginning, as the expectation "one value" asks."""
-    limits = np.iinfo(data_type.numpy)
-    x = x.copy()
-    x[1:3] = (limits.min, limits.max)
-    return x
-
-
-def kept_exact(x: Array, given: ScaleBias, data_type: DataType) -> Array:
-    """The stream without what ScaleBias takes beyond the type or beyond exact sums: others of it stand there.
-
-    Args:
-        x: the stream.
-        given: a whole scale and bias.
-        data_type: an integer type.
-    """
-    exact = exactly_scaled(x, given, data_type)
-    if exact.any():
-        return np.where(exact, x, np.resize(x[exact], x.size))
-    small = np.arange(min(1 << 12, int(np.iinfo(data_type.numpy).max))).astype(data_type.numpy)
-    return np.resize(small[exactly_scaled(small, given, data_type)], x.size)
 
 
 def arranged(

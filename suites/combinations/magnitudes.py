@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, ScaleBias
+from dmlcts.suites.cases.values import Array
 
 _COUNTED = 1 << 24  # as far as FLOAT32 has every integer
 
@@ -95,3 +96,26 @@ def exactly_scaled(x: NDArray[Any], given: ScaleBias, data_type: DataType) -> ND
     steps = (wide, product, product + factors[1])
     exact: NDArray[np.bool_] = np.logical_and.reduce([(low <= step) & (step <= high) for step in steps])
     return exact
+
+
+def with_limits(x: Array, data_type: DataType) -> Array:
+    """The stream with the type's least and greatest value near its beginning, as the expectation "one value" asks."""
+    limits = np.iinfo(data_type.numpy)
+    x = x.copy()
+    x[1:3] = (limits.min, limits.max)
+    return x
+
+
+def kept_exact(x: Array, given: ScaleBias, data_type: DataType) -> Array:
+    """The stream without what ScaleBias takes beyond the type or beyond exact sums: others of it stand there.
+
+    Args:
+        x: the stream.
+        given: a whole scale and bias.
+        data_type: an integer type.
+    """
+    exact = exactly_scaled(x, given, data_type)
+    if exact.any():
+        return np.where(exact, x, np.resize(x[exact], x.size))
+    small = np.arange(min(1 << 12, int(np.iinfo(data_type.numpy).max))).astype(data_type.numpy)
+    return np.resize(small[exactly_scaled(small, given, data_type)], x.size)

@@ -16,6 +16,7 @@ from dmlcts.suites.combinations import building
 from dmlcts.suites.combinations.classifying import kind_of
 from dmlcts.suites.combinations.drawing import LENGTH, arranged, begun, stream
 from dmlcts.suites.combinations.rows import cheap_cases
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
 TABLES = load_tables()
@@ -72,7 +73,7 @@ def without_nonzero(table: OperatorTable) -> OperatorTable:
 def drawn(table: OperatorTable, *, forgetting: bool) -> list[tuple[Case, str]]:
     found = []
     for one in signatures(table)[:3]:
-        for case in list(cheap_cases(Subject(table, one, FeatureLevel("5.0"), 0, thorough=False), TABLES))[::5]:
+        for case in list(cheap_cases(Subject(table, one, FeatureLevel("5.0"), 0, profile=QUICK), TABLES))[::5]:
             found.append((case, repr(case.values)))
             if forgetting:
                 building._streams.cache_clear()  # as if no other operator had been there

@@ -19,6 +19,7 @@ from dmlcts.suites.combinations.building import counts_of, space
 from dmlcts.suites.combinations.classifying import levels_of
 from dmlcts.suites.combinations.coverage import Seen, encoded
 from dmlcts.suites.combinations.rows import cheap_cases
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
 TABLES = load_tables()
@@ -32,7 +33,7 @@ def subjects() -> Iterator[Subject]:
     for name in OPERATORS:
         table = TABLES.operators[f"ELEMENT_WISE_{name}"]
         chosen = [one for one in signatures(table) if one.data_type.itemsize in (1, 4)][:6]
-        yield from (Subject(table, one, LEVEL, 0, thorough=False) for one in chosen)
+        yield from (Subject(table, one, LEVEL, 0, profile=QUICK) for one in chosen)
 
 
 def dispatched() -> Iterator[tuple[Subject, Case, str]]:
