@@ -19,6 +19,7 @@ from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.conformance.tensors import test_description_limits as limits
 from dmlcts.suites.conformance.values import test_kinds as kinds
 from dmlcts.suites.generation import distinct, edge_values
+from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject, tensor
 
 TABLES = load_tables()
@@ -31,7 +32,7 @@ def fresh(operator: str, data_type: DataType, seed: int = 0) -> Subject:
 
 def shared(operator: str, data_type: DataType, seed: int = 0) -> Subject:
     table = TABLES.operator(operator)
-    return Subject.shared(table, signatures_on(table, data_type)[0], LEVEL, seed, False)
+    return Subject.shared(table, signatures_on(table, data_type)[0], LEVEL, seed, QUICK)
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,8 @@ def test_subjects_of_another_table_of_the_same_name_are_not_shared() -> None:
     table = TABLES.operator("ADD")
     other = table.model_copy(update={"constraints": ()})
     signature = signatures_on(table, DataType.INT32)[0]
-    assert Subject.shared(other, signature, LEVEL, 0, False).table is other
-    assert Subject.shared(table, signature, LEVEL, 0, False).table is table
+    assert Subject.shared(other, signature, LEVEL, 0, QUICK).table is other
+    assert Subject.shared(table, signature, LEVEL, 0, QUICK).table is table
 
 
 @pytest.mark.parametrize(("operator", "data_type"), [
