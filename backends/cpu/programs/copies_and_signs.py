@@ -22,8 +22,13 @@ def _half_abs(sources: Sequence[Array], target: Array, scratch: Array) -> None:
     np.bitwise_and(bits(sources[0]), ~_HALF_SIGN, out=bits(target))
 
 
-def _half_negate(sources: Sequence[Array], target: Array, scratch: Array) -> None:
-    np.bitwise_xor(bits(sources[0]), _HALF_SIGN, out=bits(target))
+def _float_negate(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+    x = bits(sources[0])
+    np.bitwise_xor(x, x.dtype.type(1 << (8 * x.itemsize - 1)), out=bits(target))
+
+
+def _integer_negate(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+    np.subtract(sources[0].dtype.type(0), sources[0], out=target)
 
 
 def _sign(sources: Sequence[Array], target: Array, scratch: Array) -> None:
@@ -53,8 +58,12 @@ def absolute(operator: OperatorDesc) -> Program:
 
 
 def negate(operator: OperatorDesc) -> Program:
-    """NEGATE; the least integer wraps to itself."""
-    return _half_negate if operator.input.data_type is DataType.FLOAT16 else of_ufunc(np.negative)
+    """NEGATE; the least integer wraps to itself.
+
+    ``np.negative`` of NumPy 2.4 gives wrong values where the input's step is four elements of 4 bytes, or eight of 8,
+    and the output's is larger than an element.
+    """
+    return _float_negate if operator.input.data_type.is_floating else _integer_negate
 
 
 def sign(operator: OperatorDesc) -> Program:
