@@ -100,7 +100,7 @@ def coverage(tables: tuple[str, ...], proof: str | None) -> None:
     from dmlcts.specs.loading import load_tables
     from dmlcts.suites.combinations.listing import print_combinations
     from dmlcts.suites.commands.listing import print_coverage
-    from dmlcts.suites.families.family import tests_by_clause
+    from dmlcts.suites.families.family import functions_by_clause
     from dmlcts.suites.running.options import Settings
 
     proving = proof_of_the_suite()
@@ -108,7 +108,7 @@ def coverage(tables: tuple[str, ...], proof: str | None) -> None:
     declared = None if mutants is None else Counter(mutant.clause for mutant in mutants)
     alone = None if proof is None else powers(load_proof(proof))
     loaded = load_tables(*map(Path, tables))
-    unchecked = print_coverage(loaded, tests_by_clause(Settings.read(extra_tables=tables)), say, declared, alone)
+    unchecked = print_coverage(loaded, functions_by_clause(Settings.read(extra_tables=tables)), say, declared, alone)
     missed = print_combinations(loaded, say)
     sys.exit(NOT_CONFORMANT if unchecked or missed else 0)
 

@@ -206,7 +206,7 @@ def _parameter_sets(marks: Sequence[pytest.Mark]) -> Iterator[dict[str, Any]]:
         yield {name: value for part in combination for name, value in part.items()}
 
 
-def tests_by_clause(settings: Settings) -> dict[str, list[str]]:
+def functions_by_clause(settings: Settings) -> dict[str, list[str]]:
     """The test functions that check each clause in a run, by clause id; nothing is run."""
     found: dict[str, set[str]] = {}
     tables, covering = settings.tables, settings.covering

@@ -163,9 +163,10 @@ def test_the_guide_names_every_check() -> None:
 
 # Fewer drawn examples, so that a certification takes a moment; everything else is what a user runs.
 PROGRAM = """
-from dmlcts.suites import plugin
+from dataclasses import replace
 from dmlcts.suites.commands.main import main
-plugin._EXAMPLES["certification"] = 5
+from dmlcts.suites.generation.profiles import PROFILES
+PROFILES["certification"] = replace(PROFILES["certification"], examples=5)
 main()
 """
 

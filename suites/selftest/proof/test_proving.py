@@ -24,7 +24,7 @@ import pytest
 from dmlcts.reports.documents import killmatrix
 from dmlcts.reports.documents.validation import schema
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.families.family import families, tests_by_clause
+from dmlcts.suites.families.family import families, functions_by_clause
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.pytest_run import CONFORMANCE
 from dmlcts.suites.selftest.mutants.catalogue import MUTANTS
@@ -73,7 +73,7 @@ def test_every_test_function_is_a_probe_and_its_clauses_name_it() -> None:
         for clause in probe.clauses:
             found.setdefault(clause, set()).add(probe.test.split("[")[0])
     assert set[str]().union(*found.values()) >= written
-    named = tests_by_clause(Settings.read())
+    named = functions_by_clause(Settings.read())
     assert found == {clause: {test.split("/")[-1] for test in tests} for clause, tests in named.items()}
 
 
