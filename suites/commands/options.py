@@ -70,7 +70,7 @@ def generation_options(command: Command) -> Command:
         seed_option,
         click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="quick",
                      show_default=True,
-                     help="How much to generate: quick runs every clause in one or two minutes, full takes longer."),
+                     help="How much to generate: quick runs every clause in some minutes, full takes longer."),
     )  # fmt: skip
 
 
