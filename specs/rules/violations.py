@@ -158,8 +158,8 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
     """
     table = tables.operator(operator.name)
     kind = (level, operator.kind, *(len(tensor.sizes) for tensor in operator.tensors.values()))
-    if kind in tables.known_right and _is_plain(operator, tables):
-        return ()
+    if kind in tables.known_right:
+        return unconditional_violations(operator, tables)
     found = [
         *unconditional_violations(operator, tables),
         *_unlisted(operator, table),
@@ -178,14 +178,3 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
     if not found:
         tables.note_right(kind)
     return tuple(found)
-
-
-def _is_plain(operator: OperatorDesc, tables: Tables) -> bool:
-    """Whether nothing is wrong with sizes, and all tensors have the same: nearly every description of a known kind."""
-    limits = tables.limits
-    least, most = limits["size_min"], limits["elements_max"]
-    sizes = operator.output.sizes
-    return all(
-        tensor.sizes == sizes and tensor.total_size_in_bytes >= tensor.minimum_size_in_bytes
-        for tensor in operator.tensors.values()
-    ) and (min(sizes, default=0) >= least and operator.output.element_count <= most)

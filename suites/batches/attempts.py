@@ -15,11 +15,11 @@ from dmlcts.suites.isolation.lives import Life
 from dmlcts.suites.isolation.memory import room
 
 Attempt = Refusal | Mishap | None
-"""What an attempt came to; ``None`` where the kernel was made and closed."""
+"""Why an attempt failed; ``None`` where the kernel was made and closed."""
 
 
 class Ended(NamedTuple):
-    """What some lives came to.
+    """How some lives ended.
 
     Attributes:
         known: by their numbers, as far as it is known.
@@ -63,7 +63,7 @@ def dispatch_many(bench: Bench, cases: Sequence[Case]) -> Ended:
 
 
 def _lived(bench: Bench, memory: Bytes | None, lives: Sequence[Life]) -> Ended:
-    """What the lives came to, up to the one that lost the process or the device."""
+    """How the lives ended, up to the one that lost the process or the device."""
     found: dict[int, Attempt] = {}
     number = 0
     while number < len(lives):

@@ -269,7 +269,7 @@ def suspected(
         places = [number[id(one)] for one in group.members]
         ran = np.array([isinstance(came[place], str) for place in places])
         found |= {places[place] for place in group.wrong(memory, ran)}
-        group.settle(memory, after, np.ones(len(places), np.bool_))
+        group.settle(memory, after, ran)
     words, known = memory.view(np.uint64), after.view(np.uint64)
     if np.array_equal(words, known):
         return found
@@ -279,10 +279,22 @@ def suspected(
         one = members[place]
         if not isinstance(came[place], str):
             continue
-        part = slice(one.start, one.start + one.plan.room)
-        target = one.plan.regions[one.case.operator.output_name]
-        different = np.flatnonzero(memory[part] != after[part])
-        total = one.case.operator.output.total_size_in_bytes
-        if ((different < target.offset) | (different >= target.offset + total)).any():
+        if is_changed_outside(one, memory, after, one.plan.room):
             found.add(place)
     return found
+
+
+def is_changed_outside(one: Member, memory: Bytes, known: Bytes, size: int) -> bool:
+    """Whether bytes of a member differ that are not its output's.
+
+    Args:
+        one: the member.
+        memory: of the batch, as it is.
+        known: as it is to be outside of outputs.
+        size: bytes from the member's first to the last that is looked at.
+    """
+    part = slice(one.start, one.start + size)
+    target = one.plan.regions[one.case.operator.output_name]
+    different: NDArray[np.intp] = np.flatnonzero(memory[part] != known[part])
+    total = one.case.operator.output.total_size_in_bytes
+    return bool(((different < target.offset) | (different >= target.offset + total)).any())

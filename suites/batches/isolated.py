@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmlcts.backends import BackendUnavailable
-from dmlcts.suites.batches.batch import Group, Member, Ran, grouped, placing, prepare
+from dmlcts.suites.batches.batch import Group, Member, Ran, grouped, is_changed_outside, placing, prepare
 from dmlcts.suites.batches.plans import Plan
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -142,7 +141,7 @@ class _Look:
         members: in the order of their parts of the memory.
         memory: as it is now.
         known: as it was before they ran.
-        came: what the members came to that ran, by their numbers.
+        came: what became of the members that ran, by their numbers.
 
     Attributes:
         suspected: those that came back with something that has to be looked at by itself.
@@ -179,13 +178,6 @@ class _Look:
                 f"{int(stray[0]) - members[self.owner].start} of {members[self.owner].plan.size} bytes"
             )
         for place in np.unique(owners[own]).tolist():
-            if isinstance(came[place], str) and self._is_outside_output(members[place], memory, after):
+            one = members[place]
+            if isinstance(came[place], str) and is_changed_outside(one, memory, after, one.plan.size):
                 self.suspected.add(place)
-
-    @staticmethod
-    def _is_outside_output(one: Member, memory: Bytes, after: Bytes) -> bool:
-        part = slice(one.start, one.start + one.plan.size)
-        target = one.plan.regions[one.case.operator.output_name]
-        different: NDArray[np.intp] = np.flatnonzero(memory[part] != after[part])
-        total = one.case.operator.output.total_size_in_bytes
-        return bool(((different < target.offset) | (different >= target.offset + total)).any())

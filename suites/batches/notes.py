@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcts.specs import OperatorDesc
-from dmlcts.suites.batches.plans import Plan, Plans
+from dmlcts.suites.batches.plans import Plan, plan_on
 from dmlcts.suites.batches.programs import Close, Create, Dispatch, Program, Step
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -87,9 +87,7 @@ class Notes(Bench):
         raise NotToBeNoted
 
     def _plan(self, case: Case) -> Plan:
-        if self._bench.plans is None:
-            self._bench.plans = Plans()
-        plan: Plan | None = self._bench.plans.of(case.operator, case.placement)
+        plan = plan_on(self._bench, case)
         if plan is None:
             raise NotToBeNoted
         return plan

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import OperatorDesc, Region, TensorDesc
+from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 
 Positions = NDArray[np.int32]
@@ -108,3 +110,11 @@ class Plans:
             return found
         self._kept.move_to_end(key)
         return found
+
+
+def plan_on(bench: Bench, case: Case) -> Plan | None:
+    """The plan of a case's tensors, among those that a bench keeps; ``None`` where they are too large for a batch."""
+    if bench.plans is None:
+        bench.plans = Plans()
+    found: Plan | None = bench.plans.of(case.operator, case.placement)
+    return found

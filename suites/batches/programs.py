@@ -13,7 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dmlcts.specs import OperatorDesc
-from dmlcts.suites.batches.batch import Member, Ran, by_kind, fill, grouped, placing, suspected
+from dmlcts.suites.batches.batch import Member, Ran, by_kind, fill, grouped, placing, prepare, suspected
 from dmlcts.suites.batches.plans import Plan
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -119,22 +119,19 @@ def run_programs(bench: Bench, programs: Sequence[Program]) -> Iterator[Ended]:
     Raises:
         Unconstrained: the pages leave open what an operator's attributes are.
     """
-    members, end = [], 0
+    end = 0
     of_steps: dict[int, Member] = {}
     for program in programs:
         for step in program.dispatches:
-            members.append(Member(step.case, step.plan, end))
-            of_steps[id(step)] = members[-1]
+            of_steps[id(step)] = Member(step.case, step.plan, end)
             end += step.plan.room
     judged = [of_steps[id(step)] for program in programs for step in program.dispatches if step.judged]
+    unjudged = [of_steps[id(step)] for program in programs for step in program.dispatches if not step.judged]
     before = aligned_memory(end)
-    for some in by_kind(members):
+    for some in by_kind(unjudged):
         fill(some, before)
     groups = grouped(bench, judged)
-    for group in groups:
-        group.ask(before)
-    for group in groups:
-        group.poison(before, bench.masks)
+    prepare(groups, before, bench.masks)
     after = before.copy()
     ended = [_run(bench, program, of_steps, before, after) for program in programs]
     came = {id(of_steps[id(step)]): history for _, _, noted in ended for step, history in noted}

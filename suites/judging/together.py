@@ -16,7 +16,7 @@ from dmlcts.suites.batches.attempts import attempt_many
 from dmlcts.suites.batches.batch import Ran, run
 from dmlcts.suites.batches.isolated import Doubted, run_isolated
 from dmlcts.suites.batches.notes import Notes, NotToBeNoted
-from dmlcts.suites.batches.plans import Plan, Plans
+from dmlcts.suites.batches.plans import Plan, plan_on
 from dmlcts.suites.batches.programs import Dispatch, Ended, Program, run_programs
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -62,12 +62,7 @@ class Judging(Protocol):
 
 def plan_of(bench: Bench, case: Case) -> Plan | None:
     """The plan of a case that may be judged in a batch; ``None`` of another."""
-    if case.expectation != "oracle" or case.earlier:
-        return None
-    if bench.plans is None:
-        bench.plans = Plans()
-    found: Plan | None = bench.plans.of(case.operator, case.placement)
-    return found
+    return plan_on(bench, case) if case.expectation == "oracle" and not case.earlier else None
 
 
 def chunks(cases: Iterable[Case]) -> Iterator[list[Case]]:
@@ -109,20 +104,29 @@ def judged_together(bench: Bench, cases: list[Case], judge: Judging) -> list[Jud
     return _alone(bench, cases, found, judge)
 
 
+def _batches(rooms: Mapping[int, int]) -> Iterator[list[int]]:
+    """Places whose bytes go into an arena together, in their order.
+
+    Args:
+        rooms: bytes that each takes, by its place.
+    """
+    some: list[int] = []
+    size = 0
+    for place, room in rooms.items():
+        if some and size + room > _MOST_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(place)
+        size += room
+    if some:
+        yield some
+
+
 def _judge_members(
     bench: Bench, cases: list[Case], plans: list[Plan | None], found: dict[int, Judgement], judge: Judging
 ) -> None:  # fmt: skip
-    some: list[int] = []
-    size = 0
-    for place, plan in enumerate(plans):
-        if plan is None:
-            continue
-        if size + plan.room > _MOST_BYTES:
-            _run(bench, cases, plans, some, found, judge)
-            some, size = [], 0
-        some.append(place)
-        size += plan.room
-    _run(bench, cases, plans, some, found, judge)
+    for some in _batches({place: plan.room for place, plan in enumerate(plans) if plan is not None}):
+        _run(bench, cases, plans, some, found, judge)
 
 
 def _alone(bench: Bench, cases: list[Case], found: Mapping[int, Judgement], judge: Judging) -> list[Judgement]:
@@ -216,33 +220,16 @@ def program_of(bench: Bench, case: Case) -> tuple[Program, Judgement] | None:
 def _judge_programs(
     bench: Bench, programs: dict[int, tuple[Program, Judgement]], found: dict[int, Judgement], judge: Judging
 ) -> None:  # fmt: skip
-    some: list[int] = []
-    size = 0
-    for place, (program, _) in programs.items():
-        if size + program.room > _MOST_BYTES:
-            _run_some(bench, programs, some, found, judge)
-            some, size = [], 0
-        some.append(place)
-        size += program.room
-    _run_some(bench, programs, some, found, judge)
-
-
-def _run_some(
-    bench: Bench, programs: dict[int, tuple[Program, Judgement]], some: list[int], found: dict[int, Judgement],
-    judge: Judging,
-) -> None:  # fmt: skip
-    if not some:
-        return
-    try:
-        ended = list(run_programs(bench, [programs[place][0] for place in some]))
-    except Unconstrained:
-        return  # whoever judges them alone knows which may be
-    for place, one in zip(some, ended, strict=True):
-        case = one.program.case
-        if one.stopped is None and not one.suspects:
-            found[place] = judge.history(one, programs[place][1])
-        else:
-            found[place] = judge.alone(case, partial(_seen, bench, one))
+    for some in _batches({place: program.room for place, (program, _) in programs.items()}):
+        try:
+            ended = list(run_programs(bench, [programs[place][0] for place in some]))
+        except Unconstrained:
+            continue  # whoever judges them alone knows which may be
+        for place, one in zip(some, ended, strict=True):
+            if one.stopped is None and not one.suspects:
+                found[place] = judge.history(one, programs[place][1])
+            else:
+                found[place] = judge.alone(one.program.case, partial(_seen, bench, one))
 
 
 def _seen(bench: Bench, ended: Ended, alone: Judgement) -> Judgement:

@@ -196,7 +196,7 @@ def test_a_batch_says_what_each_case_alone_says(backend: Any, wrong: bool) -> No
 def test_a_batch_of_an_isolated_implementation_says_the_same(backend: Any, wrong: bool) -> None:
     found = []
     for dispatches in (False, True):
-        isolated = bench(IsolatedBackend(f"{__name__}:{backend.__name__}"))
+        isolated = bench(IsolatedBackend(f"dmlcts.suites.selftest.batches.test_batches:{backend.__name__}"))
         isolated.hazards = Hazards()
         calls = count_messages(isolated)
         found.append(summary(isolated, dispatches=dispatches))

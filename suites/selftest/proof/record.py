@@ -17,8 +17,6 @@ from dmlcts.suites.selftest.proof.probes import Probe
 from dmlcts.suites.selftest.proof.prove import Unnamed, catalogues, in_parallel, quick_probes
 
 SCHEMA = "dmlcts-kills/1"
-KEPT = Path(__file__).with_name("kills.json")
-"""The record that is kept, of seed 0."""
 
 
 def kills_of(mutant: type[Any], seed: int) -> tuple[str, list[str]]:
@@ -73,7 +71,7 @@ def record(seed: int, workers: int, told: Callable[[str], None], names: Sequence
     }
 
 
-def load_record(path: Path = KEPT) -> dict[str, Any]:
+def load_record(path: Path) -> dict[str, Any]:
     """Read and check a record.
 
     Raises:
