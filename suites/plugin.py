@@ -23,7 +23,7 @@ from dmlcts.reports.documents.selecting import within
 from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.once import Fault, fault_of
 from dmlcts.specs import DmlctsError
-from dmlcts.suites.cases.allocation import keep_freed_memory
+from dmlcts.suites.cases.allocation import collect_rarely, keep_freed_memory
 from dmlcts.suites.families.items import RUN, TRIMMER, Broken, FamilyFile, FamilyItem, is_conformance
 from dmlcts.suites.generation.drawn.seeding import draw_as_the_run_says, draw_from_the_seed_alone
 from dmlcts.suites.generation.profiles import PROFILES
@@ -41,6 +41,7 @@ from dmlcts.suites.running.run import Run, key_of
 
 _SETTINGS = pytest.StashKey[Settings]()
 _FAULTS = pytest.StashKey[set[Fault]]()
+_THRESHOLDS = pytest.StashKey[tuple[int, int, int]]()
 _EXIT_UNAVAILABLE = 3
 _SELFTEST = Path(__file__).resolve().parent / "selftest"
 
@@ -183,7 +184,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if function is not None and hasattr(function, "hypothesis"):
             draw_as_the_run_says(function, settings.seed)
         kept.append(item)
-    gc.freeze()  # tables and tests stay to the end: looking at them again and again takes a twentieth of a run
+    config.stash.setdefault(_THRESHOLDS, collect_rarely())
     config.stash[COLLECTION] = Collection(mine, counted)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
@@ -231,3 +232,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config, run = session.config, session.config.stash[RUN]
     plugin = Counting(run) if hasattr(config, "workerinput") else Collector(config, run)
     config.pluginmanager.register(plugin, "dmlcts-collector")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Collect garbage as often as before."""
+    if (before := config.stash.get(_THRESHOLDS, None)) is not None:
+        gc.set_threshold(*before)

@@ -27,6 +27,7 @@ from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables import Tables
 from dmlcts.suites.attribution.blame import smallest
+from dmlcts.suites.cases.allocation import collect_rarely
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.generation.covering_subjects import whole
@@ -362,6 +363,7 @@ def in_parallel(
 
 def _follow_the_parent() -> None:
     """Leave Ctrl-C to the parent, and end with it: who waits for the next job hears nothing of a parent's death."""
+    collect_rarely()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all: it would be taken for the mutant's doing
     parent = multiprocessing.parent_process()
     if parent is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +58,26 @@ def _held_mib(step_mib: int) -> int:
 def test_what_large_arrays_left_is_given_back_once_it_is_more_than_the_step() -> None:
     assert _held_mib(step_mib=100) < 100
     assert _held_mib(step_mib=300) > 150
+
+
+_COLLECTED = """
+import gc
+import pytest
+
+class Session:
+    def pytest_collection_finish(self, session):
+        print("during", gc.get_threshold(), gc.get_freeze_count() > 0)
+
+gc.set_threshold(700, 10, 10)
+asked = ["-q", "--collect-only", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", "--operator", "IS_NAN"]
+pytest.main(asked, plugins=[Session()])
+print("after", gc.get_threshold())
+"""
+
+
+def test_garbage_is_collected_rarely_during_a_session_and_as_before_after_it(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", _COLLECTED]
+    run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path)
+    lines = run.stdout.splitlines()
+    assert "during (100000, 50, 100) True" in lines
+    assert lines[-1] == "after (700, 10, 10)"
