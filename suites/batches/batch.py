@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.suites.batches.plans import Plan
+from dmlcts.suites.batches.spots import Spots
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, Bytes, Masks, aligned_memory
@@ -45,16 +46,15 @@ def fill(members: Sequence[Member], memory: Bytes) -> None:
     streams: dict[tuple[Values, int], Array] = {}
     first = members[0].case
     for name in first.values:
-        data_type = first.operator.tensors[name].data_type
-        places, values = [], []
-        for one in members:
-            stored = one.plan.stored[name]
-            key = (one.case.values[name], stored.size)
+        spots = [(one.plan.stored[name], one.start) for one in members]
+        values = []
+        for one, (spot, _) in zip(members, spots, strict=True):
+            key = (one.case.values[name], spot.count)
             if key not in streams:
-                streams[key] = key[0].array(stored.size)
-            places.append(stored + one.start // data_type.itemsize)
+                streams[key] = key[0].array(spot.count)
             values.append(streams[key])
-        memory.view(data_type.numpy)[np.concatenate(places)] = np.concatenate(values)
+        found = Spots(spots, first.operator.tensors[name].data_type.numpy)
+        found.write(memory, np.concatenate(values), np.ones(len(members), np.bool_))
 
 
 class Group:
@@ -67,7 +67,6 @@ class Group:
     Attributes:
         inputs: the logical elements of all members by tensor name, one member's behind another's.
         expected: an acceptable output for each.
-        written: where the outputs stand in the arena, in elements of their type.
     """
 
     def __init__(self, members: Sequence[Member], oracle: Oracle) -> None:
@@ -81,56 +80,51 @@ class Group:
         self.inputs: dict[str, Array] = {}
         self.expected: Array = np.empty(0)
         self._poison: Array = np.empty(0)
-        self._apart: NDArray[np.bool_] = np.zeros(0, np.bool_)
-        self.written: Array = self._places(self._output)
+        self._left: Array = np.empty(0)
+        self._apart: NDArray[np.bool_] = np.array([not one.plan.in_place for one in members])
+        self._written = self._spots(self._output)
 
-    def _places(self, name: str) -> Array:
-        """Where the elements of a tensor stand in the arena, in elements of its type."""
-        begin = np.array([one.start for one in self.members]) // self._types[name].itemsize
-        places: Array = np.concatenate([one.plan.read[name] for one in self.members])
-        found: Array = places + np.repeat(begin, self._counts)
-        return found
+    def _spots(self, name: str) -> Spots:
+        """Where the elements of a tensor stand in the arena."""
+        return Spots([(one.plan.read[name], one.start) for one in self.members], self._types[name].numpy)
 
     def ask(self, memory: Bytes) -> None:
         """Read the inputs back, and ask the oracle what is expected of them."""
         self.inputs = {
-            name: memory.view(data_type.numpy)[self._places(name)]
-            for name, data_type in self._types.items()
-            if name != self._output
+            name: self._spots(name).read(memory) for name in self._types if name != self._output
         }
         with np.errstate(all="ignore"):
             self.expected = self.oracle.expected(self.inputs)
 
     def poison(self, memory: Bytes, masks: Masks) -> None:
         """Let the outputs hold their poison; in place they hold their input."""
-        self._apart = np.repeat(np.array([not one.plan.in_place for one in self.members]), self._counts)
         values = np.ascontiguousarray(self.expected)
         self._poison = masks.mask(values.nbytes, next(iter(self.inputs.values()))).over(values)
-        memory.view(values.dtype)[self.written[self._apart]] = self._poison[self._apart]
+        self._written.write(memory, self._poison, self._apart)
 
     def wrong(self, memory: Bytes, ran: NDArray[np.bool_]) -> set[int]:
         """Which members that ran have an element that is not acceptable, or holds its poison, by their place."""
         data_type = self._types[self._output]
-        got = memory.view(data_type.numpy)[self.written]
+        got = self._left = self._written.read(memory)
         bits = data_type.bits_dtype
         differing = got.view(bits) != self.expected.view(bits)
         if not self.oracle.expected_suffices:
             differing[:] = True
-        differing &= np.repeat(ran, self._counts)
+        if not ran.all():
+            differing &= self._written.each(ran)
         where = np.flatnonzero(differing)
         if not where.size:
             return set()
         with np.errstate(all="ignore"):
             few = {name: array[where] for name, array in self.inputs.items()}
             bad = ~self.oracle.admits(few, got[where])
-        bad |= self._apart[where] & (got.view(bits)[where] == self._poison.view(bits)[where])  # it may be unwritten
+        held = got.view(bits)[where] == self._poison.view(bits)[where]
+        bad |= held & self._written.each(self._apart)[where]  # it may be unwritten
         return set(np.searchsorted(self.ends, where[bad], "right").tolist())
 
-    def settle(self, memory: Bytes, after: Bytes, ran: NDArray[np.bool_]) -> None:
-        """Take over what outputs of members that ran hold, so that what is left differs elsewhere."""
-        bits = self._types[self._output].bits_dtype
-        written = self.written if ran.all() else self.written[np.repeat(ran, self._counts)]
-        after.view(bits)[written] = memory.view(bits)[written]
+    def settle(self, after: Bytes, ran: NDArray[np.bool_]) -> None:
+        """Take over what :meth:`wrong` read of outputs of members that ran, so that what is left differs elsewhere."""
+        self._written.write(after, self._left, ran)
 
     def ran(
         self,
@@ -162,7 +156,8 @@ class Group:
         if before is not None:
             part = slice(one.start, one.start + size)
             seen = bench.seen(one.case, Arena(memory[part], before[part], one.plan.regions, inputs))
-        output = memory.view(self.expected.dtype)[self.written[share]]
+        spot = one.plan.read[self._output]
+        output = np.ascontiguousarray(spot.view(memory, one.start, self.expected.dtype)).reshape(-1)
         return Ran(one.case, one.plan, self.oracle, stopped, history, seen, self.expected[share], inputs, output, lost)
 
 
@@ -269,7 +264,7 @@ def suspected(
         places = [number[id(one)] for one in group.members]
         ran = np.array([isinstance(came[place], str) for place in places])
         found |= {places[place] for place in group.wrong(memory, ran)}
-        group.settle(memory, after, ran)
+        group.settle(after, ran)
     words, known = memory.view(np.uint64), after.view(np.uint64)
     if np.array_equal(words, known):
         return found

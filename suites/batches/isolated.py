@@ -161,7 +161,7 @@ class _Look:
             places = [number[id(one)] for one in group.members]
             ran = np.array([isinstance(came.get(place), str) for place in places])
             self.suspected |= {places[place] for place in group.wrong(memory, ran)}
-            group.settle(memory, after, ran)
+            group.settle(after, ran)
         words, expected = memory.view(np.uint64), after.view(np.uint64)
         if np.array_equal(words, expected):
             return

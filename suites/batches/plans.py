@@ -7,22 +7,15 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dmlcts.specs import OperatorDesc, Region, TensorDesc
+from dmlcts.specs import OperatorDesc, Region
+from dmlcts.suites.batches.spots import MOST_BYTES, Spot
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 
-Positions = NDArray[np.int32]
-
 _PAGE = 4096
-_MOST_BYTES = 1 << 16
-_MOST_ELEMENTS = 1 << 12
+_MOST_ELEMENTS = 1 << 16
 _MOST_KEPT_BYTES = 192 << 20
-_PLACES: Positions = np.arange(_MOST_BYTES, dtype=np.int32)
-_PLACES.setflags(write=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +27,7 @@ class Plan:
         size: bytes of the memory.
         room: bytes of the slot that the memory takes in an arena: whole pages.
         count: logical elements of the output.
-        read: by tensor name, where the element for each of the output's stands, in elements of the tensor's type from
-            the memory's beginning.
+        read: by tensor name, where the element for each of the output's stands.
         stored: by input name, where the elements of its stream are put, in the stream's order.
         in_place: whether the output stands where an input does.
         noted: what others keep of the plan, by keys of theirs.
@@ -45,40 +37,34 @@ class Plan:
     size: int
     room: int
     count: int
-    read: dict[str, Positions]
-    stored: dict[str, Positions]
+    read: dict[str, Spot]
+    stored: dict[str, Spot]
     in_place: bool
     noted: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
         """About how many bytes the plan takes."""
-        return 512 + sum(array.nbytes for array in (*self.read.values(), *self.stored.values()))
-
-
-def _positions(region: Region, tensor: TensorDesc, *, once: bool) -> Positions:
-    """Where the elements stand, in row-major order; with ``once`` those that strides of zero repeat one time only."""
-    item = tensor.data_type.itemsize
-    steps = tensor.element_strides
-    sizes = tuple(size if step or not once else 1 for size, step in zip(tensor.sizes, steps, strict=True))
-    view: Any = np.ndarray(sizes, np.int32, _PLACES, region.offset // item * 4, tuple(4 * step for step in steps))
-    return np.ascontiguousarray(view).reshape(-1)
+        return 512 + sum(spot.nbytes for spot in (*self.read.values(), *self.stored.values()))
 
 
 def _made(operator: OperatorDesc, placement: Placement) -> Plan | None:
     regions, size = placement.regions(operator)
     count = operator.output.element_count
-    if not 0 < count <= _MOST_ELEMENTS or size > _MOST_BYTES:
+    if not 0 < count <= _MOST_ELEMENTS or size > MOST_BYTES:
         return None
     read, stored = {}, {}
     for name, tensor in operator.tensors.items():
-        read[name] = _positions(regions[name], tensor, once=False)
+        region = regions[name]
+        if tensor.element_count == count:
+            read[name] = Spot.of(region, tensor)
+        elif tensor.element_count == 1:
+            read[name] = Spot.repeated(region, tensor, count)
+        else:
+            return None
         if name != operator.output_name:
-            stored[name] = _positions(regions[name], tensor, once=True) if 0 in tensor.element_strides else read[name]
-        if read[name].size != count:
-            if read[name].size != 1:
-                return None
-            read[name] = np.repeat(read[name], count)
+            repeats = 0 in tensor.element_strides or tensor.element_count != count
+            stored[name] = Spot.of_distinct(region, tensor) if repeats else read[name]
     return Plan(regions, size, -(-size // _PAGE) * _PAGE, count, read, stored, placement.in_place)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.suites.batches.plans import Plans
+from dmlcts.suites.batches.spots import Spots
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, elements
@@ -226,10 +227,35 @@ def test_a_plan_knows_where_elements_stand(case: Case) -> None:
     assert plan is not None
     arena = Arena.prepare(case)
     for name, given in case.operator.tensors.items():
-        words = arena.memory.view(given.data_type.numpy)
         here = elements(arena.memory, arena.bindings[name], given).reshape(-1)
-        assert words[plan.read[name]].tobytes() == here.tobytes()
+        spots = Spots([(plan.read[name], 0)], given.data_type.numpy)
+        assert spots.read(arena.memory).tobytes() == here.tobytes()
     assert (plan.regions, plan.size) == case.placement.regions(case.operator)
+
+
+FEW_AND_MANY = [(2, 7), (31, 47), (15, 17), (16, 16), (1, 257), (3, 1000)]
+_SLOT = 1 << 15
+
+
+@pytest.mark.parametrize("chosen", [(0, 1, 2, 3, 4, 5), (1, 4, 5), (0, 2)], ids=str)
+def test_elements_of_many_cases_are_read_and_written_where_they_stand(chosen: tuple[int, ...]) -> None:
+    """Of tensors with few elements the places are listed, of those with many views are taken; columns run fastest."""
+    placed = []
+    for number, (rows, columns) in enumerate(FEW_AND_MANY):
+        one = tensor((rows, columns), DataType.FLOAT32, strides=(1, rows))
+        plan = Plans().of(clip(one), Placement())
+        assert plan is not None
+        placed.append((plan, one, number * _SLOT))
+    spots = Spots([(plan.read["InputTensor"], start) for plan, _, start in placed], DataType.FLOAT32.numpy)
+    memory = np.zeros(len(placed) * _SLOT, np.uint8)
+    values = np.arange(spots.count, dtype=np.float32) + 1
+    spots.write(memory, values, np.isin(np.arange(len(placed)), chosen))
+    end = 0
+    for number, (plan, one, start) in enumerate(placed):
+        own = values[end : (end := end + one.element_count)]
+        here = elements(memory[start:], plan.regions["InputTensor"], one).reshape(-1)
+        assert here.tolist() == (own if number in chosen else np.zeros_like(own)).tolist()
+        assert spots.read(memory)[end - own.size : end].tolist() == here.tolist()
 
 
 def test_plans_are_shared_by_types_of_one_width_and_forgotten_when_they_are_many() -> None:
@@ -242,8 +268,10 @@ def test_plans_are_shared_by_types_of_one_width_and_forgotten_when_they_are_many
 
 
 def test_cases_too_large_for_a_batch_have_no_plan() -> None:
-    assert Plans().of(clip(tensor((1 << 13,))), Placement()) is None
-    assert Plans().of(clip(tensor((1 << 12,))), Placement()) is not None
+    most = tensor((1 << 16,), data_type=DataType.INT8)
+    assert Plans().of(clip(most), Placement()) is not None
+    assert Plans().of(clip(tensor((1 + (1 << 16),), data_type=DataType.INT8)), Placement()) is None
+    assert Plans().of(clip(most), Placement(gap=1 << 18)) is None
 
 
 def test_what_the_iterable_raises_comes_after_the_cases_before_it() -> None:

@@ -214,7 +214,7 @@ def test_kernels_of_a_program_that_stops_are_closed() -> None:
 
 
 def test_a_history_on_tensors_too_large_for_a_batch_is_judged_by_itself() -> None:
-    large = clip(TensorDesc(DataType.FLOAT32, (1 << 13,)))
+    large = clip(TensorDesc(DataType.FLOAT32, (1 << 17,)))
     small = clip(TensorDesc(DataType.FLOAT32, (1 << 4,)))
     values = Values.of(np.arange(16), DataType.FLOAT32)
     made = [Case(one, values, "clip.formula", "execution.repeatable", "again") for one in (large, small)]

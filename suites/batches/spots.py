@@ -1,0 +1,148 @@
+"""Spots: where the elements of a tensor stand, of one case in its memory, and of many cases in an arena."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcts.specs import Region, TensorDesc
+from dmlcts.suites.cases.memory import Bytes
+
+Array = NDArray[Any]
+Positions = NDArray[np.int32]
+
+MOST_BYTES = 1 << 18
+"""Of the memory of a case whose elements have spots."""
+_FEW = 1 << 8  # elements whose positions are listed; of more, a view of each case is read and written sooner
+_PLACES: Positions = np.arange(MOST_BYTES, dtype=np.int32)
+_PLACES.setflags(write=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """Where the elements of a tensor stand in the memory of a case, in row-major order.
+
+    Attributes:
+        offset: bytes from the memory's beginning to the first element.
+        sizes: of the view that shows the elements.
+        strides: of that view, in bytes.
+        count: how many elements there are.
+        places: of few elements, how many others of their type fit before each; ``None`` of many.
+    """
+
+    offset: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    count: int
+    places: Positions | None
+
+    @classmethod
+    def of(cls, region: Region, tensor: TensorDesc) -> Spot:
+        """The spot of all logical elements."""
+        return cls._made(region, tensor, tensor.sizes, tensor.element_strides)
+
+    @classmethod
+    def of_distinct(cls, region: Region, tensor: TensorDesc) -> Spot:
+        """The same, where those that strides of zero repeat count one time only."""
+        sizes = tuple(size if step else 1 for size, step in zip(tensor.sizes, tensor.element_strides, strict=True))
+        return cls._made(region, tensor, sizes, tensor.element_strides)
+
+    @classmethod
+    def repeated(cls, region: Region, tensor: TensorDesc, count: int) -> Spot:
+        """The spot of a tensor's only element, which stands for each of ``count``."""
+        return cls._made(region, tensor, (count,), (0,))
+
+    @classmethod
+    def _made(cls, region: Region, tensor: TensorDesc, sizes: tuple[int, ...], steps: tuple[int, ...]) -> Spot:
+        item, count = tensor.data_type.itemsize, 1
+        for size in sizes:
+            count *= size
+        places = None
+        if count <= _FEW:
+            of_places = tuple(_PLACES.itemsize * step for step in steps)
+            begin = region.offset // item * _PLACES.itemsize
+            view: Any = np.ndarray(sizes, np.int32, _PLACES, begin, of_places)
+            places = np.ascontiguousarray(view).reshape(-1)
+        return cls(region.offset, sizes, tuple(item * step for step in steps), count, places)
+
+    def view(self, memory: Bytes, start: int, dtype: np.dtype[Any]) -> Array:
+        """The elements in a memory, in the shape of the view, where the case's memory begins at a byte of it."""
+        view: Array = np.ndarray(self.sizes, dtype, memory, start + self.offset, self.strides)
+        return view
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the spot takes."""
+        return 256 + (0 if self.places is None else self.places.nbytes)
+
+
+class Spots:
+    """Where the elements of one tensor of some cases stand in an arena, one case's behind another's.
+
+    Args:
+        spots: with the byte of the arena at which the memory of its case begins.
+        dtype: of the elements.
+    """
+
+    def __init__(self, spots: Sequence[tuple[Spot, int]], dtype: np.dtype[Any]) -> None:
+        self._spots = spots
+        self._dtype = dtype
+        self._counts = np.array([spot.count for spot, _ in spots])
+        ends = np.cumsum(self._counts)
+        self.count = int(ends[-1])
+        few = [(number, spot.places, start) for number, (spot, start) in enumerate(spots) if spot.places is not None]
+        self._large = [
+            (number, slice(int(ends[number]) - spot.count, int(ends[number])))
+            for number, (spot, _) in enumerate(spots)
+            if spot.places is None
+        ]
+        self._few = np.array([number for number, _, _ in few], np.intp)
+        self._listed: Array = np.zeros(0, np.intp)
+        if few:
+            begin = np.array([start for _, _, start in few]) // dtype.itemsize
+            self._listed = np.concatenate([places for _, places, _ in few]) + np.repeat(begin, self._counts[self._few])
+        self._shares: Any = slice(None)
+        if self._large and few:
+            of_few = np.ones(len(spots), np.bool_)
+            of_few[[number for number, _ in self._large]] = False
+            self._shares = np.flatnonzero(np.repeat(of_few, self._counts))
+
+    def each(self, of_cases: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """What is so of each case, for each of its elements."""
+        return np.repeat(of_cases, self._counts)
+
+    def read(self, memory: Bytes) -> Array:
+        """The elements in the arena, 1-D."""
+        if not self._large:
+            few: Array = memory.view(self._dtype)[self._listed]
+            return few
+        found: Array = np.empty(self.count, self._dtype)
+        if self._few.size:
+            found[self._shares] = memory.view(self._dtype)[self._listed]
+        for number, share in self._large:
+            spot, start = self._spots[number]
+            found[share].reshape(spot.sizes)[...] = spot.view(memory, start, self._dtype)
+        return found
+
+    def write(self, memory: Bytes, values: Array, chosen: NDArray[np.bool_]) -> None:
+        """Write the elements of chosen cases.
+
+        Args:
+            memory: the arena.
+            values: those of all cases, 1-D.
+            chosen: of each case whether it is one.
+        """
+        if self._few.size:
+            listed, few = self._listed, values[self._shares]
+            if not chosen[self._few].all():
+                mine = np.repeat(chosen[self._few], self._counts[self._few])
+                listed, few = listed[mine], few[mine]
+            memory.view(self._dtype)[listed] = few
+        for number, share in self._large:
+            if chosen[number]:
+                spot, start = self._spots[number]
+                spot.view(memory, start, self._dtype)[...] = values[share].reshape(spot.sizes)
