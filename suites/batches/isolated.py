@@ -1,4 +1,4 @@
-"""A batch of an isolated implementation: one arena in the shared memory, and one message on all of its cases.
+"""A batch of an isolated implementation: one arena in the shared memory, and one message on all of its cases or steps.
 
 Where the process is lost, the case whose step was under way is to blame, and those behind it run in a fresh process.
 What cannot be blamed on one case is left to judging each alone: bytes that changed in no case's own memory, and a loss
@@ -13,8 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dmlcts.backends import BackendUnavailable
+from dmlcts.specs import OperatorDesc
 from dmlcts.suites.batches.batch import Group, Member, Ran, grouped, is_changed_outside, placing, prepare
 from dmlcts.suites.batches.plans import Plan
+from dmlcts.suites.batches.programs import Came as CameOfProgram
+from dmlcts.suites.batches.programs import Close, Create, Dispatch, Ended, Laid, Program, Step
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Bytes, aligned_memory
@@ -26,6 +29,8 @@ from dmlcts.suites.isolation.memory import GUARDED, PAGE, SharedMemory, room
 
 Came = str | Refusal | Mishap | None
 
+_ANY = OperatorDesc("", {}, {})
+"""Stands in messages for the operator of a kernel that the worker knows by its number."""
 _GRAIN = 1 << 18  # arenas are of few sizes, so that the memory of one serves another
 
 
@@ -103,8 +108,144 @@ def run_isolated(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[R
             yield group.ran(bench, number, outcome, memory, held, one.plan.size, lost=lost and place == some.stop - 1)
 
 
-def asked(bench: Bench, memory: Bytes | None, lives: Sequence[Life]) -> list[BaseException | None]:
+def run_programs_isolated(bench: Bench, programs: Sequence[Program]) -> Iterator[Ended | Doubted]:
+    """Run programs one after another, and look at what they left afterwards.
+
+    None behind one that loses the process or the device is run.
+
+    Args:
+        bench: what to run them on; the implementation is isolated.
+        programs: they have dispatches.
+
+    Raises:
+        Unconstrained: the pages leave open what an operator's attributes are.
+    """
+    laid = Laid(bench, programs, lambda plan: room(plan.size) + (0 if GUARDED else PAGE))
+    most = max(room(step.plan.size) for program in programs for step in program.dispatches)
+    memory = aligned_memory(-(-(laid.end + most) // _GRAIN) * _GRAIN, bench.allocate)
+    laid.fill(memory, bench.masks)
+    before = memory.copy()
+    followed = [_Followed(bench, program, laid) for program in programs]
+    due = [(one, step, life) for one in followed for step, life in one.steps]
+    losses, late, begin = bench.losses, False, 0
+    while begin < len(due) and bench.losses == losses:
+        errors = asked(bench, memory, [life for _, _, life in due[begin:]], laid.end)
+        late = isinstance(errors[-1], WorkerLost) and not errors[-1].placed
+        for (one, step, _), error in zip(due[begin:], errors, strict=False):
+            one.take(step, error)
+        begin += len(errors)
+    ran = [one for one in followed if one.begun]
+    came = laid.came([one.came for one in ran])
+    known = {place: history for place, history in enumerate(came) if history is not None}
+    look = _Look(laid.groups, laid.judged, memory[: laid.end], before[: laid.end], dict(known))
+    strayed = look.strayed or _broken(memory)
+    if strayed or late:
+        blamed = ran[-1].stopped if late else None
+        cases = tuple(one.program.case for one in ran)
+        yield Doubted(cases, len(ran) - 1, blamed if isinstance(blamed, Mishap) else None, strayed)
+        return
+    told = laid.ended(bench, [(one.program, one.came) for one in ran], look.suspected, memory, before, _size)
+    for one, ended in zip(ran, told, strict=True):
+        yield ended if one.is_known else Doubted((one.program.case,))
+
+
+def _size(plan: Plan) -> int:
+    return plan.size
+
+
+class _Followed:
+    """A program of which the worker says step by step what becomes of it.
+
+    Args:
+        bench: what it runs on.
+        program: the program.
+        laid: where its dispatches stand.
+
+    Attributes:
+        steps: what the worker is asked for; ``None`` for the end, which closes what is open.
+        begun: whether a step was tried.
+        is_known: whether it is known what its steps came to.
+        stopped: a refusal or a mishap, behind which nothing was tried.
+    """
+
+    def __init__(self, bench: Bench, program: Program, laid: Laid) -> None:
+        self._bench = bench
+        self.program = program
+        self.steps: list[tuple[Step | None, Life]] = [(step, _life(step, laid)) for step in program.steps]
+        self.steps.append((None, self.steps[0][1]._replace(act="end")))
+        self.begun = False
+        self.is_known = True
+        self.stopped: Refusal | Mishap | None = None
+        self._last = program.steps[0]
+        self._noted: list[tuple[Dispatch, str]] = []
+        self._kernels: dict[int, _Kernel] = {}
+
+    @property
+    def came(self) -> CameOfProgram:
+        """What came of the steps."""
+        return self.stopped, self._last, self._noted
+
+    def take(self, step: Step | None, error: BaseException | None) -> None:
+        """Note what a step ended in."""
+        self.begun = True
+        if step is None:
+            for kernel in self._kernels.values():
+                self._bench.histories.closed(kernel)
+        if self.stopped is not None or not self.is_known:
+            return
+        if error is not None:
+            operator = self.program.case.operator
+            if isinstance(step, Create):
+                operator = step.operator
+            elif step is not None:
+                operator = self._kernels[step.kernel].operator
+            came = self._bench.came_of(operator, error)
+            self._last = self._last if step is None else step
+            self.is_known = came is not None
+            self.stopped = None if isinstance(came, str) else came
+        elif step is not None:
+            self._last = step
+            self._follow(step)
+
+    def _follow(self, step: Step) -> None:
+        histories = self._bench.histories
+        if isinstance(step, Create):
+            kernel = self._kernels[step.kernel] = _Kernel(step.operator)
+            histories.made(kernel, step.operator)
+        elif isinstance(step, Close):
+            histories.closed(self._kernels.pop(step.kernel))
+        else:
+            history = histories.dispatched(self._kernels[step.kernel], step.case.operator)
+            if step.judged:
+                self._noted.append((step, history))
+
+
+class _Kernel:
+    """Stands for a kernel of the worker."""
+
+    def __init__(self, operator: OperatorDesc) -> None:
+        self.operator = operator
+
+
+def _life(step: Step, laid: Laid) -> Life:
+    """What the worker is asked for, for a step."""
+    if isinstance(step, Dispatch):
+        one, operator = laid.members[id(step)], step.case.operator
+        act = "dispatch" if step.judged else "dispatch unseen"
+        return Life(operator, step.plan, step.plan.regions, one.start, step.plan.size, act, step.kernel)
+    if isinstance(step, Create):
+        return Life(step.operator, tuple(step.operator.tensors.items()), {}, 0, 0, "create", step.kernel)
+    return Life(_ANY, (), {}, 0, 0, "close", step.kernel)
+
+
+def asked(bench: Bench, memory: Bytes | None, lives: Sequence[Life], work: int = 0) -> list[BaseException | None]:
     """What the first lives ended in, at least one.
+
+    Args:
+        bench: its implementation is isolated.
+        memory: what the lives have parts of; ``None`` where nothing is dispatched.
+        lives: what is asked for.
+        work: where the part of the memory begins that steps use by turns.
 
     Raises:
         DeviceGone: the device was lost and does not come back.
@@ -112,7 +253,7 @@ def asked(bench: Bench, memory: Bytes | None, lives: Sequence[Life]) -> list[Bas
     assert bench.lives is not None  # noqa: S101  # the caller's promise
     try:
         with calling():
-            return bench.lives.run(memory, lives)
+            return bench.lives.run(memory, lives, work)
     except BackendUnavailable as error:
         bench.recovered(error)  # which raises
         raise

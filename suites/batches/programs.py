@@ -6,7 +6,7 @@ what it leaves is copied out. So its addresses come again, as they do where each
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from dmlcts.suites.batches.batch import Member, Ran, by_kind, fill, grouped, pla
 from dmlcts.suites.batches.plans import Plan
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.memory import Bytes, aligned_memory, private_memory
+from dmlcts.suites.cases.memory import Bytes, Masks, aligned_memory, private_memory
 from dmlcts.suites.cases.outcomes import Mishap, Refusal
 
 Array = NDArray[Any]
@@ -119,36 +119,95 @@ def run_programs(bench: Bench, programs: Sequence[Program]) -> Iterator[Ended]:
     Raises:
         Unconstrained: the pages leave open what an operator's attributes are.
     """
-    end = 0
-    of_steps: dict[int, Member] = {}
-    for program in programs:
-        for step in program.dispatches:
-            of_steps[id(step)] = Member(step.case, step.plan, end)
-            end += step.plan.room
-    judged = [of_steps[id(step)] for program in programs for step in program.dispatches if step.judged]
-    unjudged = [of_steps[id(step)] for program in programs for step in program.dispatches if not step.judged]
-    before = aligned_memory(end)
-    for some in by_kind(unjudged):
-        fill(some, before)
-    groups = grouped(bench, judged)
-    prepare(groups, before, bench.masks)
+    laid = Laid(bench, programs, _room)
+    before = aligned_memory(laid.end)
+    laid.fill(before, bench.masks)
     after = before.copy()
-    ended = [_run(bench, program, of_steps, before, after) for program in programs]
-    came = {id(of_steps[id(step)]): history for _, _, noted in ended for step, history in noted}
-    found = suspected(groups, judged, after, before, [came.get(id(one)) for one in judged])
-    wrong, placed = {id(judged[place]) for place in found}, placing(groups)
-    for program, (stopped, last, noted) in zip(programs, ended, strict=True):
-        seen = [one for step in program.dispatches if id(one := of_steps[id(step)]) in wrong]
-        located = ((one, *placed[id(one)]) for one in seen)
-        suspects = tuple(
-            group.ran(bench, place, came[id(one)], after, before, one.plan.room) for one, group, place in located
-        )
-        yield Ended(program, stopped, last, tuple(noted), suspects)
+    ended = [_run(bench, program, laid.members, before, after) for program in programs]
+    came = laid.came(ended)
+    found = suspected(laid.groups, laid.judged, after, before, came)
+    yield from laid.ended(bench, list(zip(programs, ended, strict=True)), found, after, before, _room)
 
 
-def _run(
-    bench: Bench, program: Program, members: dict[int, Member], before: Bytes, after: Bytes
-) -> tuple[Refusal | Mishap | None, Step, list[tuple[Dispatch, str]]]:  # fmt: skip
+def _room(plan: Plan) -> int:
+    return plan.room
+
+
+Came = tuple[Refusal | Mishap | None, Step, list[tuple[Dispatch, str]]]
+"""A refusal or a mishap that stopped a program; the last step that was tried; what came back, with what ran before."""
+
+
+class Laid:
+    """The dispatches of programs, laid out in an arena.
+
+    Args:
+        bench: the bench.
+        programs: in their order.
+        room: gives how many bytes of the arena a plan takes.
+
+    Attributes:
+        members: the place of each dispatch, by the step's identity.
+        judged: those whose outputs are looked at, in their order.
+        groups: these by what the oracle is asked at once.
+        end: how many bytes the arena has.
+
+    Raises:
+        Unconstrained: the pages leave open what an operator's attributes are.
+    """
+
+    def __init__(self, bench: Bench, programs: Sequence[Program], room: Callable[[Plan], int]) -> None:
+        self.members: dict[int, Member] = {}
+        self.end = 0
+        steps = [step for program in programs for step in program.dispatches]
+        for step in steps:
+            self.members[id(step)] = Member(step.case, step.plan, self.end)
+            self.end += room(step.plan)
+        self.judged = [self.members[id(step)] for step in steps if step.judged]
+        self._unjudged = [self.members[id(step)] for step in steps if not step.judged]
+        self.groups = grouped(bench, self.judged)
+
+    def fill(self, memory: Bytes, masks: Masks) -> None:
+        """Fill a memory that holds the fixed pattern, and poison it."""
+        for some in by_kind(self._unjudged):
+            fill(some, memory)
+        prepare(self.groups, memory, masks)
+
+    def came(self, ended: Sequence[Came]) -> list[str | None]:
+        """What ran before each judged dispatch that came back; ``None`` for the others."""
+        known = {id(self.members[id(step)]): history for _, _, noted in ended for step, history in noted}
+        return [known.get(id(one)) for one in self.judged]
+
+    def ended(
+        self,
+        bench: Bench,
+        ended: Sequence[tuple[Program, Came]],
+        found: set[int],
+        after: Bytes,
+        before: Bytes,
+        size: Callable[[Plan], int],
+    ) -> Iterator[Ended]:
+        """What became of programs.
+
+        Args:
+            bench: what they ran on.
+            ended: what came of each.
+            found: which judged dispatches left something that may be wrong, by their places.
+            after: the arena as the dispatches left it.
+            before: as it was before.
+            size: gives how many bytes of a plan's part are looked at.
+        """
+        wrong, placed = {id(self.judged[place]) for place in found}, placing(self.groups)
+        for program, (stopped, last, noted) in ended:
+            suspects = []
+            for step, history in noted:
+                one = self.members[id(step)]
+                if id(one) in wrong:
+                    group, place = placed[id(one)]
+                    suspects.append(group.ran(bench, place, history, after, before, size(one.plan)))
+            yield Ended(program, stopped, last, tuple(noted), tuple(suspects))
+
+
+def _run(bench: Bench, program: Program, members: dict[int, Member], before: Bytes, after: Bytes) -> Came:
     bench.remember(program.case)
     work = private_memory(max(step.plan.room for step in program.dispatches))
     kernels: dict[int, Any] = {}

@@ -62,6 +62,7 @@ class Bench:
         plans: those of :mod:`dmlcts.suites.batches.plans`; ``None`` until one was asked for.
         attempted: an operator, and what a try at making it came to already; ``None`` for none.
         history: the cases that were judged on the device, the last one last; those that are long ago are forgotten.
+        histories: what ran before each dispatch.
         watch: is told every case that was dispatched and what ran before it; ``None`` while nobody looks.
         unexplained: cases that lost the process there and did not do so again; the next test reports them.
         stopping_anyway: operators, types and outcomes of which a process is lost without silent points as well.
@@ -95,7 +96,7 @@ class Bench:
         self.masks: Masks = drawn_masks()
         self.watch: Callable[[Case, str], None] | None = None
         self.history: deque[Case] = deque(maxlen=_MOST_HISTORY)
-        self._histories = Histories()
+        self.histories = Histories()
         self._oracles = Oracles(tables, strict=strict)
         self._device: Any = None
         self.info: DeviceInfo = self._open(device)
@@ -140,7 +141,7 @@ class Bench:
         with contextlib.suppress(Exception):  # a lost device may well fail to close; it is abandoned either way
             self.close()
         self._stack = contextlib.ExitStack()
-        self._histories = Histories()
+        self.histories = Histories()
         self.history.clear()
         self._open()
 
@@ -173,7 +174,7 @@ class Bench:
             raise
         except BaseException as error:  # the implementation's exceptions are findings, not the suite's
             return self._not_made(operator, error)
-        self._histories.made(kernel, operator)
+        self.histories.made(kernel, operator)
         return kernel
 
     def _not_made(self, operator: OperatorDesc, error: BaseException) -> Refusal | Mishap:
@@ -193,7 +194,7 @@ class Bench:
             raise DeviceGone(f"the device was lost and does not come back: {error}") from error
         mishap = mishap_of(error)
         if isinstance(error, WorkerLost):
-            self.losses += 1  # the next call starts another process
+            self.losses, self.histories = self.losses + 1, Histories()  # the next call starts another process
         if mishap.outcome == "device_lost":
             self.losses += 1
             try:
@@ -312,7 +313,7 @@ class Bench:
             raise
         except BaseException as error:
             return self._stopped(case.operator, error)
-        return self._looked_at(case, arena, self._histories.lived(case.operator))
+        return self._looked_at(case, arena, self.histories.lived(case.operator))
 
     def _stopped(self, operator: OperatorDesc, error: BaseException) -> Refusal | Mishap:
         """What a kernel's whole life came to by raising ``error``."""
@@ -328,7 +329,7 @@ class Bench:
     def came_of(self, operator: OperatorDesc, error: BaseException | None) -> str | Refusal | Mishap | None:
         """What a life came to: what ran before a dispatch that came back, ``None`` where nobody knows."""
         if error is None:
-            return self._histories.lived(operator)
+            return self.histories.lived(operator)
         try:
             return None if isinstance(error, Unanswered) else self._stopped(operator, error)
         except DeviceGone:  # whoever asks next finds out
@@ -348,7 +349,7 @@ class Bench:
 
     def dispatched(self, kernel: Any, operator: OperatorDesc, memory: Bytes, regions: Bindings) -> str | Mishap:
         """Dispatch an existing kernel on the whole of a memory, in this process; gives what :meth:`lived` gives."""
-        return self._sent(kernel, memory, regions) or self._histories.dispatched(kernel, operator)
+        return self._sent(kernel, memory, regions) or self.histories.dispatched(kernel, operator)
 
     def seen(self, case: Case, arena: Arena) -> Execution:
         """What a dispatch left in the memory of an arena."""
@@ -356,13 +357,12 @@ class Bench:
         target = case.operator.output
         looked = target.strides is not None and target.total_size_in_bytes <= _MOST_PADDING
         padding = arena.padding_changed(case) if looked else None
-        return Execution(
-            arena.inputs, arena.output(case), arena.poison(case), tuple(within), tuple(outside), padding
-        )  # fmt: skip
+        held, left = arena.poison(case), arena.output(case)
+        return Execution(arena.inputs, left, held, tuple(within), tuple(outside), padding)
 
     def closed(self, kernel: Any) -> Mishap | None:
         """Close ``kernel`` where it can be closed; a mishap where that fails."""
-        self._histories.closed(kernel)
+        self.histories.closed(kernel)
         closer = getattr(kernel, "close", None)
         if closer is None:
             return None
@@ -377,13 +377,13 @@ class Bench:
 
     def forget(self) -> None:
         """Count what ran before as another test's: what a dispatch had before it must not depend on their order."""
-        self._histories = Histories()
+        self.histories = Histories()
 
     def run_unjudged(self, kernel: Any, case: Case) -> Mishap | None:
         """Dispatch an existing kernel on a case's memory without looking at what comes of it; nobody is told."""
         mishap = self.dispatch(kernel, self.prepare(case))
         if mishap is None:
-            self._histories.dispatched(kernel, case.operator)
+            self.histories.dispatched(kernel, case.operator)
         return mishap
 
     def run_on(self, kernel: Any, case: Case, arena: Arena, poison: Array | None = None) -> Execution | Mishap:
@@ -391,7 +391,7 @@ class Bench:
         arena = arena.poisoned(case, poison)
         if (mishap := self.dispatch(kernel, arena)) is not None:
             return mishap
-        return self._looked_at(case, arena, self._histories.dispatched(kernel, case.operator))
+        return self._looked_at(case, arena, self.histories.dispatched(kernel, case.operator))
 
     def _looked_at(self, case: Case, arena: Arena, history: str) -> Execution:
         """What a dispatch that came back left in the memory; whoever watches is told of it."""

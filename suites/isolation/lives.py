@@ -1,5 +1,7 @@
 """Whole lives of kernels, many in one message: each is made, dispatched once on its part of one memory, and closed.
 
+What is done with kernels that live longer comes step by step, in the same messages.
+
 The worker counts in the shared memory which step of which life it begins, so that a loss of the process is blamed on
 its step, and the limit on the time holds for each step. Where the system can forbid access, a life sees its own part
 of the memory alone: a write elsewhere ends the process with a signal, as it does where a life has its own memory.
@@ -35,11 +37,12 @@ _NUMBER = 11  # bytes that a number takes in a message, at most for tensors of s
 _STATES = 64  # where in the steps' memory the state of each life stands, behind the count
 _SECONDS_A_MEBIBYTE = 0.05
 _CAME_BACK, _RAISED = 1, 2
+_ACTS = ("life", "create", "dispatch", "dispatch unseen", "close", "end")
 _ENDING = ("device_lost", "lost", "unavailable", "grown")  # kinds of errors after which nothing more is tried
 
 
 class Life(NamedTuple):
-    """One life of a kernel.
+    """One life of a kernel, or one step of a longer one.
 
     Attributes:
         operator: what is made.
@@ -48,6 +51,10 @@ class Life(NamedTuple):
             closed without a dispatch.
         start: where its part begins, at a page boundary.
         size: bytes of its part.
+        act: "life", or what is done: "create"; "dispatch" on what its part holds, in a memory that all such dispatches
+            use by turns, and put back what that left; "dispatch unseen", which puts nothing back; "close"; "end", which
+            closes what is open. Behind a step that raised nothing is done up to the next "end".
+        kernel: the number of the kernel that a step is about.
     """
 
     operator: OperatorDesc
@@ -55,6 +62,8 @@ class Life(NamedTuple):
     regions: Mapping[str, Region]
     start: int
     size: int
+    act: str = "life"
+    kernel: int = 0
 
 
 class Unanswered(Exception):  # noqa: N818  # it says what happened; the suite is not at fault
@@ -105,8 +114,8 @@ class _Known:
                 ]
                 forms.append([life.size, tensors])
                 sent += sum(len(name) + _NUMBER * (2 * len(sizes) + 6) for name, _, sizes, *_ in tensors)
-            flat += (kind[0], form, life.start)
-            sent += 3 * _NUMBER
+            flat += (_ACTS.index(life.act), life.kernel, kind[0], form, life.start)
+            sent += 5 * _NUMBER
         return {"forget": forget, "kinds": kinds, "forms": forms, "lives": flat}, min(len(lives), _MOST_LIVES)
 
 
@@ -119,12 +128,13 @@ class Lives:
         self._generation = 0
         self._steps: Bytes | None = None
 
-    def run(self, memory: Bytes | None, lives: Sequence[Life]) -> list[BaseException | None]:
+    def run(self, memory: Bytes | None, lives: Sequence[Life], work: int = 0) -> list[BaseException | None]:
         """Ask for the lives in their order, until one is the last that the process, or a message, can take.
 
         Args:
             memory: one that the device allocated, whole; ``None`` where nothing is dispatched.
             lives: on parts of it that share no page.
+            work: where the part begins that steps use by turns.
 
         Returns:
             For the first lives, at least one, in what they ended: ``None`` where the dispatch came back and the
@@ -157,6 +167,7 @@ class Lives:
                 drop=drop,
                 memory=[] if memory is None else [lease.segment.token, lease.segment.pages],
                 steps=[steps.segment.token, steps.segment.pages, self._steps.size],
+                work=work,
                 **fields,
             )
             return self._ended(answer, count)
@@ -232,6 +243,16 @@ def close(kernel: Any) -> None:
         closer()
 
 
+class _Due(NamedTuple):
+    """What the worker has to do, as :class:`Life`."""
+
+    act: str
+    kernel: int
+    kind: tuple[str, Mapping[str, Any]]
+    form: tuple[int, dict[str, TensorDesc], dict[str, Region]]
+    start: int
+
+
 class WorkerLives:
     """The worker's side.
 
@@ -249,9 +270,11 @@ class WorkerLives:
         self._grown = grown
         self._kinds: list[tuple[str, Mapping[str, Any]]] = []
         self._forms: list[tuple[int, dict[str, TensorDesc], dict[str, Region]]] = []
+        self._kernels: dict[int, Any] = {}
+        self._stopped = False
 
     def run(
-        self, device: Any, drop: list[int], memory: list[int], steps: list[int], lives: list[int], **new: Any
+        self, device: Any, drop: list[int], memory: list[int], steps: list[int], work: int, lives: list[int], **new: Any
     ) -> dict[str, Any]:
         """Go through the lives; says how many were, and which ended in an error."""
         self._learn(**new)
@@ -262,8 +285,9 @@ class WorkerLives:
         errors: list[list[Any]] = []
         said, number = 0, -1
         try:
-            for number, (kind, form, start) in enumerate(_in_threes(lives)):
-                error = self._lived(device, self._kinds[kind], self._forms[form], window, start, counted, number)
+            for number, (act, kernel, kind, form, start) in enumerate(_in_fives(lives)):
+                due = _Due(_ACTS[act], kernel, self._kinds[kind], self._forms[form], start)
+                error = self._lived(device, due, window, work, counted, number)
                 grown = self._grown()
                 if grown:
                     error = {"kind": "grown", "text": grown, "said": grown}
@@ -279,17 +303,10 @@ class WorkerLives:
         return {"done": number + 1, "errors": errors}
 
     def _lived(
-        self,
-        device: Any,
-        kind: tuple[str, Mapping[str, Any]],
-        form: tuple[int, dict[str, TensorDesc], dict[str, Region]],
-        window: Window | None,
-        start: int,
-        counted: NDArray[np.uint64],
-        number: int,
+        self, device: Any, due: _Due, window: Window | None, work: int, counted: NDArray[np.uint64], number: int
     ) -> dict[str, Any] | None:
-        size, tensors, regions = form
-        name, attributes = kind
+        size, tensors, regions = due.form
+        operator = OperatorDesc(due.kind[0], tensors, due.kind[1])
         step = STEPS[0]
 
         def at(what: str) -> None:
@@ -297,19 +314,55 @@ class WorkerLives:
             counted[0] = len(STEPS) * number + 1 + STEPS.index(what)
             step = what
 
-        def dispatch(kernel: Any) -> None:
+        def dispatch(kernel: Any, start: int = due.start) -> None:
             if window is not None:
                 with np.errstate(all="ignore"):
                     kernel.dispatch(window.part(start, size), dict(regions))
 
+        def by_turns(kernel: Any) -> None:
+            assert window is not None  # noqa: S101  # the suite sends a memory with every dispatch
+            given = window.part(due.start, size).copy()
+            window.shut()
+            window.part(work, size)[:] = given
+            dispatch(kernel, work)
+            if due.act == "dispatch":
+                given[:] = window.part(work, size)
+                window.shut()
+                window.part(due.start, size)[:] = given
+
         try:
-            whole_life(device, OperatorDesc(name, tensors, attributes), at, dispatch)
+            if due.act == "life":
+                whole_life(device, operator, at, dispatch)
+            else:
+                self._stepped(device, due, operator, at, by_turns)
         except BaseException as error:  # the implementation's exceptions are findings, not the worker's
+            self._stopped = due.act not in ("life", "end")
             return self._described(error) | {"step": step}
         finally:
             if window is not None:
                 window.shut()
         return None
+
+    def _stepped(
+        self, device: Any, due: _Due, operator: OperatorDesc, at: Callable[[str], None], by_turns: Callable[[Any], None]
+    ) -> None:
+        """One step of a kernel that lives on."""
+        if due.act == "end":
+            self._stopped = False
+            at("close")
+            while self._kernels:
+                close(self._kernels.popitem()[1])
+        elif self._stopped:
+            return
+        elif due.act == "create":
+            at("create")
+            self._kernels[due.kernel] = device.create(operator)
+        elif due.act == "close":
+            at("close")
+            close(self._kernels.pop(due.kernel))
+        else:
+            at("dispatch")
+            by_turns(self._kernels[due.kernel])
 
     def _learn(self, forget: bool, kinds: list[Any], forms: list[Any]) -> None:
         """Keep the kinds and forms that the suite speaks of by their numbers from now on."""
@@ -326,5 +379,5 @@ class WorkerLives:
             self._forms.append((size, tensors, {name: Region(*region) for name, *_, region in written if region}))
 
 
-def _in_threes(numbers: list[int]) -> Iterator[tuple[int, int, int]]:
-    return zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
+def _in_fives(numbers: list[int]) -> Iterator[tuple[int, int, int, int, int]]:
+    return zip(*(numbers[place::5] for place in range(5)), strict=True)

@@ -23,6 +23,7 @@ from dmlcts.suites.generation.elements import Elements
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement
 from dmlcts.suites.judging.losses import (
+    LOSSES,
     hazards_of,
     is_wanted,
     judge_hazard,
@@ -259,6 +260,8 @@ class Judge:
             self.bench.watch = None
         if otherwise is not None and not (judgement.findings or judgement.refused or judgement.unsupported):
             judgement = otherwise(judgement)
+            if self.bench.isolated:  # a loss that did not come again
+                self._unexpected += [one.outcome for one in judgement.findings if one.outcome in LOSSES]
         self.ledger.count(case, judgement, self._types(case))
         self._measure(case, judgement)
         if judgement.findings:

@@ -14,7 +14,7 @@ from typing import Protocol
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.suites.batches.attempts import attempt_many
 from dmlcts.suites.batches.batch import Ran, run
-from dmlcts.suites.batches.isolated import Doubted, run_isolated
+from dmlcts.suites.batches.isolated import Doubted, run_isolated, run_programs_isolated
 from dmlcts.suites.batches.notes import Notes, NotToBeNoted
 from dmlcts.suites.batches.plans import Plan, plan_on
 from dmlcts.suites.batches.programs import Dispatch, Ended, Program, run_programs
@@ -93,14 +93,12 @@ def judged_together(bench: Bench, cases: list[Case], judge: Judging) -> list[Jud
     found: dict[int, Judgement] = {}
     if sum(plan is not None for plan in plans) >= _LEAST_CASES:
         _judge_members(bench, cases, plans, found, judge)
-    if bench.lives is None:
-        programs = {
-            place: program
-            for place, case in enumerate(cases)
-            if case.expectation in _HISTORIES and judge.is_due(case)
-            and (program := program_of(bench, case)) is not None
-        }  # fmt: skip
-        _judge_programs(bench, programs, found, judge)
+    programs = {
+        place: program
+        for place, case in enumerate(cases)
+        if case.expectation in _HISTORIES and judge.is_due(case) and (program := program_of(bench, case)) is not None
+    }
+    _judge_programs(bench, programs, found, judge)
     return _alone(bench, cases, found, judge)
 
 
@@ -221,15 +219,26 @@ def _judge_programs(
     bench: Bench, programs: dict[int, tuple[Program, Judgement]], found: dict[int, Judgement], judge: Judging
 ) -> None:  # fmt: skip
     for some in _batches({place: program.room for place, (program, _) in programs.items()}):
+        if bench.lives is not None and not judge.is_due(programs[some[0]][0].case):
+            return  # the process was lost often enough
+        losses = bench.losses
         try:
-            ended = list(run_programs(bench, [programs[place][0] for place in some]))
+            run = run_programs if bench.lives is None else run_programs_isolated
+            ended = list(run(bench, [programs[place][0] for place in some]))
         except Unconstrained:
             continue  # whoever judges them alone knows which may be
-        for place, one in zip(some, ended, strict=True):
-            if one.stopped is None and not one.suspects:
-                found[place] = judge.history(one, programs[place][1])
+        number = 0
+        for one in ended:
+            if isinstance(one, Doubted):
+                judgements = _doubted(one, judge)
+            elif one.stopped is None and not one.suspects:
+                judgements = [judge.history(one, programs[some[number]][1])]
             else:
-                found[place] = judge.alone(one.program.case, partial(_seen, bench, one))
+                judgements = [judge.alone(one.program.case, partial(_seen, bench, one))]
+            found.update(zip(some[number:], judgements, strict=False))
+            number += len(judgements)
+        if bench.losses > losses:
+            return
 
 
 def _seen(bench: Bench, ended: Ended, alone: Judgement) -> Judgement:

@@ -156,8 +156,8 @@ def test_bytes_around_the_memory_of_a_batch_are_looked_at_where_access_cannot_be
     assert bench.lives is not None
     run, spoiled = bench.lives.run, iter([False, True, False])
 
-    def spoiling(whole: Bytes, some: Sequence[Life]) -> Any:
-        came = run(whole, some)
+    def spoiling(whole: Bytes, some: Sequence[Life], work: int) -> Any:
+        came = run(whole, some, work)
         if next(spoiled):
             lease = SharedMemory.lease_of(whole)
             assert lease is not None
@@ -203,9 +203,9 @@ def shown(cases: list[tuple[Case, Plan]], masks: Masks) -> tuple[Bytes, list[dic
     assert bench.lives is not None
     run = bench.lives.run
 
-    def looking(whole: Bytes, some: Sequence[Life]) -> Any:
+    def looking(whole: Bytes, some: Sequence[Life], work: int) -> Any:
         found.append(whole.copy())
-        return run(whole, some)
+        return run(whole, some, work)
 
     def calling(do: str, *arguments: Any, **fields: Any) -> Any:
         asked.append({"do": do} | fields)

@@ -65,9 +65,9 @@ class Flipped(Reference):
 
 def test_a_judge_counts_what_ran_before_it_as_another_tests() -> None:
     one = bench(Reference())
-    before = one._histories
+    before = one.histories
     Judge(one)
-    assert one._histories is not before
+    assert one.histories is not before
 
 
 def test_what_an_implementation_in_this_process_does_wrong_leaves_nothing_out() -> None:
