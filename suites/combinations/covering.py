@@ -14,7 +14,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 from dmlcts.suites.combinations.factors import Space
 from dmlcts.suites.combinations.possible import asked, flat_offsets
+
+_WIDTHS = tuple((last + 1).bit_length() for last in range(256))  # a factor has fewer levels, a space fewer factors
 
 Row = tuple[int, ...]
 """The position of the chosen level of each factor, in the factors' order."""
@@ -57,6 +59,23 @@ def covering_array(space: Space, seed: int) -> CoveringArray:
     return CoveringArray(space, tuple(builder.rows))
 
 
+@dataclass(frozen=True)
+class _Trial:
+    """A row that is being made.
+
+    Attributes:
+        row: the levels that it has, by factor, in the order in which they were taken; is added to.
+        order: in which factors get their levels.
+        masks: those of its levels, counted through, that mask the others; it was begun with them.
+        together: how many levels are combined.
+    """
+
+    row: dict[int, int]
+    order: tuple[int, ...]
+    masks: list[int]
+    together: int
+
+
 class _Builder:
     """Adds rows until nothing is left that was asked for."""
 
@@ -72,11 +91,14 @@ class _Builder:
         self.standing: list[int] = []
         self.relations: list[list[tuple[int, list[int]]]] = [[] for _ in space.factors]
         for number, relation in enumerate(space.relations):
-            allowed = sorted(relation.allowed)
-            self.standing.append((1 << len(allowed)) - 1)
-            for position, name in enumerate(relation.factors):
-                kept = [_where(one[position] == level for one in allowed) for level in range(self.sizes[place[name]])]
-                self.relations[place[name]].append((number, kept))
+            kept = [[0] * self.sizes[place[name]] for name in relation.factors]
+            for order, one in enumerate(relation.allowed):
+                for levels, level in zip(kept, one, strict=True):
+                    levels[level] |= 1 << order
+            self.standing.append((1 << len(relation.allowed)) - 1)
+            for levels, name in zip(kept, relation.factors, strict=True):
+                self.relations[place[name]].append((number, levels))
+        self.fewest_first = [-len(known) for known in self.relations]
         self.usable: dict[tuple[int, int], list[int]] = {}
         self.rows: list[Row] = []
         self.left: _Left = _Pairs(np.zeros(0, bool))
@@ -103,29 +125,40 @@ class _Builder:
         standing = list(self.standing)
         for factor, level in seed.items():
             self._narrow(standing, factor, level)
+        flat = [self.offsets[factor] + level for factor, level in seed.items()]
+        masks = [one for one, (factor, level) in zip(flat, seed.items(), strict=True) if level in self.masking[factor]]
         for _ in range(2 if together < 3 else 1):
             row = dict(seed)
             order = [factor for factor in range(len(self.sizes)) if factor not in row]
             self._shuffle(order)
-            order.sort(key=lambda factor: -len(self.relations[factor]))
-            if not self._extended(row, order, together, standing, sparing=True) and not self._extended(
-                row, order, together, standing, sparing=False
+            order.sort(key=self.fewest_first.__getitem__)
+            trial = _Trial(row, (*seed, *order), masks, together)
+            if not self._extended(trial, _bits(flat), standing, sparing=True) and not self._extended(
+                trial, _bits(flat), standing, sparing=False
             ):
                 raise AssertionError(f"no row has {seed}, though it was found possible")
             rows.append(tuple(row[factor] for factor in range(len(self.sizes))))
         return max(rows, key=lambda one: self.left.gain(*self._parts(one))) if len(rows) > 1 else rows[0]
 
-    def _extended(
-        self, row: dict[int, int], order: Sequence[int], together: int, standing: list[int], *, sparing: bool
-    ) -> bool:
-        if not order:
+    def _extended(self, trial: _Trial, chosen: int, standing: list[int], *, sparing: bool) -> bool:
+        """Give the row a level of each further factor: whether there are such.
+
+        Args:
+            trial: the row.
+            chosen: the levels that it has, counted through, as bits.
+            standing: see :meth:`_narrow`.
+            sparing: whether to take no levels that are combined less.
+        """
+        row = trial.row
+        if len(row) == len(trial.order):
             return True
-        factor, rest = order[0], order[1:]
-        for level in self._candidates(factor, row, together, sparing=sparing):
-            left = list(standing)
+        factor = trial.order[len(row)]
+        offset, related = self.offsets[factor], self.relations[factor]
+        for level in self._candidates(factor, trial, chosen, sparing=sparing):
+            left = list(standing) if related else standing
             if self._narrow(left, factor, level):
                 row[factor] = level
-                if self._extended(row, rest, together, left, sparing=sparing):
+                if self._extended(trial, chosen | 1 << offset + level, left, sparing=sparing):
                     return True
                 del row[factor]
         return False
@@ -145,19 +178,22 @@ class _Builder:
             standing[number] = left
         return True
 
-    def _candidates(self, factor: int, row: dict[int, int], together: int, *, sparing: bool) -> list[int]:
+    def _candidates(self, factor: int, trial: _Trial, chosen: int, *, sparing: bool) -> Iterator[int]:
         """The levels of a factor, what adds most first; neither masking nor, sparing, those that are combined less."""
-        levels = list(self._usable(factor, together if sparing else 1))
+        levels = list(self._usable(factor, trial.together if sparing else 1))
         self._shuffle(levels)
-        if together == 1:  # what is combined with few others is dear: the rest of its row is ordinary
+        if trial.together == 1:  # what is combined with few others is dear: the rest of its row is ordinary
             base = self.space.factors[factor].index[self.space.factors[factor].base]
             levels.sort(key=lambda level: level != base)
-        offset, offsets, masking = self.offsets[factor], self.offsets, self.masking
-        chosen = [offsets[other] + level for other, level in row.items()]
-        masks = [offsets[other] + level for other, level in row.items() if level in masking[other]]
-        gains = dict(zip(levels, self.left.gains([offset + level for level in levels], chosen, masks), strict=True))
-        levels.sort(key=gains.__getitem__, reverse=True)  # equal ones stay in their order
-        return levels
+        if not levels:
+            return
+        offset = self.offsets[factor]
+        gains = self.left.gains([offset + level for level in levels], chosen, trial.masks)
+        first = gains.index(max(gains))
+        yield levels[first]  # mostly it will do, and the others need no order
+        others = [place for place in range(len(levels)) if place != first]
+        others.sort(key=gains.__getitem__, reverse=True)  # equal ones stay in their order
+        yield from (levels[place] for place in others)
 
     def _usable(self, factor: int, least: int) -> list[int]:
         """The levels of a factor that mask nothing and are combined with so many others."""
@@ -173,7 +209,7 @@ class _Builder:
         """As the generator's own, which takes three calls an element."""
         bits = self.random.getrandbits
         for last in range(len(some) - 1, 0, -1):
-            width = (last + 1).bit_length()
+            width = _WIDTHS[last]
             other = bits(width)
             while other > last:
                 other = bits(width)
@@ -195,8 +231,8 @@ class _Left(Protocol):
     def most_missing(self, generator: random.Random) -> list[int]:
         """One of them, of levels that miss many."""
 
-    def gains(self, levels: list[int], chosen: list[int], masks: list[int]) -> list[int]:
-        """How many of them each level adds to a row that has the chosen ones, some of which mask the others."""
+    def gains(self, levels: list[int], chosen: int, masks: list[int]) -> list[int]:
+        """How many of them each level adds to a row that has the chosen ones (bits), some of which mask the others."""
 
     def gain(self, others: list[int], masks: list[int]) -> int:
         """How many of them a row has, each in every order."""
@@ -210,11 +246,6 @@ def _bits(levels: Iterable[int]) -> int:
     for level in levels:
         found |= 1 << level
     return found
-
-
-def _where(shown: Iterable[bool]) -> int:
-    """The positions of what is so, as bits."""
-    return _bits(position for position, one in enumerate(shown) if one)
 
 
 class _Pairs:
@@ -240,10 +271,11 @@ class _Pairs:
         beside = [level for level in range(len(self.sets)) if self.sets[first] >> level & 1]
         return [first, beside[generator.randrange(len(beside))]]
 
-    def gains(self, levels: list[int], chosen: list[int], masks: list[int]) -> list[int]:
+    def gains(self, levels: list[int], chosen: int, masks: list[int]) -> list[int]:
         """As :meth:`_Left.gains`."""
-        beside = 1 if self.alone else _bits(masks or chosen)
-        return [(self.sets[level] & beside).bit_count() for level in levels]
+        beside = 1 if self.alone else _bits(masks) if masks else chosen
+        sets = self.sets
+        return [(sets[level] & beside).bit_count() for level in levels]
 
     def _sides(self, others: list[int], masks: list[int]) -> Iterator[tuple[int, int]]:
         """Each level of a row with the bits of those that it stands with in sight."""
@@ -291,10 +323,14 @@ class _Triples:
             view = view[flat]
         return chosen
 
-    def gains(self, levels: list[int], chosen: list[int], masks: list[int]) -> list[int]:
+    def gains(self, levels: list[int], chosen: int, masks: list[int]) -> list[int]:
         """As :meth:`_Left.gains`."""
-        first = masks[:1] or chosen
-        found: list[int] = self.left[np.ix_(levels, first, masks[1:] or chosen)].sum((1, 2)).tolist()
+        having = []
+        while chosen:
+            having.append(chosen.bit_length() - 1)
+            chosen ^= 1 << having[-1]
+        first = masks[:1] or having
+        found: list[int] = self.left[np.ix_(levels, first, masks[1:] or having)].sum((1, 2)).tolist()
         return found
 
     def _covered(self, others: list[int], masks: list[int]) -> tuple[NDArray[np.intp], ...]:

@@ -27,6 +27,15 @@ def flat_offsets(space: Space) -> NDArray[np.intp]:
     return np.cumsum([0, *(len(factor.levels) for factor in space.factors)])[:-1].astype(np.intp)
 
 
+@lru_cache(maxsize=512)  # spaces have many relations in common
+def _allowed(relation: Relation, sizes: tuple[int, ...]) -> Bits:
+    """What a relation allows, over its factors."""
+    found = np.zeros(sizes, bool)
+    found[tuple(np.array(list(relation.allowed)).T)] = True
+    found.setflags(write=False)
+    return found
+
+
 def _projected(
     tensors: Sequence[_Tensor], kept: Sequence[int], sizes: Sequence[int], eliminated: dict[_Eliminated, _Tensor]
 ) -> Bits:
@@ -42,14 +51,14 @@ def _projected(
     gone = sorted({factor for scope, _ in pool for factor in scope} - set(kept))
     while gone:
         scopes = {factor: set().union(*(scope for scope, _ in pool if factor in scope)) for factor in gone}
-        factor = min(gone, key=lambda one: math.prod(sizes[other] for other in scopes[one]))
+        factor = min(gone, key=lambda one: math.prod([sizes[other] for other in scopes[one]]))
         gone.remove(factor)
         touched = [one for one in pool if factor in one[0]]
         known = (factor, *sorted(map(id, touched)))
         if known not in eliminated:
             scope = tuple(sorted(scopes[factor] - {factor}))
-            joined = _joined(touched, (*scope, factor), sizes)
-            eliminated[known] = (scope, np.asarray(joined.any(-1)))
+            joined = _joined(touched, (factor, *scope), sizes)
+            eliminated[known] = (scope, np.asarray(joined.any(0)))
         pool = [one for one in pool if factor not in one[0]] + [eliminated[known]]
     return _joined(pool, kept, sizes)
 
@@ -57,10 +66,15 @@ def _projected(
 def _joined(tensors: Sequence[_Tensor], scope: Sequence[int], sizes: Sequence[int]) -> Bits:
     found = np.ones([sizes[factor] for factor in scope], bool)
     for names, bits in tensors:
-        order = sorted(range(len(names)), key=lambda place: scope.index(names[place]))
-        shape = [sizes[factor] if factor in names else 1 for factor in scope]
-        found &= bits.transpose(order).reshape(shape)
+        found &= _spread(bits, names, scope, sizes)
     return found
+
+
+def _spread(bits: Bits, names: Sequence[int], scope: Sequence[int], sizes: Sequence[int]) -> Bits:
+    """The bits over some factors with the dimensions of a scope, of which the other factors have one element."""
+    shape = [sizes[factor] if factor in names else 1 for factor in scope]
+    order = [names.index(factor) for factor in scope if factor in names]
+    return bits.transpose(order).reshape(shape)
 
 
 def _combinations(space: Space, together: int, usable: Sequence[Bits]) -> Bits:
@@ -72,14 +86,12 @@ def _combinations(space: Space, together: int, usable: Sequence[Bits]) -> Bits:
         usable: for each factor the levels that it may have where it is not one of the combination's.
     """
     sizes = [len(factor.levels) for factor in space.factors]
-    offsets = flat_offsets(space)
+    parts = [slice(start, start + size) for start, size in zip(flat_offsets(space).tolist(), sizes, strict=True)]
     place = space.position
     tensors: list[_Tensor] = []
     for relation in space.relations:
         scope = tuple(place[name] for name in relation.factors)
-        allowed = np.zeros([sizes[factor] for factor in scope], bool)
-        allowed[tuple(np.array(sorted(relation.allowed)).T)] = True
-        tensors.append((scope, allowed))
+        tensors.append((scope, _allowed(relation, tuple(sizes[factor] for factor in scope))))
     bound = {factor for scope, _ in tensors for factor in scope}
     single: dict[int, _Tensor] = {factor: ((factor,), usable[factor]) for factor in bound}
     known: dict[tuple[int, ...], Bits] = {}
@@ -90,10 +102,9 @@ def _combinations(space: Space, together: int, usable: Sequence[Bits]) -> Bits:
         if inner not in known:
             others = [single[factor] for factor in bound if factor not in inner]
             known[inner] = _projected([*tensors, *others], inner, sizes, eliminated)
-        bits = _joined([(inner, known[inner])], kept, sizes)
+        bits = _spread(known[inner], inner, kept, sizes)
         for order in itertools.permutations(range(together)):
-            index = tuple(slice(offsets[kept[one]], offsets[kept[one]] + sizes[kept[one]]) for one in order)
-            found[index] = bits.transpose(order)
+            found[tuple([parts[kept[one]] for one in order])] = bits.transpose(order)
     found.setflags(write=False)
     return found
 
@@ -121,15 +132,31 @@ def asked(space: Space, together: int) -> Bits:
     enough = np.array([strength >= together for factor in space.factors for strength in factor.strengths])
     if not enough.any():
         return np.zeros([enough.size] * together, bool)
-    usable = [
-        np.array([level not in factor.masks and strength > 0
-                  for level, strength in zip(factor.levels, factor.strengths, strict=True)])
-        for factor in space.factors
-    ]  # fmt: skip
-    found = _combinations(space, together, usable)
+    found = _ordinary(space, together)
     for axis in range(together):
         shape = [1] * together
         shape[axis] = -1
         found = found & enough.reshape(shape)
     found.setflags(write=False)
+    return found
+
+
+@lru_cache(maxsize=16)  # what is asked of one space is asked for one number of levels after another
+def _ordinary(space: Space, together: int) -> Bits:
+    """Which combinations rows have whose other factors are at levels that mask nothing and are combined at all."""
+    usable = [
+        np.array([level not in factor.masks and strength > 0
+                  for level, strength in zip(factor.levels, factor.strengths, strict=True)])
+        for factor in space.factors
+    ]  # fmt: skip
+    if together >= min(space.strength, len(space.factors)):
+        return _combinations(space, together, usable)
+    larger = _ordinary(space, together + 1)  # a row of a combination has one of more levels, too
+    ends = np.cumsum([0, *map(len, usable)]).tolist()
+    parts = [slice(*both) for both in itertools.pairwise(ends)]
+    found = np.zeros([ends[-1]] * together, bool)
+    for kept in itertools.permutations(range(len(parts)), together):
+        other = next(factor for factor in range(len(parts)) if factor not in kept)
+        index = tuple([parts[factor] for factor in kept])
+        found[index] = larger[(*index, parts[other])][..., usable[other]].any(-1)
     return found
