@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dmlcts.specs import OperatorDesc, Region, UsageError
+from dmlcts.specs.computed import computed
 from dmlcts.specs.description_data import DataReader
 from dmlcts.specs.models import OperatorTable
 
@@ -58,6 +59,17 @@ class Placement:
     inputs_turned: bool = False
     overlapping: bool = False
     apart: str = ""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @computed
+    def _hash(self) -> int:
+        return hash(tuple(self.to_json().values()))
+
+    def __reduce__(self) -> tuple[type[Placement], tuple[Any, ...]]:
+        """The arguments alone: a hash holds in its own process only."""
+        return Placement, tuple(self.to_json().values())
 
     def aliased(self, operator: OperatorDesc) -> str | None:
         """The name of the input whose region the output is bound to; ``None`` out of place."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, UsageError
+from dmlcts.specs.computed import computed
 from dmlcts.specs.number_text import text, text_with_bits
 
 __all__ = ["Array", "Streams", "Values", "simplicity", "text", "text_with_bits"]
@@ -23,7 +24,7 @@ _BLOCK = 1 << 16  # elements changed at once, so that they are still in the cach
 BULK_PERIOD = 1_048_583  # a prime: no position that a kernel may take for another one is a multiple of it away
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Values:
     """A stream of elements, repeated as often as a tensor needs.
 
@@ -38,6 +39,24 @@ class Values:
     data: bytes | None
     seed: int = 0
     first: int | None = None
+
+    def __init__(self, data_type: DataType, data: bytes | None, seed: int = 0, first: int | None = None) -> None:
+        put = self.__dict__  # as object.__setattr__ would, in half the time
+        put["data_type"] = data_type
+        put["data"] = data
+        put["seed"] = seed
+        put["first"] = first
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @computed
+    def _hash(self) -> int:
+        return hash((self.data_type, self.data, self.seed, self.first))
+
+    def __reduce__(self) -> tuple[type[Values], tuple[Any, ...]]:
+        """The arguments alone: a hash holds in its own process only."""
+        return Values, (self.data_type, self.data, self.seed, self.first)
 
     @classmethod
     def of(cls, array: Sequence[Any] | Array, data_type: DataType) -> Values:

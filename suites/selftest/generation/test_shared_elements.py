@@ -15,6 +15,7 @@ from dmlcts.specs.computed import computed
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables.signatures import signatures_on
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.conformance.tensors import test_description_limits as limits
 from dmlcts.suites.conformance.values import test_kinds as kinds
@@ -166,3 +167,16 @@ def test_equal_tensors_are_one_and_others_are_not() -> None:
     one, other = tensor(DataType.INT8, (2, 3)), tensor(DataType.INT8, (2, 3), (0, 1))
     assert (one.minimum_size_in_bytes, other.minimum_size_in_bytes) == (6, 3)
     assert (one.total_size_in_bytes, other.total_size_in_bytes, other.element_strides) == (8, 4, (0, 1))
+
+
+def test_values_and_places_are_found_again_by_their_content_in_every_process() -> None:
+    values = [Values.of([1, 2], DataType.INT8), Values.bulk(DataType.INT8, 3), Values.patterns(DataType.INT8, 0)]
+    places = [Placement(), Placement(front=16), Placement(alias="BTensor", in_place=True), Placement(apart="BTensor")]
+    known = {one: number for number, one in enumerate((*values, *places))}
+    assert len(known) == 7
+    for one, number in known.items():
+        assert "_hash" in vars(one)
+        twin = pickle.loads(pickle.dumps(one))  # noqa: S301  # what it wrote itself
+        assert vars(twin) == {name: value for name, value in vars(one).items() if name != "_hash"}
+        assert twin == one
+        assert known[twin] == number
