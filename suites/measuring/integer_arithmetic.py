@@ -1,12 +1,11 @@
 """Which arithmetic an implementation does ScaleBias in on integers, told from the results of inputs that differ.
 
 The arithmetics, the roundings and the ways to store are those that ``specs/README.md`` permits ("Integer tensors").
-They are computed in fractions: it is about a few hundred elements.
+They are computed in integers, which count a power of two that divides scale and bias: a real number is so many of it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +17,6 @@ import numpy as np
 from dmlcts.specs import DataType
 from dmlcts.specs.arithmetic.binary_format import BINARY32, BINARY64, Format
 from dmlcts.specs.arithmetic.integer_range import IntegerRange
-from dmlcts.specs.arithmetic.real_number import Datum
 
 EVERY_BIT = float.fromhex("0x1.47ae14p-5")  # 25 of it are just below 1, and 1 in FLOAT32
 CANCELLING = float.fromhex("0x1.47ae14p+1")  # 25 of it are just below 64, and 64 in FLOAT32; less 63, it is seen there
@@ -84,38 +82,59 @@ class Arithmetic:
     storing: str
 
 
-def _nearest(form: Format, value: Fraction) -> Fraction:
-    datum = form.decode(form.round(Datum(value < 0, value)))
-    if datum is None or datum.infinite:
-        raise OverflowError(f"{value} is beyond {form.name}")
-    return datum.fraction
-
-
-def _separate(form: Format) -> Callable[[int, Fraction, Fraction], Fraction]:
-    return lambda x, scale, bias: _nearest(form, _nearest(form, _nearest(form, Fraction(x)) * scale) + bias)
-
-
-def _fused(form: Format) -> Callable[[int, Fraction, Fraction], Fraction]:
-    return lambda x, scale, bias: _nearest(form, _nearest(form, Fraction(x)) * scale + bias)
-
-
-def _half_away(value: Fraction) -> int:
-    nearest = math.floor(abs(value) + Fraction(1, 2))
+def _nearest(form: Format, value: int) -> int:
+    """The number of a format that is nearest, ties to even; of neither the largest ones nor subnormals."""
+    magnitude = abs(value)
+    places = magnitude.bit_length() - form.precision
+    if places <= 0:
+        return value
+    nearest = _half_even(magnitude, places) << places
     return -nearest if value < 0 else nearest
 
 
+def _separate(form: Format) -> Callable[[int, int, int], int]:
+    return lambda x, scale, bias: _nearest(form, _nearest(form, _nearest(form, x) * scale) + bias)
+
+
+def _fused(form: Format) -> Callable[[int, int, int], int]:
+    return lambda x, scale, bias: _nearest(form, _nearest(form, x) * scale + bias)
+
+
+def _half_even(value: int, places: int) -> int:
+    whole = value >> places
+    twice = (value - (whole << places)) << 1
+    unit = 1 << places
+    return whole + 1 if twice > unit or (twice == unit and whole & 1) else whole
+
+
+def _half_away(value: int, places: int) -> int:
+    nearest = abs(value) + (1 << places >> 1) >> places
+    return -nearest if value < 0 else nearest
+
+
+def _truncated(value: int, places: int) -> int:
+    return -(-value >> places) if value < 0 else value >> places
+
+
 STEPWISE = "in integers, each step"
-REALS: Mapping[str, Callable[[int, Fraction, Fraction], Fraction]] = {
+REALS: Mapping[str, Callable[[int, int, int], int]] = {
     "exact": lambda x, scale, bias: x * scale + bias,
     "in FLOAT64, separate": _separate(BINARY64),
     "in FLOAT64, fused": _fused(BINARY64),
     "in FLOAT32, separate": _separate(BINARY32),
     "in FLOAT32, fused": _fused(BINARY32),
 }
-ROUNDINGS: Mapping[str, Callable[[Fraction], int]] = {
-    "truncates": math.trunc, "floors": math.floor, "rounds half to even": round, "rounds half away": _half_away,
-    "rounds up": math.ceil,
-}  # fmt: skip
+"""An integer, and how many of the power of two scale and bias are, to how many of it the result is."""
+
+ROUNDINGS: Mapping[str, Callable[[int, int], int]] = {
+    "truncates": _truncated,
+    "floors": lambda value, places: value >> places,
+    "rounds half to even": _half_even,
+    "rounds half away": _half_away,
+    "rounds up": lambda value, places: -(-value >> places),
+}
+"""How many of the power of two a number is, and the places behind the point that this has, to an integer."""
+
 _NARROW = {"saturates as INT32, then wraps": DataType.INT32, "saturates as UINT32, then wraps": DataType.UINT32}
 
 
@@ -143,7 +162,9 @@ Results = Mapping[tuple[int, ...], tuple[Arithmetic, ...]]
 @lru_cache(maxsize=256)  # the same inputs are given to every operator with ScaleBias
 def _results(data_type: DataType, scale: float, bias: float, x: tuple[int, ...]) -> Results:
     """The results of every arithmetic, before bounds: those that differ, each with the arithmetics that give it."""
-    factor, added = Fraction(scale), Fraction(bias)
+    places = max(Fraction(one).denominator.bit_length() - 1 for one in (scale, bias))
+    factor, added = (int(Fraction(one) * (1 << places)) for one in (scale, bias))
+    integers = IntegerRange.of(data_type)
     found: dict[tuple[int, ...], list[Arithmetic]] = {}
 
     def put(results: Iterable[int], arithmetic: Arithmetic) -> None:
@@ -152,15 +173,17 @@ def _results(data_type: DataType, scale: float, bias: float, x: tuple[int, ...])
     for how, real in REALS.items():
         reals = [real(one, factor, added) for one in x]
         for rounding, rounded in ROUNDINGS.items():
-            wholes = [rounded(one) for one in reals]
+            wholes = [rounded(one, places) for one in reals]
+            fit = integers.lowest <= min(wholes) and max(wholes) <= integers.highest
             for storing, store in _storings(data_type).items():
-                put(map(store, wholes), Arithmetic(how, rounding, storing))
+                put(wholes if fit else map(store, wholes), Arithmetic(how, rounding, storing))
     products = [one * factor for one in x]
     for rounding, rounded in ROUNDINGS.items():
-        more = rounded(added)
+        more = rounded(added, places)
         for storing, store in _storings(data_type).items():
             if storing not in _NARROW:
-                put((store(store(rounded(one)) + more) for one in products), Arithmetic(STEPWISE, rounding, storing))
+                steps = [store(store(rounded(one, places)) + more) for one in products]
+                put(steps, Arithmetic(STEPWISE, rounding, storing))
     return {results: tuple(arithmetics) for results, arithmetics in found.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import DataType
+from dmlcts.specs.arithmetic.binary_format import BINARY32, BINARY64, Format
 from dmlcts.suites.measuring.integer_arithmetic import (
     FRACTIONAL,
     GROUPS,
@@ -20,6 +22,7 @@ from dmlcts.suites.measuring.integer_arithmetic import (
     WHOLE,
     Arithmetic,
     Observation,
+    _nearest,
     _storings,
     _told,
     named,
@@ -153,10 +156,30 @@ def test_the_inputs_hold_limits_and_what_floats_cannot_hold(data_type: DataType)
 
 @pytest.mark.parametrize("value, nearest", [
     (Fraction(1, 2), 1), (Fraction(-1, 2), -1), (Fraction(1, 4), 0), (Fraction(-1, 4), 0), (Fraction(3, 4), 1),
-    (Fraction(3, 2), 2), (Fraction(-3, 2), -2), (Fraction(0), 0), (Fraction(2, 5), 0), (Fraction(3, 5), 1),
+    (Fraction(3, 2), 2), (Fraction(-3, 2), -2), (Fraction(0), 0), (Fraction(7, 16), 0), (Fraction(9, 16), 1),
 ])  # fmt: skip
 def test_halves_are_rounded_away_from_zero(value: Fraction, nearest: int) -> None:
-    assert ROUNDINGS["rounds half away"](value) == nearest
+    assert ROUNDINGS["rounds half away"](int(value * 16), 4) == nearest
+
+
+@pytest.mark.parametrize("places", [0, 1, 2, 5])
+def test_numbers_are_rounded_as_fractions_are(places: int) -> None:
+    ways = {"truncates": math.trunc, "floors": math.floor, "rounds half to even": round, "rounds up": math.ceil}
+    assert {*ways, "rounds half away"} == set(ROUNDINGS)
+    for value in range(-200, 200):
+        fraction = Fraction(value, 1 << places)
+        assert all(ROUNDINGS[name](value, places) == way(fraction) for name, way in ways.items())
+
+
+@pytest.mark.parametrize("form, kind", [(BINARY32, np.float32), (BINARY64, np.float64)])
+def test_numbers_are_brought_to_the_nearest_of_a_format(form: Format, kind: Any) -> None:
+    """Ties, what lies beside them, and carries to the next power of two; numpy rounds the same integers."""
+    tie = 1 << form.precision
+    around = [(tie << more) + step for more in range(4) for step in range(-40, 41)]
+    around += [(tie - 1 << 7) + step for step in range(130)] + list(range(20))
+    for value in (*around, *(-one for one in around)):
+        assert _nearest(form, value) == int(kind(value))
+    assert {_nearest(form, value) for value in around} < set(around)
 
 
 @pytest.mark.parametrize("data_type, count", [(DataType.INT8, 4), (DataType.UINT16, 4), (DataType.INT32, 2)])
