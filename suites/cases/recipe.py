@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from dmlcts.specs.computed import computed
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,16 @@ class Recipe:
 
     def level(self, factor: str) -> str | None:
         """The level of a factor; ``None`` where the operator has no such factor."""
-        return dict(self.levels).get(factor)
+        return self.by_factor.get(factor)
 
-    @property
+    @computed
     def by_factor(self) -> Mapping[str, str]:
         """The levels by factor."""
-        return dict(self.levels)
+        return MappingProxyType(dict(self.levels))
+
+    def __reduce__(self) -> tuple[type[Recipe], tuple[Any, ...]]:
+        """The arguments alone: a mapping proxy cannot be pickled."""
+        return Recipe, (self.levels, self.seed)
 
     def at(self, factor: str, level: str) -> Recipe:
         """The same with another level of one factor."""

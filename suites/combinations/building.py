@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
-from dmlcts.specs import DataType, ScaleBias, TensorDesc, UsageError
+from dmlcts.specs import DataType, ScaleBias, UsageError
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import FactorsTable
@@ -29,7 +29,7 @@ from dmlcts.suites.combinations.classifying import ACTIVATIONS, looked_at, store
 from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, OUTPUT_LAYOUT
 from dmlcts.suites.combinations.factors import Space, space_of
 from dmlcts.suites.generation.attributes import fitting_numbers
-from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.generation.subject import Subject, tensor
 
 _PLACEMENTS = {
     "apart": Placement(),
@@ -174,17 +174,17 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
     attributes: dict[str, Any]
     values: Values | Streams
     if subject.of_one_type:
-        attributes, values = _attributes(subject, recipe, stored_count(TensorDesc(data_type, shape, source)))
+        attributes, values = _attributes(subject, recipe, stored_count(tensor(data_type, shape, source)))
+        operator = subject.describe(shape, attributes, source, target, layouts=laid)
     else:
         attributes = _told(subject, recipe)
-        described = subject.describe(shape, attributes, source, target, layouts=laid)
-        shown = looked_at(described, data_type)
-        values = _together(subject, recipe, shown, stored_count(described.inputs[shown]))
+        operator = subject.describe(shape, attributes, source, target, layouts=laid)
+        shown = looked_at(operator, data_type)
+        values = _together(subject, recipe, shown, stored_count(operator.inputs[shown]))
     history = levels["history"]
     expectation = _HISTORIES.get(history, "oracle")
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
         expectation = "one value"
-    operator = subject.describe(shape, attributes, source, target, layouts=laid)
     if levels["room"] == "larger-total-size":
         operator = sizes.with_larger_totals(operator, _EXTRA[recipe.seed % len(_EXTRA)])
     return Case(

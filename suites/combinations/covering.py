@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import operator
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -40,9 +41,12 @@ class CoveringArray:
 
     def levels(self, row: Row) -> tuple[tuple[str, str], ...]:
         """A row's levels by name."""
-        return tuple(
-            (factor.name, factor.levels[place]) for factor, place in zip(self.space.factors, row, strict=True)
-        )  # fmt: skip
+        return tuple(map(operator.getitem, self._named, row))
+
+    @cached_property
+    def _named(self) -> tuple[tuple[tuple[str, str], ...], ...]:
+        """For each factor its levels, each with the factor's name."""
+        return tuple(tuple((factor.name, level) for level in factor.levels) for factor in self.space.factors)
 
 
 @lru_cache(maxsize=256)  # the tables have 93 spaces in all, and each takes a twentieth of a second

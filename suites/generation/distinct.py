@@ -5,7 +5,7 @@ And values that differ in little from those of the dispatch before: kernels that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -59,7 +59,7 @@ def together(
         choice = generator.integers(0, 8, count)
         if alike is not None:
             array = np.where(choice < 3, alike, np.where(choice < 5, small, array))
-        if len(inputs) == 1 and data_type.is_floating and output is not data_type:
+        if _shows_infinities(inputs.values(), output):
             special = np.array([np.nan, np.inf, -np.inf], data_type.numpy)
             array = np.where(choice < 3, special[choice % 3], array)
         found[name] = np.where(choice == 7, np.zeros((), array.dtype), array)
@@ -86,15 +86,31 @@ def drawn(
     return {name: found if data_type.is_floating else with_zeros(found, generator)}
 
 
-@lru_cache(maxsize=512)  # operators of a form have them in common
 def drawn_once(
     inputs: tuple[tuple[str, DataType], ...], output: DataType | None, count: int, seed: int
 ) -> Mapping[str, Array]:  # fmt: skip
     """The same for few, drawn once, in arrays that nobody can write to."""
-    found = drawn(inputs, output, count, seed)
-    for array in found.values():
+    types = tuple([data_type for _, data_type in inputs])
+    if output is not None and not _shows_infinities(types, output):
+        output = types[0]  # which one makes no other difference
+    found = _drawn_once(types, output, count, seed)
+    return MappingProxyType({name: array for (name, _), array in zip(inputs, found, strict=True)})
+
+
+@lru_cache(maxsize=512)  # operators of a form have them in common, whatever their inputs are called
+def _drawn_once(
+    types: tuple[DataType, ...], output: DataType | None, count: int, seed: int
+) -> tuple[Array, ...]:  # fmt: skip
+    named = tuple((str(place), data_type) for place, data_type in enumerate(types))
+    found = tuple(drawn(named, output, count, seed).values())
+    for array in found:
         array.setflags(write=False)
-    return MappingProxyType(found)
+    return found
+
+
+def _shows_infinities(types: Collection[DataType], output: DataType) -> bool:
+    """Whether a floating-point input gives another type."""
+    return len(types) == 1 and all(data_type.is_floating and output is not data_type for data_type in types)
 
 
 def _near_zero(kind: np.dtype[Any], count: int, generator: np.random.Generator) -> Array:
