@@ -305,12 +305,17 @@ Attribute = np.float32 | ScaleBias | ScalarUnion | OperatorDesc | str | np.uint3
 """What an attribute may be; an operator is one that is fused into the description's own."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Region:
     """``size`` bytes of a memory, from byte ``offset`` (a multiple of 16 when bound to a tensor)."""
 
     offset: int
     size: int
+
+    def __init__(self, offset: int, size: int) -> None:
+        put = self.__dict__  # see TensorDesc
+        put["offset"] = offset
+        put["size"] = size
 
     @property
     def end(self) -> int:

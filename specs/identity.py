@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, init=False, eq=False)
 class ByIdentity(Generic[T]):
     """An object that equals another of its kind only where both hold the very same value.
 
@@ -16,6 +16,9 @@ class ByIdentity(Generic[T]):
     """
 
     value: T
+
+    def __init__(self, value: T) -> None:
+        self.__dict__["value"] = value  # as object.__setattr__ would, in half the time: caches make many
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ByIdentity) and self.value is other.value
