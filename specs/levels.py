@@ -28,6 +28,8 @@ class FeatureLevel(enum.Enum):
     LEVEL_6_3 = "6.3"
     LEVEL_6_4 = "6.4"
 
+    __hash__ = object.__hash__  # see DataType
+
     @classmethod
     def parse(cls, text: object) -> FeatureLevel:
         """Read a level from "5.0", "5_0", "DML_FEATURE_LEVEL_5_0", 5.0 or an existing level.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
@@ -170,6 +171,11 @@ class Tables:
         if len(self.known_right) >= _MOST_KNOWN:
             self.known_right.clear()
         self.known_right.add(kind)
+
+    @cached_property
+    def last_wrong(self) -> dict[FeatureLevel, tuple[OperatorDesc, Any]]:
+        """The description, and the rules that it breaks, that :func:`violations` found wrong last, by the level."""
+        return {}
 
     def obliged(self, clause: Clause, operator: OperatorTable, level: FeatureLevel) -> tuple[DataType, ...]:
         """The element types for which ``level`` obliges an implementation of ``operator`` to fulfil ``clause``."""

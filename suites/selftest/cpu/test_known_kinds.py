@@ -53,6 +53,16 @@ def test_a_kind_is_known_at_its_level_alone() -> None:
     assert violations(deep, LEVEL, tables) != ()
 
 
+def test_what_was_found_wrong_last_is_said_of_that_description_and_level_alone() -> None:
+    tables, later = replace(TABLES), FeatureLevel("6.4")
+    asked = [(wrong, level) for wrong in WRONG for level in (LEVEL, later)]
+    alone = [violations(wrong, level, replace(TABLES)) for wrong, level in asked]
+    assert len({one[0].text for one in alone if one}) == len(WRONG)
+    for (wrong, level), found in zip(asked * 2, alone * 2, strict=True):
+        assert violations(wrong, level, tables) == violations(wrong, level, tables) == found
+        assert violations(clip(floats(2, 2, 2, 2)), level, tables) == ()
+
+
 @pytest.mark.parametrize(
     "wrong, said",
     [
