@@ -6,6 +6,7 @@ buffer and holds the tensor's total size, and two bindings of which one is writt
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -25,6 +26,11 @@ def check_memory(memory: NDArray[np.uint8]) -> None:
         raise ExecutionFailed("the memory is not a numpy array of uint8 with one dimension")
     if not memory.flags.c_contiguous or not memory.flags.writeable:
         raise ExecutionFailed("the memory is not contiguous and writable")
+
+
+def address_of(memory: NDArray[np.uint8]) -> int:
+    """Where a memory begins that :func:`check_memory` took; of one without bytes 0."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory)) if memory.size else 0  # what numpy has is far slower
 
 
 def check_bindings(
@@ -51,21 +57,23 @@ def check_bindings(
     """
     if bindings.keys() != tensors.keys():
         raise ExecutionFailed(f"the bindings are {sorted(bindings)}, not {sorted(tensors)}")
+    room = memory.size
     for name, tensor in tensors.items():
         region, needed = bindings[name], tensor.total_size_in_bytes
         offset = region.offset
-        if offset >= 0 and offset % alignment == 0 and needed <= region.size <= memory.size - offset:
+        if offset >= 0 and offset % alignment == 0 and needed <= region.size <= room - offset:
             continue  # nearly every region
         place = f"{name} is bound at byte {region.offset}, {region.size} bytes long"
         if region.offset < 0 or region.offset % alignment:
             raise ExecutionFailed(f"{place}: the offset is no multiple of {alignment} from 0 up")
         if region.size < needed:
             raise ExecutionFailed(f"{place}: the tensor needs {needed} bytes")
-        if region.end > memory.size:
-            raise ExecutionFailed(f"{place}: the memory has only {memory.size} bytes")
+        if region.end > room:
+            raise ExecutionFailed(f"{place}: the memory has only {room} bytes")
     written = bindings[output]
+    begin, end = written.offset, written.end
     for name, read in bindings.items():
-        if name != output and read.offset < written.end and written.offset < read.end:
+        if read.offset < end and begin < read.offset + read.size and name != output:
             if read != written:
                 raise ExecutionFailed(f"the bindings overlap without being the same: {read} and {written}")
             if name not in may_alias:

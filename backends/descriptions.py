@@ -37,10 +37,10 @@ def checked_table(
     for name, tensor in operator.tensors.items():
         if tensor.strides and min(tensor.strides) < 0:
             raise InvalidArgument(f"{name} has strides {list(tensor.element_strides)}, which are unsigned in DirectML")
-    found = list(violations(operator, level, tables))
+    found = violations(operator, level, tables)
     if not zero_output_strides and repeats_elements(operator.tensors[table.output]):
         text = f"{table.output} has a stride of zero, so several elements would be written to one place"
-        found.append(Violation("tensor.strides.zero-output", text))
+        found = (*found, Violation("tensor.strides.zero-output", text))
     if found:
         raise InvalidArgument("; ".join(f"{violation.clause}: {violation.text}" for violation in found))
     if not known:

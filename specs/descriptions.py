@@ -40,7 +40,12 @@ def documented_total_size(data_type: DataType, sizes: Sequence[int], strides: Se
 
     Source: DirectML's page "DirectML helper functions" (``DMLCalcBufferTensorSize``).
     """
-    return (minimum_size_in_bytes(data_type, sizes, strides) + 3) // 4 * 4
+    return _whole_words(minimum_size_in_bytes(data_type, sizes, strides))
+
+
+def _whole_words(size: int) -> int:
+    """Bytes, rounded up to a multiple of 4."""
+    return (size + 3) // 4 * 4
 
 
 @dataclass(frozen=True, init=False)
@@ -73,9 +78,10 @@ class TensorDesc:
             raise ValueError(f"{len(strides)} strides for {len(sizes)} sizes; give one stride a dimension")
         exact_sizes = tuple(map(int, sizes))
         exact_strides = None if strides is None else tuple(map(int, strides))
-        if total_size_in_bytes is None:
-            total_size_in_bytes = documented_total_size(data_type, exact_sizes, exact_strides)
         put = self.__dict__  # as object.__setattr__ would, in half the time: a run makes millions
+        if total_size_in_bytes is None:
+            least = put["minimum_size_in_bytes"] = minimum_size_in_bytes(data_type, exact_sizes, exact_strides)
+            total_size_in_bytes = _whole_words(least)
         put["data_type"] = data_type
         put["sizes"] = exact_sizes
         put["strides"] = exact_strides

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.backends.bindings import check_bindings, check_memory
+from dmlcts.backends.bindings import address_of, check_bindings, check_memory
 from dmlcts.backends.contract import DeviceInfo, ExecutionFailed, InvalidArgument
 from dmlcts.backends.cpu.activations import followed
 from dmlcts.backends.cpu.layouts import blocks, coalesced, is_disjoint
@@ -83,7 +84,7 @@ class CpuDevice:
         table = checked_table(operator, self._level, self._tables, zero_output_strides=False)
         output = table.output
         # Programs depend on nothing else; a table of all FLOAT16 pays for many elements alone.
-        key = (operator.kind, *(one.element_count >= TABLE_ELEMENTS for one in operator.tensors.values()))
+        key = (operator.kind, *[one.element_count >= TABLE_ELEMENTS for one in operator.tensors.values()])
         made = self._programs.get(key)
         if made is None:
             if table.operator not in PROGRAMS:
@@ -130,21 +131,17 @@ class CpuKernel:
         may_alias: Collection[str],
         alignment: int,
     ) -> None:
-        self._tensors = operator.tensors
+        tensors = operator.tensors
+        self._tensors = tensors
         self._program = program
+        self._inputs = inputs
         self._output = output
         self._may_alias = may_alias
         self._alignment = alignment
         self._closed = False
-        target = operator.tensors[output]
-        self._kind = target.data_type.numpy
-        self._shape, read, self._written_by, disjoint = _laid_out(target, *(operator.tensors[name] for name in inputs))
-        # Element by element is right in place only where each element is read from the very place it is
-        # written to, and nothing else is written there before.
-        self._sources = [
-            (name, operator.tensors[name].data_type.numpy, steps, disjoint and steps == self._written_by)
-            for name, steps in zip(inputs, read, strict=True)
-        ]
+        self._layout = _laid_out(
+            *[(one.data_type, one.sizes, one.strides) for one in [tensors[name] for name in (output, *inputs)]]
+        )
 
     def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
         """Run the operator once; only the output's elements are written.
@@ -160,24 +157,27 @@ class CpuKernel:
         if self._closed:
             raise ExecutionFailed("the kernel is closed")
         check_memory(memory)
-        if memory.ctypes.data % self._alignment:
+        if address_of(memory) % self._alignment:
             raise ExecutionFailed(f"the memory does not begin at a multiple of {self._alignment} bytes")
         check_bindings(
             memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=self._may_alias
         )
-        written_to = bindings[self._output]
-        target: Array = np.ndarray(self._shape, self._kind, memory, written_to.offset, self._written_by)
+        layout = self._layout
+        shape = layout.shape
+        place = bindings[self._output].offset
+        target: Array = np.ndarray(shape, layout.kind, memory, place, layout.written_by)
         sources = []
-        for name, kind, steps, elementwise_in_place in self._sources:
-            source: Array = np.ndarray(self._shape, kind, memory, bindings[name].offset, steps)
-            apart = bindings[name] != written_to or elementwise_in_place
-            sources.append(source if apart else source.copy())
-        scratch = np.empty(min(target.size, BLOCK_ELEMENTS), self._kind)
+        for name, (kind, steps, elementwise_in_place) in zip(self._inputs, layout.sources, strict=True):
+            offset = bindings[name].offset
+            source: Array = np.ndarray(shape, kind, memory, offset, steps)
+            # A region that begins where the output's does is the same one.
+            sources.append(source if elementwise_in_place or offset != place else source.copy())
         with np.errstate(all="ignore"):
             if target.size <= BLOCK_ELEMENTS:
-                self._program(sources, target, scratch.reshape(self._shape))
+                self._program(sources, target, np.empty(shape, layout.kind))
                 return
-            for block in blocks(self._shape, BLOCK_ELEMENTS):
+            scratch = np.empty(BLOCK_ELEMENTS, layout.kind)
+            for block in blocks(shape, BLOCK_ELEMENTS):
                 written = target[block]
                 read = [source[block] for source in sources]
                 self._program(read, written, scratch[: written.size].reshape(written.shape))
@@ -187,14 +187,39 @@ class CpuKernel:
         self._closed = True
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """How a kernel's tensors lie.
+
+    Attributes:
+        shape: the sizes of the views.
+        kind: the output's type.
+        written_by: the output's strides in bytes.
+        sources: of each input its type, its strides in bytes, and whether element by element is right in place. That it
+            is only where each element is read from the very place it is written to, and nothing else is written there
+            before.
+    """
+
+    shape: tuple[int, ...]
+    kind: np.dtype[Any]
+    written_by: tuple[int, ...]
+    sources: tuple[tuple[np.dtype[Any], tuple[int, ...], bool], ...]
+
+
+_Tensor = tuple[DataType, tuple[int, ...], tuple[int, ...] | None]
+"""The type, sizes and strides of a tensor."""
+
+
 @lru_cache(maxsize=1 << 13)
-def _laid_out(
-    output: TensorDesc, *inputs: TensorDesc
-) -> tuple[tuple[int, ...], list[tuple[int, ...]], tuple[int, ...], bool]:
-    """Sizes, the strides of each input and of the output in bytes, and whether output elements share no place."""
+def _laid_out(*tensors: _Tensor) -> _Layout:
+    """The layout of tensors, the output first."""
+    output, *inputs = (TensorDesc(*tensor) for tensor in tensors)
     shape, strides = coalesced(inputs, output)
-    read = [_steps(tensor, steps) for tensor, steps in zip(inputs, strides, strict=False)]
-    return shape, read, _steps(output, strides[-1]), is_disjoint(shape, strides[-1])
+    written_by = _steps(output, strides[-1])
+    disjoint = is_disjoint(shape, strides[-1])
+    read = [(one.data_type.numpy, _steps(one, steps)) for one, steps in zip(inputs, strides, strict=False)]
+    sources = tuple((kind, steps, disjoint and steps == written_by) for kind, steps in read)
+    return _Layout(shape, output.data_type.numpy, written_by, sources)
 
 
 def _steps(tensor: TensorDesc, strides: tuple[int, ...]) -> tuple[int, ...]:

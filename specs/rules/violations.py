@@ -7,7 +7,7 @@ pages on DML_BUFFER_TENSOR_DESC and its helper functions (see ``shared/tensors.y
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -30,13 +30,14 @@ class Violation:
     text: str
 
 
-def _tensor_violations(name: str, tensor: TensorDesc, limits: dict[str, int]) -> list[Violation]:
+def _tensor_violations(name: str, tensor: TensorDesc, limits: dict[str, int]) -> Sequence[Violation]:
+    sizes = tensor.sizes
     if (
-        limits["rank_min"] <= tensor.rank <= limits["rank_max"] and limits["size_min"] <= min(tensor.sizes)
+        limits["rank_min"] <= len(sizes) <= limits["rank_max"] and limits["size_min"] <= min(sizes)
         and tensor.element_count <= limits["elements_max"]
         and tensor.total_size_in_bytes >= tensor.minimum_size_in_bytes
     ):  # fmt: skip
-        return []  # nearly every tensor
+        return ()  # nearly every tensor
     found = []
     if tensor.rank < limits["rank_min"]:
         found.append(Violation("tensor.rank.minimum", f"{name} has no dimensions"))
@@ -65,11 +66,22 @@ _COMPARED: Mapping[str, tuple[OwnCheck, Callable[[TensorDesc], Any], Callable[[A
 """By what has to be the same: the clause's check, what reads it from a tensor, and what makes it what a text says."""
 
 
-def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
-    tensors = list(operator.tensors.values())
-    first = tensors[0] if tensors else None
-    if all(one.data_type is first.data_type and one.sizes == first.sizes for one in tensors if first is not None):
-        return []  # whatever the table compares
+def _are_alike(tensors: Iterable[TensorDesc]) -> bool:
+    """Whether all are of one type and of one shape."""
+    several = iter(tensors)
+    first = next(several, None)
+    if first is None:
+        return True
+    data_type, sizes = first.data_type, first.sizes
+    for one in several:
+        if one.data_type is not data_type or one.sizes != sizes:
+            return False
+    return True
+
+
+def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> Sequence[Violation]:
+    if _are_alike(operator.tensors.values()):
+        return ()  # whatever the table compares
     found = []
     for group in table.constraints:
         there = [name for name in group.tensors if name in operator.tensors]
@@ -118,11 +130,13 @@ def _type_violations(operator: OperatorDesc, table: OperatorTable) -> list[Viola
 
 def unconditional_violations(operator: OperatorDesc, tables: Tables) -> tuple[Violation, ...]:
     """The rules that ``operator`` breaks whatever the feature level: such a description must be refused."""
-    table = tables.operator(operator.name)
+    table, limits = tables.operator(operator.name), tables.limits
     found: list[Violation] = []
     for name, tensor in operator.tensors.items():
-        found += _tensor_violations(name, tensor, tables.limits)
-    return tuple(found + _constraint_violations(operator, table) + _type_violations(operator, table))
+        found += _tensor_violations(name, tensor, limits)
+    found += _constraint_violations(operator, table)
+    found += _type_violations(operator, table)
+    return tuple(found)
 
 
 def _unlisted(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:

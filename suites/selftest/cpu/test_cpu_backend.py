@@ -432,6 +432,7 @@ def test_memory_that_cannot_be_used(device: CpuDevice) -> None:
         (_aligned(128)[::2], "contiguous"),
         (frozen, "writable"),
         (_aligned(80)[4:68], "begin at a multiple of 16"),
+        (_aligned(80)[:0], "the memory has only 0 bytes"),
     ):
         with pytest.raises(ExecutionFailed, match=words):
             kernel.dispatch(memory, GOOD)  # type: ignore[arg-type]
