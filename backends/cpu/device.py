@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -134,14 +132,22 @@ class CpuKernel:
         tensors = operator.tensors
         self._tensors = tensors
         self._program = program
-        self._inputs = inputs
         self._output = output
         self._may_alias = may_alias
         self._alignment = alignment
         self._closed = False
-        self._layout = _laid_out(
-            *[(one.data_type, one.sizes, one.strides) for one in [tensors[name] for name in (output, *inputs)]]
-        )
+        target = tensors[output]
+        self._kind = target.data_type.numpy
+        read = [tensors[name] for name in inputs]
+        self._shape, strides = coalesced(read, target)
+        written_by = self._written_by = _steps(target, strides[-1])
+        # Element by element is right in place only where each element is read from the very place it is
+        # written to, and nothing else is written there before.
+        disjoint = is_disjoint(self._shape, strides[-1])
+        self._sources: list[tuple[str, np.dtype[Any], tuple[int, ...], bool]] = []
+        for name, tensor, one in zip(inputs, read, strides, strict=False):
+            steps = _steps(tensor, one)
+            self._sources.append((name, tensor.data_type.numpy, steps, disjoint and steps == written_by))
 
     def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
         """Run the operator once; only the output's elements are written.
@@ -162,21 +168,20 @@ class CpuKernel:
         check_bindings(
             memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=self._may_alias
         )
-        layout = self._layout
-        shape = layout.shape
+        shape = self._shape
         place = bindings[self._output].offset
-        target: Array = np.ndarray(shape, layout.kind, memory, place, layout.written_by)
+        target: Array = np.ndarray(shape, self._kind, memory, place, self._written_by)
         sources = []
-        for name, (kind, steps, elementwise_in_place) in zip(self._inputs, layout.sources, strict=True):
+        for name, kind, steps, elementwise_in_place in self._sources:
             offset = bindings[name].offset
             source: Array = np.ndarray(shape, kind, memory, offset, steps)
             # A region that begins where the output's does is the same one.
             sources.append(source if elementwise_in_place or offset != place else source.copy())
         with np.errstate(all="ignore"):
             if target.size <= BLOCK_ELEMENTS:
-                self._program(sources, target, np.empty(shape, layout.kind))
+                self._program(sources, target, np.empty(shape, self._kind))
                 return
-            scratch = np.empty(BLOCK_ELEMENTS, layout.kind)
+            scratch = np.empty(BLOCK_ELEMENTS, self._kind)
             for block in blocks(shape, BLOCK_ELEMENTS):
                 written = target[block]
                 read = [source[block] for source in sources]
@@ -187,41 +192,7 @@ class CpuKernel:
         self._closed = True
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """How a kernel's tensors lie.
-
-    Attributes:
-        shape: the sizes of the views.
-        kind: the output's type.
-        written_by: the output's strides in bytes.
-        sources: of each input its type, its strides in bytes, and whether element by element is right in place. That it
-            is only where each element is read from the very place it is written to, and nothing else is written there
-            before.
-    """
-
-    shape: tuple[int, ...]
-    kind: np.dtype[Any]
-    written_by: tuple[int, ...]
-    sources: tuple[tuple[np.dtype[Any], tuple[int, ...], bool], ...]
-
-
-_Tensor = tuple[DataType, tuple[int, ...], tuple[int, ...] | None]
-"""The type, sizes and strides of a tensor."""
-
-
-@lru_cache(maxsize=1 << 13)
-def _laid_out(*tensors: _Tensor) -> _Layout:
-    """The layout of tensors, the output first."""
-    output, *inputs = (TensorDesc(*tensor) for tensor in tensors)
-    shape, strides = coalesced(inputs, output)
-    written_by = _steps(output, strides[-1])
-    disjoint = is_disjoint(shape, strides[-1])
-    read = [(one.data_type.numpy, _steps(one, steps)) for one, steps in zip(inputs, strides, strict=False)]
-    sources = tuple((kind, steps, disjoint and steps == written_by) for kind, steps in read)
-    return _Layout(shape, output.data_type.numpy, written_by, sources)
-
-
 def _steps(tensor: TensorDesc, strides: tuple[int, ...]) -> tuple[int, ...]:
     """Strides in bytes."""
-    return tuple(stride * tensor.data_type.itemsize for stride in strides)
+    size = tensor.data_type.itemsize
+    return tuple([stride * size for stride in strides])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 import numpy as np
 
@@ -19,19 +20,29 @@ def coalesced(inputs: Sequence[TensorDesc], output: TensorDesc) -> tuple[tuple[i
         Sizes, and the strides of each tensor, in elements, the output last; at least one dimension.
     """
     tensors = (output, *inputs)
-    axes = []
-    for axis, size in enumerate(output.sizes):
-        if size > 1:
-            axes.append((size, *(one.element_strides[axis] if one.sizes[axis] > 1 else 0 for one in tensors)))
-    axes.sort(key=lambda axis: axis[1:], reverse=True)
+    whole = output.sizes
+    if all(one.strides is None and one.sizes == whole for one in tensors):
+        return (output.element_count,), [(1,)] * len(tensors)
+    columns = [one.element_strides if one.sizes == whole else _spread(one) for one in tensors]
+    axes = [axis for axis in zip(whole, *columns, strict=True) if axis[0] > 1]
+    axes.sort(key=_STEPS, reverse=True)
     merged: list[tuple[int, ...]] = []
-    for size, *steps in axes:
-        if merged and all(outer == size * step for outer, step in zip(merged[-1][1:], steps, strict=True)):
+    for axis in axes:
+        size, *steps = axis
+        if merged and merged[-1][1:] == tuple([size * step for step in steps]):
             merged[-1] = (merged[-1][0] * size, *steps)
         else:
-            merged.append((size, *steps))
+            merged.append(axis)
     sizes, written, *read = zip(*merged or [(1,) * (1 + len(tensors))], strict=True)
     return sizes, [*read, written]
+
+
+_STEPS = itemgetter(slice(1, None))
+
+
+def _spread(tensor: TensorDesc) -> tuple[int, ...]:
+    """The strides of a tensor, 0 along dimensions of one element."""
+    return tuple([step if size > 1 else 0 for size, step in zip(tensor.sizes, tensor.element_strides, strict=True)])
 
 
 def is_disjoint(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:

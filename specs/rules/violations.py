@@ -68,15 +68,8 @@ _COMPARED: Mapping[str, tuple[OwnCheck, Callable[[TensorDesc], Any], Callable[[A
 
 def _are_alike(tensors: Iterable[TensorDesc]) -> bool:
     """Whether all are of one type and of one shape."""
-    several = iter(tensors)
-    first = next(several, None)
-    if first is None:
-        return True
-    data_type, sizes = first.data_type, first.sizes
-    for one in several:
-        if one.data_type is not data_type or one.sizes != sizes:
-            return False
-    return True
+    given = [(one.data_type, one.sizes) for one in tensors]
+    return not given or given.count(given[0]) == len(given)
 
 
 def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> Sequence[Violation]:
