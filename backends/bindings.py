@@ -30,7 +30,7 @@ def check_memory(memory: NDArray[np.uint8]) -> None:
 
 def address_of(memory: NDArray[np.uint8]) -> int:
     """Where a memory begins that :func:`check_memory` took; of one without bytes 0."""
-    return ctypes.addressof(ctypes.c_char.from_buffer(memory)) if memory.size else 0  # what numpy has is far slower
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory.data)) if memory.size else 0  # far faster than numpy
 
 
 def check_bindings(

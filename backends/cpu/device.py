@@ -165,9 +165,7 @@ class CpuKernel:
         check_memory(memory)
         if address_of(memory) % self._alignment:
             raise ExecutionFailed(f"the memory does not begin at a multiple of {self._alignment} bytes")
-        check_bindings(
-            memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=self._may_alias
-        )
+        check_bindings(memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=self._may_alias)
         shape = self._shape
         place = bindings[self._output].offset
         target: Array = np.ndarray(shape, self._kind, memory, place, self._written_by)

@@ -175,7 +175,8 @@ def violations(operator: OperatorDesc, level: FeatureLevel, tables: Tables) -> t
     table = tables.operator(operator.name)
     last = tables.last_wrong.get(level)
     if last is not None and last[0] is operator:  # whoever refuses it and whoever judges that ask one after the other
-        return last[1]
+        known: tuple[Violation, ...] = last[1]
+        return known
     kind = (level, operator.kind, *[len(tensor.sizes) for tensor in operator.tensors.values()])
     if kind in tables.known_right:
         broken = unconditional_violations(operator, tables)

@@ -8,10 +8,9 @@ thread of that call; threads that are started afterwards inherit what stands the
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 from dmlcts.specs import DmlctsError
@@ -60,12 +59,23 @@ def reset(resetter: Callable[[], object] | None = None) -> None:
         raise ArithmeticChanged(said)
 
 
-@contextlib.contextmanager
-def calling() -> Iterator[None]:
-    """Around every call of the implementation: whatever it did to this thread's arithmetic ends with the call."""
-    try:
-        yield
-    finally:
+class calling:  # noqa: N801  # said with `with`
+    """Around every call of the implementation: whatever it did to this thread's arithmetic ends with the call.
+
+    A class takes half the time of a generator, and a run calls it millions of times.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        """Nothing."""
+
+    def __exit__(self, *error: object) -> None:
+        """Put the arithmetic right.
+
+        Raises:
+            ArithmeticChanged: as :func:`reset` does.
+        """
         reset()
 
 

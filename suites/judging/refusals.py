@@ -200,6 +200,12 @@ def _listed_later(
     return not known and all(one in table.value.types_of(name) for name, one in types)
 
 
+@lru_cache(maxsize=1 << 10)
+def _right(clauses: tuple[str, ...], *, refused: bool) -> Judgement:
+    """What most attempts come to: nothing is wrong."""
+    return Judgement((), clauses, refused=refused)
+
+
 def judge_refused(bench: Bench, case: Case) -> Judgement:
     """The description is refused with InvalidArgument."""
     answer = attempt(bench, case.operator)
@@ -207,7 +213,7 @@ def judge_refused(bench: Bench, case: Case) -> Judgement:
         # a type that only a later level lists may be refused for that alone: it says nothing about the clause
         table = ByIdentity(bench.tables.operator(case.operator.name))
         types = tuple((name, tensor.data_type) for name, tensor in case.operator.tensors.items())
-        return Judgement((), value_clauses(case), refused=_listed_later(table, types, bench.level))
+        return _right(value_clauses(case), refused=_listed_later(table, types, bench.level))
     if answer is not None:
         return stopped(bench, case, answer)
     finding = Finding(case.clause, "fail", case, _ACCEPTED)
@@ -231,7 +237,7 @@ def wrongly_accepted(bench: Bench, operator: OperatorDesc, values: Streams) -> t
 def judge_accepted(bench: Bench, case: Case) -> Judgement:
     """The description is accepted where the level obliges it; nothing is dispatched."""
     answer = attempt(bench, case.operator)
-    return Judgement((), value_clauses(case)) if answer is None else stopped(bench, case, answer)
+    return _right(value_clauses(case), refused=False) if answer is None else stopped(bench, case, answer)
 
 
 def judge_either(bench: Bench, case: Case) -> Judgement:
