@@ -225,14 +225,14 @@ def covered(space: Space, rows: NDArray[np.intp], together: int) -> Bits:
     masked = np.zeros(rows.shape, bool)
     for place, factor in enumerate(space.factors):
         masked[:, place] = np.isin(rows[:, place], [factor.index[name] for name in factor.masks])
-    total = masked.sum(1)
-    found = np.zeros([sum(len(factor.levels) for factor in space.factors)] * together, bool)
-    for kept in itertools.combinations(range(len(space.factors)), together):
-        chosen = rows[:, kept]
-        shown = (chosen >= 0).all(1) & (masked[:, kept].sum(1) == total)
-        flat = chosen[shown] + offsets[list(kept)]
-        for order in itertools.permutations(range(together)):
-            found[tuple(flat[:, list(order)].T)] = True
+    count = sum(len(factor.levels) for factor in space.factors)
+    kept = np.array(list(itertools.combinations(range(len(space.factors)), together)))  # each with all rows at once
+    shown = masked[:, kept].sum(2) == masked.sum(1, keepdims=True)
+    shown &= (rows >= 0)[:, kept].all(2)
+    flat = (rows + offsets)[:, kept][shown]
+    found = np.zeros([count] * together, bool)
+    for order in itertools.permutations(range(together)):
+        found[tuple(flat[:, order].T)] = True
     return found
 
 
