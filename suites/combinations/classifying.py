@@ -6,7 +6,7 @@ Nothing here knows what a case was meant to be, so that what a plan promises and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
-from dmlcts.specs.descriptions import documented_total_size
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
@@ -85,19 +84,35 @@ def levels_of_tensors(
         table: its operator's table.
         counts: the least and the greatest number of elements, by level of ``count``.
     """
-    wide = [tensor for name, tensor in operator.inputs.items() if table.tensors[name].elements is None]
-    source = wide[0] if wide else operator.output
-    number = source.element_count
+    source = source_of(operator, [name for name, row in table.tensors.items() if row.elements is None])
     always = [operator.inputs[name] for name in table.wide_inputs]
     return {
-        "rank": str(source.rank),
-        "spread": spread_of(source.sizes),
-        "sides": sides_of(source.sizes),
-        "count": next((name for name, (low, high) in counts.items() if low <= number <= high), None),
+        **levels_of_sizes(source.sizes, counts),
         **{name: layout_of(tensor) for name, tensor in zip(INPUT_LAYOUTS, always or [source], strict=False)},
         "output-layout": layout_of(operator.output),
         "placement": placement_of(placement),
         "room": room_of(operator, placement),
+    }
+
+
+def source_of(operator: OperatorDesc, wide: Collection[str]) -> TensorDesc:
+    """The tensor whose sizes are classified: the first input that is among the wide ones, or the output."""
+    return next((tensor for name, tensor in operator.inputs.items() if name in wide), operator.output)
+
+
+def levels_of_sizes(sizes: tuple[int, ...], counts: Mapping[str, tuple[int, int]]) -> dict[str, str | None]:
+    """The levels of the factors on sizes alone.
+
+    Args:
+        sizes: the sizes.
+        counts: the least and the greatest number of elements, by level of ``count``.
+    """
+    number = math.prod(sizes)
+    return {
+        "rank": str(len(sizes)),
+        "spread": spread_of(sizes),
+        "sides": sides_of(sizes),
+        "count": next((name for name, (low, high) in counts.items() if low <= number <= high), None),
     }
 
 
@@ -117,13 +132,15 @@ def looked_at(operator: OperatorDesc, data_type: DataType) -> str:
 
     IF's first input holds its conditions, which are no numbers of that type.
     """
-    inputs = operator.inputs
-    wide = [name for name, tensor in inputs.items() if tensor.sizes == operator.output.sizes] or list(inputs)
+    inputs, sizes = operator.inputs, operator.output.sizes
+    wide = [name for name, tensor in inputs.items() if tensor.sizes == sizes] or list(inputs)
     return next((name for name in wide if inputs[name].data_type is data_type), wide[0])
 
 
 def stored_count(tensor: TensorDesc) -> int:
     """How many elements a tensor holds, those that a stride of zero repeats once."""
+    if 0 not in tensor.element_strides:
+        return tensor.element_count
     return math.prod(
         size for size, stride in zip(tensor.sizes, tensor.element_strides, strict=True) if stride or size == 1
     )
@@ -203,9 +220,9 @@ def room_of(operator: OperatorDesc, placement: Placement) -> str:
     return "larger-region" if placement.slack else "none"
 
 
-@lru_cache(maxsize=1 << 13)
 def _is_larger(tensor: TensorDesc) -> bool:
-    return tensor.total_size_in_bytes > documented_total_size(tensor.data_type, tensor.sizes, tensor.strides)
+    documented = (tensor.minimum_size_in_bytes + 3) // 4 * 4  # as documented_total_size, from what the tensor keeps
+    return tensor.total_size_in_bytes > documented
 
 
 def activation_of(fused: OperatorDesc | None) -> str | None:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +19,22 @@ from dmlcts.specs.models import FactorsTable, OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.combinations.building import counts_of
 from dmlcts.suites.combinations.classifying import (
     counted,
     input_of,
     levels_of_attributes,
-    levels_of_tensors,
+    levels_of_sizes,
     looked_at,
+    placement_of,
+    room_of,
+    source_of,
 )
-from dmlcts.suites.combinations.factors import Space, obliged_ranks, space_of
+from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS
+from dmlcts.suites.combinations.factors import Factor, Space, factors_of, obliged_ranks, space_of
 from dmlcts.suites.combinations.possible import Bits, asked, flat_offsets, possible
+from dmlcts.suites.combinations.sizes import layout_of
 from dmlcts.suites.generation.covering_subjects import covering_subjects
 from dmlcts.suites.generation.profiles import PROFILES
 
@@ -38,31 +44,25 @@ _WRITTEN = _NONE + _DIGITS
 _BITS = 6  # a factor's; a digit has 36 values, and there is none
 _FACTOR = (1 << _BITS) - 1
 _MOST_KINDS = 1 << 12
+_Counts = tuple[tuple[str, tuple[int, int]], ...]  # the least and the greatest number of elements, by level
+_Named = tuple[tuple[str, tuple[str, ...]], ...]  # the names of factors with their levels
 NAMES = {2: "pairs", 3: "triples"}
 
 
 class _Encoder:
     """The levels of an operator on a type as numbers: each factor has bits of its own, 0 where it has no level."""
 
-    def __init__(self, space: Space, table: OperatorTable, counts: Mapping[str, tuple[int, int]]) -> None:
+    def __init__(self, factors: tuple[Factor, ...], table: OperatorTable, counts: _Counts) -> None:
         self._table = table
         self._counts = counts
-        self._width = len(space.factors)
-        self._digits = {
-            factor.name: {level: position + 1 << _BITS * place for level, position in factor.index.items()}
-            for place, factor in enumerate(space.factors)
-        }
+        self._named = tuple((factor.name, factor.levels) for factor in factors)
         self._wide = tuple(name for name, row in table.tensors.items() if row.elements is None)
-        self._named = tuple((factor.name, factor.levels) for factor in space.factors)
+        self._digits = _Digits(self._named)
         self._kinds: dict[Hashable, _Kind | None] = {}
-
-    def number(self, levels: Mapping[str, str | None]) -> int:
-        """The levels as a number; those of different factors add up."""
-        return sum(self._digits[name].get(level or "", 0) for name, level in levels.items() if name in self._digits)
 
     def text(self, row: int) -> str:
         """The levels of a number, as :func:`encoded` writes them."""
-        return "".join(_WRITTEN[row >> _BITS * place & _FACTOR] for place in range(self._width))
+        return "".join(_WRITTEN[row >> _BITS * place & _FACTOR] for place in range(len(self._named)))
 
     def kind(self, operator: OperatorDesc) -> _Kind | None:
         """What is the same of all descriptions of a kind; ``None`` where nothing is counted of them."""
@@ -75,30 +75,76 @@ class _Encoder:
         found = None
         if levels.get("scale-bias", "") is not None:  # one that nothing is said of may hide everything else
             alike = tuple(one.data_type is operator.data_type for one in operator.inputs.values())
-            form = _form(self._wide, self._table.wide_inputs, tuple(self._counts.items()), self._named, alike)
-            found = _Kind(self, self.number(levels), form)
+            form = _form(self._wide, self._table.wide_inputs, self._counts, self._named, alike)
+            subject = (operator.name, operator.data_type.name)
+            found = _Kind(self, subject, sum(map(self._digits.of, levels, levels.values())), form)
         self._kinds[operator.kind] = found
         return found
 
-    def laid(self, case: Case) -> _Laid:
-        """What is the same of all cases of a form that have the same sizes, layouts and places."""
-        operator = case.operator
-        shown = looked_at(operator, operator.data_type)
-        return _Laid(
-            self.number(levels_of_tensors(operator, case.placement, self._table, self._counts)),
-            shown,
-            counted(operator.tensors[shown]),
+
+class _Digits(dict[tuple[str, str | None], int]):
+    """The number of each level of a factor; those of different factors add up."""
+
+    def __init__(self, named: _Named) -> None:
+        super().__init__(
+            ((name, level), position + 1 << _BITS * place)
+            for place, (name, levels) in enumerate(named)
+            for position, level in enumerate(levels)
         )
 
+    def of(self, factor: str, level: str | None) -> int:
+        """The number of a level; 0 where the factor does not have it."""
+        return self.get((factor, level), 0)
 
-@dataclass(frozen=True, eq=False)
+
 class _Form:
     """What the numbers of tensors' levels depend on besides the tensors: equal ones are the same object."""
 
+    def __init__(self, wide: tuple[str, ...], wide_inputs: tuple[str, ...], counts: _Counts, named: _Named) -> None:
+        self._wide = wide
+        self._wide_inputs = wide_inputs
+        self._counts = dict(counts)
+        self._digits = _Digits(named)
+        self._sizes: dict[tuple[int, ...], int] = {}
+        self._shown: dict[tuple[str, str], int] = {}
+
+    def laid(self, operator: OperatorDesc, placement: Placement) -> _Laid:
+        """What is the same of all cases that have the same sizes, layouts and places."""
+        source = source_of(operator, self._wide)
+        always = [operator.inputs[name] for name in self._wide_inputs]
+        of = self._digits.of
+        number = self._of_sizes(source.sizes) + of("placement", placement_of(placement))
+        for factor, tensor in zip(INPUT_LAYOUTS, always or [source], strict=False):
+            number += of(factor, layout_of(tensor))
+        number += of("output-layout", layout_of(operator.output)) + of("room", room_of(operator, placement))
+        shown = looked_at(operator, operator.data_type)
+        return _Laid(number, shown, counted(operator.tensors[shown]))
+
+    def of_values(self, level: str, history: str) -> int:
+        """The number of a level of ``input`` and of what ran before."""
+        try:
+            return self._shown[level, history]
+        except KeyError:
+            found = self._digits.of("input", level) + self._digits.of("history", history)
+            self._shown[level, history] = found
+            return found
+
+    def _of_sizes(self, sizes: tuple[int, ...]) -> int:
+        found = self._sizes.get(sizes)
+        if found is None:
+            if len(self._sizes) >= _MOST_KINDS:
+                self._sizes.clear()
+            levels = levels_of_sizes(sizes, self._counts)
+            found = self._sizes[sizes] = sum(map(self._digits.of, levels, levels.values()))
+        return found
+
 
 @lru_cache(maxsize=1024)
-def _form(*_: Hashable) -> _Form:
-    return _Form()
+def _form(
+    wide: tuple[str, ...], wide_inputs: tuple[str, ...], counts: _Counts, named: _Named, alike: tuple[bool, ...]
+) -> _Form:
+    del alike  # it decides which input is looked at, so that forms that differ in it share nothing
+    return _Form(wide, wide_inputs, counts, named)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,17 +153,18 @@ class _Kind:
 
     Attributes:
         encoder: of its operator and type.
+        subject: its operator's name and its type's.
         given: the levels of its attributes.
         form: what the levels of its tensors depend on besides these.
     """
 
     encoder: _Encoder
+    subject: tuple[str, str]
     given: int
     form: _Form
 
 
-@dataclass(frozen=True, eq=False)
-class _Laid:
+class _Laid(NamedTuple):
     """What is known of a case's tensors and their places.
 
     Attributes:
@@ -135,8 +182,9 @@ class _Laid:
 def _encoder(
     factors: ByIdentity[FactorsTable], table: ByIdentity[OperatorTable], data_type: DataType, level: FeatureLevel
 ) -> _Encoder:  # fmt: skip
-    space = _space(factors.value, table.value, data_type, level, "quick")
-    return _Encoder(space, table.value, counts_of(factors.value))
+    ranks = obliged_ranks(table.value, data_type, level)
+    found = factors_of(factors.value, table.value, data_type, ranks, "quick")
+    return _Encoder(found, table.value, tuple(counts_of(factors.value).items()))
 
 
 class Seen:
@@ -163,17 +211,16 @@ class Seen:
             kind = self._kinds[operator.kind] = self._kind(operator)
         if kind is None:
             return
-        encoder = kind.encoder
-        laid: _Laid | None = None if kept is None else kept.get(kind.form)
+        form = kind.form
+        laid: _Laid | None = None if kept is None else kept.get(form)
         if laid is None:
-            laid = encoder.laid(case)
+            laid = form.laid(operator, case.placement)
             if kept is not None:
-                kept[kind.form] = laid
-        shown = {"input": input_of(case.values[laid.shown], laid.count), "history": history}
-        subject = (operator.name, operator.data_type.name)
-        if subject not in self._rows:
-            self._rows[subject] = (encoder, set())
-        self._rows[subject][1].add(kind.given + laid.levels + encoder.number(shown))
+                kept[form] = laid
+        if kind.subject not in self._rows:
+            self._rows[kind.subject] = (kind.encoder, set())
+        shown = form.of_values(input_of(case.values[laid.shown], laid.count), history)
+        self._rows[kind.subject][1].add(kind.given + laid.levels + shown)
 
     def _kind(self, operator: OperatorDesc) -> _Kind | None:
         factors = self._tables.factors

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.identity import ByIdentity
-from dmlcts.specs.models import FactorRow, FactorsTable, OperatorTable
+from dmlcts.specs.models import EconomyRow, FactorRow, FactorsTable, OperatorTable
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, Relation, relations_of
 from dmlcts.suites.generation.subject import Subject
@@ -100,13 +101,43 @@ def space_of(
     return _space(ByIdentity(factors), ByIdentity(table), data_type, ranks, profile)
 
 
+def factors_of(
+    factors: FactorsTable, table: OperatorTable, data_type: DataType, ranks: tuple[int, ...], profile: str
+) -> tuple[Factor, ...]:
+    """The factors of an operator on a type, without what goes together of their levels; as :func:`space_of`."""
+    return _factors(ByIdentity(factors), ByIdentity(table), data_type, ranks, profile)
+
+
 @lru_cache(maxsize=256)
 def _space(
     given: ByIdentity[FactorsTable], operator: ByIdentity[OperatorTable], data_type: DataType, ranks: tuple[int, ...],
     profile: str,
 ) -> Space:  # fmt: skip
     factors, table = given.value, operator.value
+    found = _factors(given, operator, data_type, ranks, profile)
+    counts = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
+    by_name = {factor.name: factor.levels for factor in found}
+    wide = dict(zip(table.wide_inputs, INPUT_LAYOUTS, strict=False))  # a table may have more than there are factors
+    aliases = tuple(wide[name] for name in table.tensors[table.output].may_alias if name in wide)
     strength: int = getattr(factors.strengths, profile)
+    return Space(found, relations_of(factors, by_name, counts, data_type, aliases), strength)
+
+
+@lru_cache(maxsize=256)
+def _factors(
+    given: ByIdentity[FactorsTable],
+    operator: ByIdentity[OperatorTable],
+    data_type: DataType,
+    ranks: tuple[int, ...],
+    profile: str,
+) -> tuple[Factor, ...]:
+    factors, table = given.value, operator.value
+    strength: int = getattr(factors.strengths, profile)
+    economies = [
+        one
+        for one in factors.economies
+        if profile in one.profiles and data_type.name in (one.data_types or (data_type.name,))
+    ]
     simple = of_one_type(table)
     found = []
     for row in factors.factors:
@@ -124,24 +155,13 @@ def _space(
         masks = frozenset(level.name for level in row.levels if level.masks)
         for name, levels in named:
             base = row.base if row.base in levels else levels[0]
-            strengths = tuple(_strength(factors, row.name, level, data_type, profile, strength) for level in levels)
+            strengths = tuple(_strength(economies, row.name, level, strength) for level in levels)
             found.append(Factor(name, levels, base, masks & set(levels), strengths))
-    counts = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
-    by_name = {factor.name: factor.levels for factor in found}
-    wide = dict(zip(table.wide_inputs, INPUT_LAYOUTS, strict=False))  # a table may have more than there are factors
-    aliases = tuple(wide[name] for name in table.tensors[table.output].may_alias if name in wide)
-    return Space(tuple(found), relations_of(factors, by_name, counts, data_type, aliases), strength)
+    return tuple(found)
 
 
-def _strength(
-    factors: FactorsTable, factor: str, level: str, data_type: DataType, profile: str, strength: int
-) -> int:  # fmt: skip
-    limits = [
-        economy.strength for economy in factors.economies
-        if profile in economy.profiles and data_type.name in (economy.data_types or (data_type.name,))
-        and level in economy.levels.get(factor, ())
-    ]  # fmt: skip
-    return min([strength, *limits])
+def _strength(economies: Sequence[EconomyRow], factor: str, level: str, strength: int) -> int:
+    return min([strength, *(one.strength for one in economies if level in one.levels.get(factor, ()))])
 
 
 def obliged_ranks(table: OperatorTable, data_type: DataType, level: FeatureLevel) -> tuple[int, ...]:

@@ -66,12 +66,14 @@ def sides_of(sizes: tuple[int, ...]) -> str:
     return "ordinary"
 
 
-@lru_cache(maxsize=1 << 13)
 def layout_of(tensor: TensorDesc) -> str:
     """The level of ``input-layout`` or ``output-layout``: by the dimensions of more than one element."""
-    if tensor.strides is None:
-        return "none"
-    longer = [(stride, size) for stride, size in zip(tensor.strides, tensor.sizes, strict=True) if size > 1]
+    return "none" if tensor.strides is None else _strided(tensor.sizes, tensor.strides)
+
+
+@lru_cache(maxsize=1 << 13)
+def _strided(sizes: tuple[int, ...], given: tuple[int, ...]) -> str:
+    longer = [(stride, size) for stride, size in zip(given, sizes, strict=True) if size > 1]
     strides = [stride for stride, _ in longer]
     if 0 in strides:
         return "broadcast"
@@ -79,7 +81,7 @@ def layout_of(tensor: TensorDesc) -> str:
     if tuple(strides) == packed:
         return "packed"
     last = sum(stride * (size - 1) for stride, size in longer)
-    if last >= _FEW * tensor.element_count:
+    if last >= _FEW * math.prod(sizes):
         for name, least in reversed(GAPS.items()):
             if last >= least:
                 return name
