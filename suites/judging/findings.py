@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -280,3 +280,17 @@ def account(tables: Tables, finding: Finding, replay: str) -> str:
         put("clause" if index == 0 else "", line)
     put("replay", replay)
     return "\n".join(lines)
+
+
+def with_company(finding: Finding, given: Mapping[OperatorDesc, Array]) -> Finding:
+    """The finding with each kernel that was alive, and what it gave for the element that is shown."""
+    case = finding.case
+    details = []
+    for number, operator in enumerate(case.beside, start=1):
+        said = operator_text(operator)
+        if operator == case.operator:
+            said += ": this one, which is wrong"
+        elif operator in given and finding.index >= 0:
+            said += f": gives {text_with_bits(given[operator][finding.index])} for this element"
+        details.append((f"kernel {number}", said))
+    return replace(finding, details=(*finding.details, *details))

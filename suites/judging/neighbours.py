@@ -7,28 +7,34 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from dmlcts.specs import OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.rules import violations
+from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature, signatures
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
-from dmlcts.suites.cases.values import Streams, text_with_bits
+from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation import attributes as ordinary_attributes
 from dmlcts.suites.generation.subject import Subject
-from dmlcts.suites.judging.findings import Array, Finding, Judgement, is_mishap, operator_text
+from dmlcts.suites.judging.findings import Finding, Judgement, is_mishap
 from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
 from dmlcts.suites.judging.refusals import stride_clause
 
 Made = list[tuple[Any, OperatorDesc]]
 """Kernels, or why there is none, with their descriptions."""
+
+Others = tuple[Sequence[OperatorTable], Sequence[OperatorTable]]
+"""Operators that take the same tensors as one: the few that share most attributes with it, and the rest."""
 
 BESIDE_OTHER_TENSORS = "beside other tensors"
 """The expectation of a kernel between kernels on other tensors."""
@@ -43,38 +49,50 @@ def neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
     mine = bench.tables.operator(case.operator.name)
     found = {mine.operator: [*_judged_variants(bench, mine, case), *_nearly_alike(bench, mine, case)]}
-    for table in _most_telling_first(mine, _takers(bench, mine, case), case):
+    for table in _most_telling_first(_takers(bench, case), case):
         if len(found) > _MOST_OTHERS:
             break
-        if variants := _judged_variants(bench, table, case):
+        if variants := list(_judged_variants(bench, table, case)):
             found[table.operator] = variants
     return [one for name in bench.tables.operators for one in found.get(name, ())]
 
 
-def _judged_variants(bench: Bench, table: OperatorTable, case: Case) -> list[OperatorDesc]:
-    return [one for one in _variants(table, case) if one != case.operator and bench.obliged(one)]
+def _judged_variants(
+    bench: Bench, table: OperatorTable, case: Case, order: Callable[..., Iterable[OperatorDesc]] = iter
+) -> Iterator[OperatorDesc]:
+    return (one for one in order([*_variants(table, case)]) if one != case.operator and bench.obliged(one))
 
 
-def _most_telling_first(mine: OperatorTable, others: list[OperatorTable], case: Case) -> list[OperatorTable]:
+def _most_telling_first(others: Others, case: Case) -> list[OperatorTable]:
     """First those that share attributes with an operator, then the rest in turn: each comes beside it in some case."""
-    names = {item.name for item in mine.attributes if item.type != "DML_SCALE_BIAS"}
-    shared = {table.operator: len(names & {item.name for item in table.attributes}) for table in others}
-    alike = sorted((table for table in others if shared[table.operator]), key=lambda table: -shared[table.operator])
-    alike = alike[: _MOST_OTHERS // 2]
-    rest = [table for table in others if table not in alike]
+    alike, rest = others
     start = zlib.crc32(repr(case.operator).encode()) % max(1, len(rest))
     return [*alike, *rest[start:], *rest[:start]]
 
 
-def _takers(bench: Bench, mine: OperatorTable, case: Case) -> list[OperatorTable]:
+def _by_attributes(mine: OperatorTable, others: Sequence[OperatorTable]) -> Others:
+    names = {item.name for item in mine.attributes if item.type != "DML_SCALE_BIAS"}
+    shared = {table.operator: len(names & {item.name for item in table.attributes}) for table in others}
+    alike = sorted((table for table in others if shared[table.operator]), key=lambda table: -shared[table.operator])
+    alike = alike[: _MOST_OTHERS // 2]
+    return tuple(alike), tuple(table for table in others if table not in alike)
+
+
+def _takers(bench: Bench, case: Case) -> Others:
     """The other operators that take the case's tensors."""
-    return [one for one in bench.tables.operators.values() if one is not mine and _takes(one, case.operator)]
+    return _others(ByIdentity(bench.tables), case.operator.name, tuple(case.operator.tensors))
 
 
-def _takes(table: OperatorTable, operator: OperatorDesc) -> bool:
-    """Whether an operator has the tensors of a description."""
+@lru_cache(maxsize=512)
+def _others(given: ByIdentity[Tables], name: str, tensors: tuple[str, ...]) -> Others:
+    tables, mine = given.value.operators, given.value.operator(name)
+    return _by_attributes(mine, [one for one in tables.values() if one is not mine and _takes(one, tensors)])
+
+
+def _takes(table: OperatorTable, tensors: Collection[str]) -> bool:
+    """Whether an operator has tensors of these names, and needs no others."""
     needed = {name for name, row in table.tensors.items() if not row.optional}
-    return needed <= set(operator.tensors) <= set(table.tensors)
+    return needed <= set(tensors) <= set(table.tensors)
 
 
 def _variants(table: OperatorTable, case: Case) -> Iterator[OperatorDesc]:
@@ -102,7 +120,7 @@ def _nearly_alike(bench: Bench, table: OperatorTable, case: Case) -> list[Operat
 
     And those with numbers that a coarse comparison takes for the first variant's.
     """
-    variants = _judged_variants(bench, table, case)
+    variants = list(_judged_variants(bench, table, case))
     if not variants or any(tensor.strides is not None for tensor in case.operator.tensors.values()):
         return []  # of strided kernels those that differ in all of them have to do
     base, signature = variants[0], Signature.of(case.operator, table)
@@ -203,10 +221,10 @@ def _nearest(table: OperatorTable, own: Signature) -> list[Signature]:
 def two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
     mine = bench.tables.operator(case.operator.name)
-    telling = _most_telling_first(mine, _takers(bench, mine, case), case)[:_MOST_OTHERS]
+    telling = _most_telling_first(_takers(bench, case), case)[:_MOST_OTHERS]
     start = zlib.crc32(repr(case.operator).encode()) % max(1, len(telling))  # each of them has its turn
     others = (one for table in [*telling[start:], *telling[:start]] for one in _judged_variants(bench, table, case))
-    return [*_judged_variants(bench, mine, case)[-1:], *itertools.islice(others, 1)]
+    return [*itertools.islice(_judged_variants(bench, mine, case, reversed), 1), *itertools.islice(others, 1)]
 
 
 def mismatched(bench: Bench, case: Case) -> OperatorDesc:
@@ -329,20 +347,6 @@ def told_of(bench: Bench, judgement: Judgement, case: Case, company: Sequence[Op
         clause = Subject.of(table, case.operator, bench.level).values_clause(case.operator.attributes)
     own = replace(case, clause=clause, expectation="beside others", beside=tuple(company), recipe=None)
     return replace(judgement, findings=tuple(replace(finding, case=own) for finding in judgement.findings))
-
-
-def with_company(finding: Finding, given: Mapping[OperatorDesc, Array]) -> Finding:
-    """The finding with each kernel that was alive, and what it gave for the element that is shown."""
-    case = finding.case
-    details = []
-    for number, operator in enumerate(case.beside, start=1):
-        said = operator_text(operator)
-        if operator == case.operator:
-            said += ": this one, which is wrong"
-        elif operator in given and finding.index >= 0:
-            said += f": gives {text_with_bits(given[operator][finding.index])} for this element"
-        details.append((f"kernel {number}", said))
-    return replace(finding, details=(*finding.details, *details))
 
 
 def is_out(bench: Bench, case: Case, other: Case, kernel: Refusal | Mishap, faults: list[Finding]) -> bool:

@@ -29,6 +29,7 @@ from dmlcts.suites.judging.findings import (
     operator_text,
     together,
     turned_values,
+    with_company,
 )
 from dmlcts.suites.judging.neighbours import (
     BESIDE_OTHER_TENSORS,
@@ -47,7 +48,6 @@ from dmlcts.suites.judging.neighbours import (
     refused_by_themselves,
     told_of,
     two_neighbours,
-    with_company,
     with_own_faults,
 )
 from dmlcts.suites.judging.outputs import expected_outputs, judge_dispatch, judge_oracle

@@ -18,7 +18,14 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.judging.neighbours import _most_telling_first, _takes, mismatched, neighbours, two_neighbours
+from dmlcts.suites.judging.neighbours import (
+    _by_attributes,
+    _most_telling_first,
+    _takes,
+    mismatched,
+    neighbours,
+    two_neighbours,
+)
 from dmlcts.suites.selftest.judging.scripted import Device, case, clip, details, judged, only, threshold
 from dmlcts.suites.selftest.judging.test_state_closely import AlwaysWrong
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel
@@ -69,7 +76,8 @@ def test_of_many_with_its_attributes_three_come_first_and_the_others_have_their_
     clip1 = TABLES.operator("CLIP1")  # two of CLIP's attributes
     firsts: Counter[str] = Counter()
     for count in LENGTHS:
-        found = _most_telling_first(TABLES.operator("CLIP"), [identity, *copies, clip1], clips(count))
+        others = _by_attributes(TABLES.operator("CLIP"), [identity, *copies, clip1])
+        found = _most_telling_first(others, clips(count))
         assert [table.operator for table in found[:3]] == [clip1.operator, copies[0].operator, copies[1].operator]
         assert sorted(table.operator for table in found[3:]) == sorted(one.operator for one in [identity, *copies[2:]])
         firsts[found[3].operator] += 1
@@ -105,8 +113,7 @@ def test_of_an_operator_with_several_variants_one_is_taken() -> None:
 def test_an_operator_takes_tensors_of_its_names_without_those_that_may_be_absent(
     present: tuple[str, ...], takes: bool
 ) -> None:
-    operator = OperatorDesc("ELEMENT_WISE_OWN", dict.fromkeys(present, TensorDesc(FLOAT32, (3,))), {})
-    assert _takes(TABLES.operator("QUANTIZE_LINEAR"), operator) is takes
+    assert _takes(TABLES.operator("QUANTIZE_LINEAR"), present) is takes
 
 
 def test_what_is_refused_has_other_attributes_and_four_more_elements_along_the_last_dimension() -> None:
@@ -122,6 +129,7 @@ def test_where_sizes_need_not_be_equal_too_few_bytes_are_refused() -> None:
     tables = replace(TABLES, operators={**TABLES.operators, free.operator: free})
     odd = mismatched(Bench("planted", Device(), {}, tables), clips(2, 3, 4))
     assert (odd.output.sizes, odd.output.total_size_in_bytes) == ((2, 3, 8), 4)
+
 
 BESIDE = case(expectation="beside other tensors")
 IN_PLACE = Placement(in_place=True)
