@@ -170,12 +170,12 @@ class _Laid(NamedTuple):
     Attributes:
         levels: their levels.
         shown: the input whose elements decide the level of ``input``.
-        count: how many of them are looked at.
+        number: how many of them are looked at.
     """
 
     levels: int
     shown: str
-    count: int
+    number: int
 
 
 @lru_cache(maxsize=256)
@@ -219,7 +219,7 @@ class Seen:
                 kept[form] = laid
         if kind.subject not in self._rows:
             self._rows[kind.subject] = (kind.encoder, set())
-        shown = form.of_values(input_of(case.values[laid.shown], laid.count), history)
+        shown = form.of_values(input_of(case.values[laid.shown], laid.number), history)
         self._rows[kind.subject][1].add(kind.given + laid.levels + shown)
 
     def _kind(self, operator: OperatorDesc) -> _Kind | None:
