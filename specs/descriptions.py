@@ -40,10 +40,10 @@ def documented_total_size(data_type: DataType, sizes: Sequence[int], strides: Se
 
     Source: DirectML's page "DirectML helper functions" (``DMLCalcBufferTensorSize``).
     """
-    return _whole_words(minimum_size_in_bytes(data_type, sizes, strides))
+    return whole_words(minimum_size_in_bytes(data_type, sizes, strides))
 
 
-def _whole_words(size: int) -> int:
+def whole_words(size: int) -> int:
     """Bytes, rounded up to a multiple of 4."""
     return (size + 3) // 4 * 4
 
@@ -81,7 +81,7 @@ class TensorDesc:
         put = self.__dict__  # as object.__setattr__ would, in half the time: a run makes millions
         if total_size_in_bytes is None:
             least = put["minimum_size_in_bytes"] = minimum_size_in_bytes(data_type, exact_sizes, exact_strides)
-            total_size_in_bytes = _whole_words(least)
+            total_size_in_bytes = whole_words(least)
         put["data_type"] = data_type
         put["sizes"] = exact_sizes
         put["strides"] = exact_strides

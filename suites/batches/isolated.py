@@ -16,8 +16,7 @@ from dmlcts.backends import BackendUnavailable
 from dmlcts.specs import OperatorDesc
 from dmlcts.suites.batches.batch import Group, Member, Ran, grouped, is_changed_outside, placing, prepare
 from dmlcts.suites.batches.plans import Plan
-from dmlcts.suites.batches.programs import Came as CameOfProgram
-from dmlcts.suites.batches.programs import Close, Create, Dispatch, Ended, Laid, Program, Step
+from dmlcts.suites.batches.programs import Close, Create, Dispatch, Ended, Laid, Program, Progress, Step
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Bytes, aligned_memory
@@ -164,7 +163,7 @@ class _Followed:
     Attributes:
         steps: what the worker is asked for; ``None`` for the end, which closes what is open.
         begun: whether a step was tried.
-        is_known: whether it is known what its steps came to.
+        is_known: whether the worker reported how each step ended; it does not where an error went with the process.
         stopped: a refusal or a mishap, behind which nothing was tried.
     """
 
@@ -181,7 +180,7 @@ class _Followed:
         self._kernels: dict[int, _Kernel] = {}
 
     @property
-    def came(self) -> CameOfProgram:
+    def came(self) -> Progress:
         """What came of the steps."""
         return self.stopped, self._last, self._noted
 

@@ -133,7 +133,7 @@ def _room(plan: Plan) -> int:
     return plan.room
 
 
-Came = tuple[Refusal | Mishap | None, Step, list[tuple[Dispatch, str]]]
+Progress = tuple[Refusal | Mishap | None, Step, list[tuple[Dispatch, str]]]
 """A refusal or a mishap that stopped a program; the last step that was tried; what came back, with what ran before."""
 
 
@@ -172,7 +172,7 @@ class Laid:
             fill(some, memory)
         prepare(self.groups, memory, masks)
 
-    def came(self, ended: Sequence[Came]) -> list[str | None]:
+    def came(self, ended: Sequence[Progress]) -> list[str | None]:
         """What ran before each judged dispatch that came back; ``None`` for the others."""
         known = {id(self.members[id(step)]): history for _, _, noted in ended for step, history in noted}
         return [known.get(id(one)) for one in self.judged]
@@ -180,7 +180,7 @@ class Laid:
     def ended(
         self,
         bench: Bench,
-        ended: Sequence[tuple[Program, Came]],
+        ended: Sequence[tuple[Program, Progress]],
         found: set[int],
         after: Bytes,
         before: Bytes,
@@ -207,7 +207,7 @@ class Laid:
             yield Ended(program, stopped, last, tuple(noted), tuple(suspects))
 
 
-def _run(bench: Bench, program: Program, members: dict[int, Member], before: Bytes, after: Bytes) -> Came:
+def _run(bench: Bench, program: Program, members: dict[int, Member], before: Bytes, after: Bytes) -> Progress:
     bench.remember(program.case)
     work = private_memory(max(step.plan.room for step in program.dispatches))
     kernels: dict[int, Any] = {}

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs.descriptions import whole_words
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.case import Case
@@ -221,8 +222,7 @@ def room_of(operator: OperatorDesc, placement: Placement) -> str:
 
 
 def _is_larger(tensor: TensorDesc) -> bool:
-    documented = (tensor.minimum_size_in_bytes + 3) // 4 * 4  # as documented_total_size, from what the tensor keeps
-    return tensor.total_size_in_bytes > documented
+    return tensor.total_size_in_bytes > whole_words(tensor.minimum_size_in_bytes)
 
 
 def activation_of(fused: OperatorDesc | None) -> str | None:

@@ -144,11 +144,10 @@ def asked(space: Space, together: int) -> Bits:
 @lru_cache(maxsize=16)  # what is asked of one space is asked for one number of levels after another
 def _ordinary(space: Space, together: int) -> Bits:
     """Which combinations rows have whose other factors are at levels that mask nothing and are combined at all."""
-    usable = [
-        np.array([level not in factor.masks and strength > 0
-                  for level, strength in zip(factor.levels, factor.strengths, strict=True)])
-        for factor in space.factors
-    ]  # fmt: skip
+    usable = []
+    for factor in space.factors:
+        levels = zip(factor.levels, factor.strengths, strict=True)
+        usable.append(np.array([level not in factor.masks and strength > 0 for level, strength in levels]))
     if together >= min(space.strength, len(space.factors)):
         return _combinations(space, together, usable)
     larger = _ordinary(space, together + 1)  # a row of a combination has one of more levels, too

@@ -98,9 +98,7 @@ def drawn_once(
 
 
 @lru_cache(maxsize=512)  # operators of a form have them in common, whatever their inputs are called
-def _drawn_once(
-    types: tuple[DataType, ...], output: DataType | None, count: int, seed: int
-) -> tuple[Array, ...]:  # fmt: skip
+def _drawn_once(types: tuple[DataType, ...], output: DataType | None, count: int, seed: int) -> tuple[Array, ...]:
     named = tuple((str(place), data_type) for place, data_type in enumerate(types))
     found = tuple(drawn(named, output, count, seed).values())
     for array in found:

@@ -121,8 +121,12 @@ def _batches(rooms: Mapping[int, int]) -> Iterator[list[int]]:
 
 
 def _judge_members(
-    bench: Bench, cases: list[Case], plans: list[Plan | None], found: dict[int, Judgement], judge: Judging
-) -> None:  # fmt: skip
+    bench: Bench,
+    cases: list[Case],
+    plans: list[Plan | None],
+    found: dict[int, Judgement],
+    judge: Judging,
+) -> None:
     for some in _batches({place: plan.room for place, plan in enumerate(plans) if plan is not None}):
         _run(bench, cases, plans, some, found, judge)
 

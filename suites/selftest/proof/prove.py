@@ -343,7 +343,7 @@ def in_parallel(
     jobs = list(jobs)
     progress = _Progress(0, len(jobs), told)
     context = spawn_context()
-    with concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_follow_the_parent) as pool:
+    with concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_begin) as pool:
         futures = {pool.submit(function, *arguments, **named): arguments for function, arguments, named in jobs}
         try:
             for future in concurrent.futures.as_completed(futures):
@@ -361,9 +361,14 @@ def in_parallel(
         return [future.result() for future in futures]
 
 
+def _begin() -> None:
+    """Begin a worker process."""
+    collect_rarely()
+    _follow_the_parent()
+
+
 def _follow_the_parent() -> None:
     """Leave Ctrl-C to the parent, and end with it: who waits for the next job hears nothing of a parent's death."""
-    collect_rarely()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all: it would be taken for the mutant's doing
     parent = multiprocessing.parent_process()
     if parent is not None:
