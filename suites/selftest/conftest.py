@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,28 +33,9 @@ class Ran:
         return {row["outcome"] for row in self.results["clauses"] if row["id"] == clause}
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Say what the marker of tests that take long means, and start no Python on the current folder's code."""
+def pytest_configure() -> None:
+    """Start no Python on the current folder's code."""
     keep_children_safe()
-    config.addinivalue_line("markers", "sampled(number): the quick profile runs one of so many parameters, in order")
-    config.addinivalue_line("markers", "long: the quick profile leaves the test out; a shorter one shows most of it")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what the quick profile does: long tests, and of a sampled one's parameters all but one in so many."""
-    if config.getoption("--profile") != "quick":
-        return
-    met: Counter[str] = Counter()
-    kept, dropped = [], []
-    for item in items:
-        sampled = item.get_closest_marker("sampled")
-        test = item.nodeid.split("[")[0]
-        due = sampled is None or met[test] % sampled.args[0] == 0
-        (kept if due and item.get_closest_marker("long") is None else dropped).append(item)
-        met[test] += 1
-    if dropped:
-        config.hook.pytest_deselected(items=dropped)
-        items[:] = kept
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -91,6 +91,7 @@ def test_microsofts_library_refuses_what_is_no_activation(name: str, library: An
 
 
 @pytest.mark.parametrize("backend", ["onnxruntime", "torch"])
+@pytest.mark.size("thorough")
 def test_runtimes_say_that_they_have_none(backend: str) -> None:
     pytest.importorskip(backend)
     with open_device(resolve(backend)[1], {}) as device:

@@ -35,6 +35,7 @@ def admitted(operator: OperatorDesc, a: float, b: float, output: float, *, stric
 @on_every_activation
 @on_both_types
 @pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.size("thorough", brief=6)
 def test_the_oracles_agree(name: str, data_type: DataType, strict: bool) -> None:
     generator = np.random.Generator(np.random.PCG64(5))
     for operator, given in every(data_type, name):

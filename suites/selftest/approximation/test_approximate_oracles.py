@@ -31,6 +31,7 @@ on_every_approximate_signature = pytest.mark.parametrize(
 @pytest.mark.sampled(5)
 @on_every_approximate_signature
 @pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.size("thorough", brief=6)
 def test_the_oracles_agree(table: OperatorTable, signature: Signature, strict: bool) -> None:
     for operator, given in elements_of(table, signature, 30, seed=4 if strict else 3):
         assert disagreements(TABLES, operator, given, strict=strict) == []
@@ -51,6 +52,7 @@ def scaled(operator: OperatorDesc) -> Iterator[OperatorDesc]:
 @pytest.mark.sampled(5)
 @on_every_signature_with_scale_bias
 @pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.size("thorough", brief=5)
 def test_the_oracles_agree_after_a_scale_bias(table: OperatorTable, signature: Signature, strict: bool) -> None:
     operator, given = next(elements_of(table, signature, 16, seed=3))
     for described in scaled(operator):
@@ -119,6 +121,7 @@ def test_what_is_expected_first_is_acceptable(table: OperatorTable, signature: S
 
 @pytest.mark.sampled(5)
 @on_every_signature_with_scale_bias
+@pytest.mark.size("thorough", brief=2)
 def test_what_is_expected_first_is_acceptable_after_a_scale_bias(table: OperatorTable, signature: Signature) -> None:
     operator, given = next(elements_of(table, signature, 1000, seed=5))
     for described in scaled(operator):

@@ -313,6 +313,7 @@ class WrongOfBothStrided(WrongOfStrided):
     (WrongOfStrided, "strides of BTensor (right with packed inputs)"),
     (WrongOfBothStrided, "strides of ATensor and BTensor (right with packed inputs)"),
 ])  # fmt: skip
+@pytest.mark.size("thorough")
 def test_of_several_strided_inputs_those_are_named_whose_strides_matter(
     backend: type[WrongOfStrided], needs: str
 ) -> None:
@@ -363,6 +364,7 @@ def test_what_could_not_be_tried_is_not_claimed() -> None:
     assert (too_few.clause, too_few.needs, "needs" in evidence(too_few)) == ("tensor.strides.padded", (), False)
 
 
+@pytest.mark.size("thorough")
 def test_a_run_says_what_is_needed_wherever_it_tells_of_a_failure(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts(
         "run", "--backend", "dmlcts.suites.selftest.mutants.layout:InputStridesIgnored", "--isolation", "none",

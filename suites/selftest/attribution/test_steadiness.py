@@ -132,6 +132,7 @@ def test_other_kernels_are_not_blamed_for_chance(ran: int) -> None:
     assert set(all_told(bench(transient(13, ran)()))) == {"execution.repeatable"}
 
 
+@pytest.mark.size("thorough")
 def test_other_kernels_are_blamed_for_what_they_do_every_time() -> None:
     """The control: a device that keeps one kernel's attributes for the other is no device that errs by chance."""
     assert set(all_told(bench(AttributesMissingInTheCacheKey()))) == {"execution.independent"}
@@ -225,6 +226,7 @@ class Sometimes(Reference):
 """
 
 
+@pytest.mark.size("all")
 def test_a_run_on_a_nondeterministic_device_says_what_it_is(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     (tmp_path / "sometimes.py").write_text(PLANTED, encoding="utf-8")
     backend = ("--backend", "sometimes.py:Sometimes")

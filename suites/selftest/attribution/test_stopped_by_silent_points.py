@@ -92,10 +92,12 @@ def test_the_probes_divide_and_shift() -> None:
         (RefusesZeros, {"divide.zero", "modulus-floor.zero"}),
     ],
 )
+@pytest.mark.size("thorough")
 def test_a_dispatch_that_fails_on_zeros_breaks_the_clause_on_zeros(made: type[Reference], told: set[str]) -> None:
     assert broken(made) == (told, told)
 
 
+@pytest.mark.size("thorough")
 def test_what_stands_beside_the_zeros_is_judged_all_the_same() -> None:
     clauses, failed = broken(RefusesZerosAndDividesWrong)
     assert {"divide.zero", "modulus-floor.zero", "divide.formula"} <= clauses

@@ -135,6 +135,7 @@ def test_a_replay_says_what_the_case_needs_on_the_backend_that_it_is_replayed_on
     assert "  needs " not in replay(on(backend()), case, "x").text
 
 
+@pytest.mark.size("thorough")
 def test_what_is_replayed_from_a_file_says_what_the_file_says(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts(
         "run", "--backend", f"{HERE}:TakenForPacked", "--isolation", "none", "--operator", "SQRT", "--data-type",

@@ -59,6 +59,7 @@ def judge(dmlcts: Callable[..., Any], library: Path, flush: str, *selection: str
 @pytest.mark.sampled(3)
 @each_build
 @pytest.mark.parametrize("flush", SELECTIONS)
+@pytest.mark.size("all", thorough=1)
 def test_a_processor_that_flushes_is_conformant(
     build: str, flush: str, libraries: dict[str, Path], dmlcts: Callable[..., Any]
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_processor_that_flushes_is_conformant(
 
 @pytest.mark.sampled(2)
 @each_build
+@pytest.mark.size("thorough")
 def test_the_kernels_are_conformant_in_every_combination(
     build: str, libraries: dict[str, Path], dmlcts: Callable[..., Any]
 ) -> None:
@@ -78,6 +80,7 @@ def test_the_kernels_are_conformant_in_every_combination(
     assert {row["data_type"] for row in ran.results["clauses"]} >= set(TYPES[build])
 
 
+@pytest.mark.size("thorough")
 def test_a_planted_reciprocal_is_caught(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     library = compiled(tmp_path, "-O3", "-march=native", "-DFAULT_RECIPROCAL")
     ran = judge(dmlcts, library, "nothing", "--clause", "clip.scale-bias", "--data-type", "FLOAT32")

@@ -59,6 +59,7 @@ def run(device: Any, operator: OperatorDesc, values: list[float], in_place: bool
     {"opset": "11"}, {"opset": "12", "bounds": "input", "optimize": "off"}, {"threshold": "clip"}, {"threads": "0"},
     {"provider": "CPUExecutionProvider"},
 ])  # fmt: skip
+@pytest.mark.size("thorough", brief=3)
 def test_every_way_clips(options: dict[str, str]) -> None:
     with opened(**options) as device:
         for in_place in (False, True):

@@ -194,6 +194,7 @@ def test_a_batch_says_what_each_case_alone_says(backend: Any, wrong: bool) -> No
 
 
 @BACKENDS
+@pytest.mark.size("all", brief=1, thorough=4)
 def test_a_batch_of_an_isolated_implementation_says_the_same(backend: Any, wrong: bool) -> None:
     found = []
     for dispatches in (False, True):

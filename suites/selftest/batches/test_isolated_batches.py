@@ -86,6 +86,7 @@ def told(cases: list[Case], *, dispatches: bool, seconds: float = 20.0, growth: 
         (faulty.POISON, None),
     ],
 )
+@pytest.mark.size("all", brief=1, thorough=4)
 def test_a_fault_in_a_batch_is_told_of_its_case_as_it_is_alone(order: int, outcome: str | None) -> None:
     cases = row(order)
     together, alone = told(cases, dispatches=False), told(cases, dispatches=True)
@@ -101,23 +102,27 @@ def test_a_fault_in_a_batch_is_told_of_its_case_as_it_is_alone(order: int, outco
         assert {one[1] for one in together[0][PLACE]} == ({outcome} if outcome else set())
 
 
+@pytest.mark.size("thorough")
 def test_a_crash_at_creation_is_the_case_s() -> None:
     cases = row(-1.0, maximum=faulty.ABORT)
     assert told(cases, dispatches=False) == told(cases, dispatches=True)
 
 
+@pytest.mark.size("thorough")
 def test_a_hang_is_the_case_s_and_ends_with_the_limit_of_one_step() -> None:
     found, _, left_out, *_ = told(row(faulty.HANG), dispatches=False, seconds=1.0)
     assert [place for place, one in enumerate(found) if one] == [PLACE]
     assert (found[PLACE][0][1], left_out) == ("timeout", 0)
 
 
+@pytest.mark.size("thorough")
 def test_slow_steps_have_the_limit_each() -> None:
     bench = opened(1.5, backend="ActsAt", step="each", act="wait")
     assert not any(one.findings for one in Judge(bench, raising=False).all(row()[:5]))
     bench.close()
 
 
+@pytest.mark.size("thorough")
 def test_growth_is_the_case_s() -> None:
     for growth, outcomes in ((64 << 20, ["resource_error"]), (1 << 30, [])):
         found, *_ = told(row(faulty.GROW), dispatches=False, growth=growth)
@@ -126,6 +131,7 @@ def test_growth_is_the_case_s() -> None:
 
 
 @POSIX
+@pytest.mark.size("thorough")
 def test_after_four_losses_the_others_are_left_out() -> None:
     cases = row(*[faulty.ABORT] * 5)
     together, alone = told(cases, dispatches=False), told(cases, dispatches=True)
@@ -223,6 +229,7 @@ def accepted(maximum: float) -> list[Case]:
 
 
 @pytest.mark.parametrize("maximum", [2000.0, pytest.param(faulty.ABORT, marks=POSIX)])
+@pytest.mark.size("all", thorough=1)
 def test_kernels_that_are_only_made_come_to_what_they_come_to_alone(maximum: float) -> None:
     together, alone = (told(accepted(maximum), dispatches=dispatches) for dispatches in (False, True))
     assert together == alone
@@ -256,6 +263,7 @@ def test_the_survey_takes_a_few_messages() -> None:
 
 
 @POSIX
+@pytest.mark.size("thorough")
 def test_the_survey_finds_what_loses_the_process_behind_what_is_refused() -> None:
     bench = opened(60.0, backend="AbortsOnInt8")
     found = survey(bench)

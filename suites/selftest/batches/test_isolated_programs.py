@@ -105,6 +105,7 @@ def test_right_histories_are_counted_as_step_by_step_without_a_message_for_each_
 
 
 @pytest.mark.parametrize("backend", [RefusingThresholds, WrongThresholds])
+@pytest.mark.size("all", thorough=1)
 def test_what_is_wrong_with_another_operator_by_itself_is_not_reported_of_a_history(backend: type) -> None:
     some = [case for case in cases() if not case.operator.name.endswith("THRESHOLD")]
     together, alone = (summary(backend, some, dispatches=one) for one in (False, True))
@@ -114,6 +115,7 @@ def test_what_is_wrong_with_another_operator_by_itself_is_not_reported_of_a_hist
 
 @pytest.mark.parametrize("backend", [Keeping, ByAddress, PastTheEndAtTheThird, RaisesAtTheThird])
 @pytest.mark.parametrize("expectation", ["again", "many times", "beside others", "dispatched again"])
+@pytest.mark.size("thorough", brief=2)
 def test_a_fault_in_a_history_is_found_as_in_the_same_process(backend: type, expectation: str) -> None:
     case = history(expectation, clip(PACKED))
     apart = summary(backend, [case], dispatches=False)[1][0]
@@ -122,6 +124,7 @@ def test_a_fault_in_a_history_is_found_as_in_the_same_process(backend: type, exp
 
 
 @POSIX
+@pytest.mark.size("thorough")
 def test_a_step_that_ends_the_process_is_found_and_later_histories_are_judged() -> None:
     """The process is lost again where each is judged by itself; what needs no second dispatch is right."""
     some = [history("dispatched again", clip(PACKED)), *(history("after another", clip(PACKED)) for _ in range(3))]
@@ -132,6 +135,7 @@ def test_a_step_that_ends_the_process_is_found_and_later_histories_are_judged() 
 
 
 @POSIX
+@pytest.mark.size("thorough")
 def test_a_loss_that_does_not_come_again_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(_MARK, str(tmp_path / "ended"))
     case = history("dispatched again", clip(PACKED))

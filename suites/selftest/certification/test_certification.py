@@ -131,6 +131,7 @@ def test_a_plan_follows_from_tables_level_and_seed() -> None:
     assert lattices == [item.case for item in other if "lattice" in item.identity], "the lattice knows no seed"
 
 
+@pytest.mark.size("thorough")
 def test_the_plan_of_a_known_level_is_known() -> None:
     """Another plan would leave older submissions unverifiable: change this on purpose only."""
     level = FeatureLevel("5.0")
@@ -205,6 +206,7 @@ def test_the_documents_of_a_submission_fit_their_schemas(parts: Parts) -> None:
         jsonschema.validate(json.loads(parts.sealed()[name]), schema(wanted))
 
 
+@pytest.mark.size("thorough")
 def test_keygen_and_verify_from_the_command_line(parts: Parts, dmlcts: Callable[..., Ran], tmp_path: Path) -> None:
     ran = dmlcts("keygen", "acme")
     assert ran.code == 0
@@ -262,6 +264,7 @@ GIVEN = {
 
 
 @pytest.mark.usefixtures("few_tests")
+@pytest.mark.size("thorough")
 def test_a_draft_is_made_of_a_run(tmp_path: Path) -> None:
     """The whole way from a run to a verified archive, in this process."""
     said: list[str] = []
@@ -311,6 +314,7 @@ PLANTED = 'operator.attributes.get("Min") == np.float32(1.00048828125) and Path(
 @pytest.mark.parametrize(
     "verdict, made, code", [("CONFORMANT", "INCOMPLETE", 4), ("NOT_CONFORMANT", "NOT_CONFORMANT", 1)]
 )
+@pytest.mark.size("all", thorough=1)
 def test_a_draft_ends_with_the_code_that_it_prints(
     verdict: str, made: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,6 +359,7 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, *, d
 
 @pytest.mark.usefixtures("few_tests")
 @pytest.mark.parametrize("draft", [False, True])
+@pytest.mark.size("all", thorough=1)
 def test_wrong_evidence_is_told_in_full_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draft: bool
 ) -> None:
@@ -372,6 +377,7 @@ def test_wrong_evidence_is_told_in_full_before_anything_is_written(
 
 
 @pytest.mark.usefixtures("few_tests")
+@pytest.mark.size("thorough")
 def test_right_evidence_goes_into_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control of the test above."""
     made, said = certified(tmp_path, monkeypatch, "False", draft=True)
@@ -390,6 +396,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_run(
 
 
 @pytest.mark.usefixtures("few_tests")
+@pytest.mark.size("all")
 def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
     for part in (1, 2):
         settings = Settings.read(
@@ -413,6 +420,7 @@ def test_a_draft_is_made_of_shards(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_tests")
+@pytest.mark.size("thorough")
 def test_altered_records_are_not_certified_and_leave_nothing(tmp_path: Path) -> None:
     """What an earlier run left, changed since: refused with an error, and no archive stands there."""
     settings = Settings.read(options=["feature_level=1.0"], isolation="process", results="part", operators=[FEW])

@@ -55,7 +55,7 @@ def test_a_certification_of_three_operators_passes_and_names_them(parts: Parts) 
     assert collecting.verify(parts.packed()).standing is Standing.PASS
 
 
-@pytest.mark.long
+@pytest.mark.size("all")
 def test_a_certification_of_all_operators_passes() -> None:
     """At a level that owes no sweep; its statement names each of them."""
     made = build((), FeatureLevel("1.0"))
@@ -83,6 +83,7 @@ def test_an_operator_that_the_statement_names_and_the_run_lacks_is_refused(parts
     assert {"results", "evidence"} <= {check for check, _ in found}
 
 
+@pytest.mark.size("thorough")
 def test_a_claim_of_all_operators_on_a_run_of_three_is_refused(parts: Parts) -> None:
     parts.statement["operators"] = list(obliged_operators(TABLES, LEVEL))
     parts.statement["command"][-1] = "all"
@@ -168,6 +169,7 @@ def _other_condition(case: Case) -> Case:
         (_other_condition, {"IF"}),
     ],
 )
+@pytest.mark.size("thorough")
 def test_outputs_of_other_operands_are_refused(change: Callable[[Case], Case], wrong: set[str], parts: Parts) -> None:
     made = _gathered(parts, change)
     planned = evidence.plan(TABLES, LEVEL, 0, "", CHOSEN)

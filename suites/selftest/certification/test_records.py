@@ -30,6 +30,7 @@ def statement(level: str, data_types: dict[str, list[str]] | None = None) -> dic
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("operator", ["IS_NAN", "LOGICAL_NOT"])
+@pytest.mark.size("thorough")
 def test_every_test_that_is_collected_judges_something_at_the_highest_level(operator: str) -> None:
     """But for the one about later levels, of which there are none."""
     settings = Settings.read(profile="certification", operators=[operator])

@@ -76,6 +76,7 @@ def test_a_conforming_selection_ends_with_0(dmlcts: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "xdist"])
+@pytest.mark.size("thorough")
 def test_a_run_leaves_its_results_folder_and_nothing_else(
     tmp_path: Path, dmlcts: Callable[..., Any], workers: tuple[str, ...]
 ) -> None:
@@ -136,6 +137,7 @@ class FailsToOpen(Reference):
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])
+@pytest.mark.size("thorough")
 def test_an_exception_of_a_backend_is_told_with_its_own_lines(
     folder: Path, dmlcts: Callable[..., Any], isolation: str
 ) -> None:
@@ -161,6 +163,7 @@ def test_an_exception_of_a_backend_is_told_with_its_own_lines(
     assert "KeyError: 'absent' (third.py:7 in helper: " in opened.err
 
 
+@pytest.mark.size("thorough")
 def test_a_verdict_on_selected_clauses_counts_these_alone(folder: Path, dmlcts: Callable[..., Any]) -> None:
     """What breaks other clauses is told beside it."""
     right = dmlcts("run", "--backend", "third.py:Overruns", *ROUNDING, "--clause", "round.toward-zero")
@@ -177,6 +180,7 @@ def test_a_verdict_on_selected_clauses_counts_these_alone(folder: Path, dmlcts: 
     assert (control.code, "besides" in control.results) == (1, False), control.out
 
 
+@pytest.mark.size("thorough")
 def test_a_selected_clause_of_which_nothing_came_right_is_not_said_to_hold(
     folder: Path, dmlcts: Callable[..., Any]
 ) -> None:
@@ -219,6 +223,7 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize("arguments, named", BAD_INPUT.values(), ids=BAD_INPUT)
+@pytest.mark.size("thorough", brief=12)
 def test_bad_input_is_one_clear_line_and_2(
     folder: Path, dmlcts: Callable[..., Any], arguments: tuple[str, ...], named: str
 ) -> None:
@@ -233,6 +238,7 @@ def test_bad_input_is_one_clear_line_and_2(
     assert named in lines[0]
 
 
+@pytest.mark.size("thorough")
 def test_coverage_names_a_test_for_every_clause(dmlcts: Callable[..., Any]) -> None:
     ran = dmlcts("spec", "coverage")
     assert ran.code == 0, ran.out
@@ -261,6 +267,7 @@ def test_probe_prints_the_fingerprint(tmp_path: Path, dmlcts: Callable[..., Any]
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.size("thorough")
 def test_the_same_seed_gives_the_same_results(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     """In two interpreters, whose sets have other orders; on operators of one, two and three inputs, and of modes."""
     from dmlcts.reports.documents.results import stable
@@ -386,6 +393,7 @@ def test_replay_shows_and_dumps_every_wrong_element(folder: Path, dmlcts: Callab
     assert (refused.code, "cannot write into" in refused.err) == (2, True), refused.err
 
 
+@pytest.mark.size("thorough")
 def test_a_run_says_each_fault_once_and_more_or_less_of_it_when_asked(folder: Path, dmlcts: Callable[..., Any]) -> None:
     command = ("run", "--backend", "third.py:HalfUp", *ROUNDING, "--clause", "round.toward-infinity")
     account = "ELEMENT_WISE_ROUND on FLOAT32: input -0.5 gives 0.0\n"

@@ -70,6 +70,7 @@ COMMANDS = [*JUDGING, *((words, 0) for words in JUDGING_NOTHING)]
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("words, code", COMMANDS, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+@pytest.mark.size("all", thorough=2)
 def test_nobody_reads_a_verdict_that_could_not_be_said(words: list[str], code: int, folder: Path) -> None:
     """A command that judges nothing ends as it would have, without a word; a full disk is told by each."""
     assert ended(words, folder, subprocess.DEVNULL)[0] == code
@@ -103,6 +104,7 @@ def test_what_nobody_reads_is_done_to_its_end(folder: Path) -> None:
     assert (folder / "badge.json").exists()
 
 
+@pytest.mark.size("all")
 def test_replay_through_a_closed_pipe(folder: Path) -> None:
     (folder / "wrong.py").write_text(
         "from dmlcts.suites.selftest.mutants.reference import Reference\n"
@@ -141,6 +143,7 @@ main()
 @pytest.mark.parametrize("name", ["click", "dmlcts.suites.commands.main", "dmlcts.specs", "numpy", "pytest",
                                   "pydantic", "dmlcts.suites.running.pytest_run",
                                   "dmlcts.suites.selftest", "rich.console"])  # fmt: skip
+@pytest.mark.size("all", thorough=3)
 def test_ctrl_c_before_anything_ran_is_no_verdict(name: str, folder: Path) -> None:
     program = INTERRUPTING.format(name=name, words=RUN)
     done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=300,
@@ -205,6 +208,7 @@ def test_the_codes_are_told() -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+@pytest.mark.size("thorough")
 def test_a_pipeline_sees_it(folder: Path) -> None:
     line = f"{sys.executable} -m dmlcts.suites.commands.entry diff good bad | true; exit ${{PIPESTATUS[0]}}"
     for _ in range(3):

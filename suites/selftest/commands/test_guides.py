@@ -78,6 +78,7 @@ def steps() -> list[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.size("thorough")
 def test_the_guide_to_backends_does_what_it_shows(tmp_path: Path) -> None:
     """Some seconds: it runs the suite six times, on a few clauses each, and once on all of ROUND on FLOAT32."""
     programs: dict[str, str] = {}
@@ -171,7 +172,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("parts", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.parametrize("parts", [False, pytest.param(True, marks=pytest.mark.size("all"))])
 def test_the_guide_to_certification_does_what_it_shows(parts: bool, tmp_path: Path) -> None:
     """A certification of an operator, a draft and the verification; the long one divides the run into parts as well.
 

@@ -80,6 +80,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
 
 
+@pytest.mark.size("thorough")
 def test_the_document_is_valid_and_says_who_differs(compared: dict[str, Any]) -> None:
     document = compared["document"]
     verdicts = [column.get("verdict") for column in document["columns"]]
@@ -250,6 +251,7 @@ def test_cells_are_told_in_words() -> None:
     assert matrix_cell(None, False) == ("absent", "")
 
 
+@pytest.mark.size("thorough")
 def test_types_that_all_treat_alike_share_an_entry(compared: dict[str, Any]) -> None:
     document = copy.deepcopy(compared["document"])
     row = next(row for row in document["departures"] if row["data_type"] == "INT8")

@@ -342,6 +342,7 @@ def wrong(tmp_path: Path) -> str:
     return "--backend=wrong.py:Backend"
 
 
+@pytest.mark.size("thorough")
 def test_a_run_takes_waivers(wrong: str, dmlcts: Any) -> None:
     plain: Ran = dmlcts("run", wrong, *SELECTED)
     assert plain.code == 1
@@ -361,6 +362,7 @@ def test_an_expired_waiver_stops_the_run(wrong: str, dmlcts: Any, tmp_path: Path
     assert "expired on 2020-01-31" in ran.err
 
 
+@pytest.mark.size("all")
 def test_pytest_takes_them_too(wrong: str, pytester_like: Any) -> None:
     assert pytester_like(wrong, *SELECTED) == 1
     assert pytester_like(wrong, *SELECTED, "--waivers=w.yaml") == 0

@@ -151,6 +151,7 @@ def test_one_process_is_this_one(monkeypatch: pytest.MonkeyPatch, text: str, sev
     assert ("-n" in pytest_run.pytest_arguments(Settings.read(), workers=text)) == (text == "2")
 
 
+@pytest.mark.size("thorough")
 def test_an_implementation_judged_with_n_1_is_in_the_process_of_the_run(
     tmp_path: Path, dmlcts: Callable[..., Ran]
 ) -> None:

@@ -310,6 +310,7 @@ SCALED = [(2.0, 1.0), (1.0, 0.0), (0.5, 0.25), (3.0, 7.0), (-1.0, 0.5), (1e-4, 1
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
 @pytest.mark.parametrize("pair", SCALED, ids=str)
+@pytest.mark.size("thorough", brief=1)
 def test_both_oracles_agree_on_scaled_inputs(pair: tuple[float, float], strict: bool) -> None:
     """A third of the elements with each pair, every one of them with two pairs at least."""
     first = SCALED.index(pair) % 3

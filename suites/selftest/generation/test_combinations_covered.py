@@ -344,6 +344,7 @@ def test_faults_of_two_factors_are_found_and_a_right_implementation_is_not(
 # -- measured ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.size("thorough")
 def test_a_run_measures_what_it_dispatched(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     dmlcts("run", "--backend", "cpu", "--operator", "ROUND", "--data-type", "FLOAT16", "--results", str(tmp_path))
     results = json.loads((tmp_path / "results.json").read_text())

@@ -70,6 +70,7 @@ print([cases(profile) for profile in {profiles}])
 """
 
 
+@pytest.mark.size("thorough")
 def test_a_run_has_its_own_number_of_examples_whichever_ran_before(tmp_path: Path) -> None:
     """The modules of the tests are imported once in a process."""
     one, other = (

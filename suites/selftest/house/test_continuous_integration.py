@@ -42,6 +42,7 @@ def ran(folder: Path, options: str, *words: str) -> str:
 
 
 @pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["one process", "two"])
+@pytest.mark.size("all", thorough=1)
 def test_what_passed_is_left_out_and_nothing_else(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
     (tmp_path / "wrong").touch()

@@ -81,6 +81,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     ],
     ids=["run", "sweep", "compare", "check", "lint", "history"],
 )  # fmt: skip
+@pytest.mark.size("all", brief=1, thorough=3)
 def test_no_module_of_the_current_folder_runs(folder: Path, words: list[str], code: int, said: str) -> None:
     done = command(folder, *words)
     assert marks(folder) == [], done.stdout + done.stderr

@@ -90,6 +90,7 @@ def daemons(folder: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("more", [[], ["-n", "2"]], ids=["in one process", "with pytest-xdist"])
+@pytest.mark.size("all", thorough=1)
 def test_a_daemon_that_was_forked_twice_ends_before_the_results_are_written(
     dmlcts: Callable[..., Any], tmp_path: Path, more: list[str]
 ) -> None:

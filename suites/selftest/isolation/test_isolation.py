@@ -83,6 +83,7 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and guard pa
     ],
     ids=["abort", "exit", "kill", "garbage", "far stray", "near stray", "device lost", "exception"],
 )
+@pytest.mark.size("thorough", brief=2)
 def test_a_fault_is_the_outcome_of_its_case_and_the_run_goes_on(
     bench: Bench, order: int, outcome: str, said: str, run: Callable[[Bench, Case], Outcome]
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_hang_ends_with_the_limit() -> None:
         bench.close()
 
 
+@pytest.mark.size("thorough")
 def test_a_hang_ends_where_only_a_thread_can_wait_for_a_pipe() -> None:
     def threaded(*arguments: Any) -> WorkerProcess:
         return WorkerProcess(*arguments, threaded=True)
@@ -137,6 +139,7 @@ def test_sealed_memory_keeps_its_size(bench: Bench, order: int) -> None:
 
 @POSIX
 @pytest.mark.parametrize("order", [faulty.TRUNCATE, faulty.EXTEND], ids=["cut off", "made longer"])
+@pytest.mark.size("thorough", brief=1)
 def test_memory_that_cannot_be_sealed_is_looked_at_after_every_call(order: int) -> None:
     host = Host(f"{FAULTY}:Obeys", SECONDS, memory=SharedMemory(sealed=False))
     bench = Bench("unsealed", None, {}, TABLES, device=IsolatedDevice(host, {}))
@@ -246,6 +249,7 @@ def test_after_a_loss_a_property_based_test_does_not_try_smaller_cases(bench: Be
     assert judge.ledger.left_out == 1
 
 
+@pytest.mark.size("thorough")
 def test_a_test_stops_after_a_few_losses_and_counts_what_it_left_out(bench: Bench) -> None:
     judge = Judge(bench)
     with pytest.raises(ConformanceFailure) as failed:
@@ -257,6 +261,7 @@ def test_a_test_stops_after_a_few_losses_and_counts_what_it_left_out(bench: Benc
     assert control.ledger.left_out == 0
 
 
+@pytest.mark.size("thorough")
 def test_a_test_stops_after_two_hangs() -> None:
     bench = opened(seconds=0.5)
     bench.hazards = Hazards()
@@ -269,6 +274,7 @@ def test_a_test_stops_after_two_hangs() -> None:
         bench.close()
 
 
+@pytest.mark.size("thorough")
 def test_the_survey_finds_ranks_and_types_that_are_not_survived() -> None:
     bench = opened("AbortsOnInt8")
     try:

@@ -91,6 +91,7 @@ def outcomes(folder: Path, leak: str, limit: int, elements: int = 5) -> list[Out
 
 
 @pytest.mark.parametrize("leak", ["anonymous", "mapped", "written", "in_a_file"])
+@pytest.mark.size("all", brief=1, thorough=2)
 def test_shared_memory_counts(tmp_path: Path, leak: str) -> None:
     found = outcomes(tmp_path, leak, LIMIT)
     assert getattr(found[-1], "outcome", "") == "resource_error", found[-1]

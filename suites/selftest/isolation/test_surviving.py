@@ -19,7 +19,7 @@ def told(results: dict[str, Any]) -> set[tuple[str, str]]:
     return {(failure["outcome"], failure["clause"]) for failure in results["failures"]}
 
 
-@pytest.mark.long
+@pytest.mark.size("all")
 def test_abort_on_rank_7_and_hang_on_rank_6_are_named_and_all_else_is_judged(
     tmp_path: Path, dmlcts: Callable[..., Any]
 ) -> None:
@@ -42,6 +42,7 @@ def test_abort_on_rank_7_and_hang_on_rank_6_are_named_and_all_else_is_judged(
     assert (control.code, control.results["left_out"]) == (0, 0), control.out + control.err
 
 
+@pytest.mark.size("all")
 def test_an_element_type_that_aborts_is_blamed_and_the_others_pass(dmlcts: Callable[..., Any]) -> None:
     ran = dmlcts(
         "run", "--backend", f"{FAULTY}:AbortsOnInt8", "--operator", "CLIP", "--data-type", "INT8,INT16",
@@ -55,6 +56,7 @@ def test_an_element_type_that_aborts_is_blamed_and_the_others_pass(dmlcts: Calla
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("at", ["20", "75"], ids=["before the tests", "in a test"])
+@pytest.mark.size("thorough")
 def test_a_device_lost_once_is_blamed_on_its_case_and_comes_back(
     tmp_path: Path, dmlcts: Callable[..., Any], at: str
 ) -> None:
@@ -67,6 +69,7 @@ def test_a_device_lost_once_is_blamed_on_its_case_and_comes_back(
     assert again.code == 0, "the control: it is lost once in all"
 
 
+@pytest.mark.size("thorough")
 def test_workers_killed_at_random_are_blamed_and_nothing_else() -> None:
     found = kill_runs(2, seed=1)
     assert found.wrong == []

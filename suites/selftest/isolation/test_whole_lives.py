@@ -24,6 +24,7 @@ def said(outcome: Outcome) -> tuple[object, ...]:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("act", ["refuse", "raise", "lose", "nothing", ABORTS])
 @pytest.mark.parametrize("step", STEPS)
+@pytest.mark.size("thorough", brief=1)
 def test_each_step_comes_to_the_same_at_once_and_one_by_one(step: str, act: str) -> None:
     bench = opened("ActsAt", step=step, act=act)
     try:
@@ -38,6 +39,7 @@ def test_each_step_comes_to_the_same_at_once_and_one_by_one(step: str, act: str)
 
 
 @pytest.mark.parametrize("step", STEPS)
+@pytest.mark.size("thorough")
 def test_a_hang_in_any_step_ends_with_the_limit_of_one(step: str) -> None:
     bench = opened("ActsAt", 1.5, step=step, act="hang")
     try:

@@ -35,6 +35,7 @@ def sweep(dmlcts: Callable[..., Any], folder: Path, backend: str, results: str) 
                   "--lanes", "2", "-n", "1")  # fmt: skip
 
 
+@pytest.mark.size("thorough")
 def test_a_sweep_finds_the_worst_of_all_inputs(folder: Path, tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     done = sweep(dmlcts, folder, "measuring.inexact:SqrtIsFiveUnitsOffAtOneOperand", "wrong")
     assert done.code == 1, done.out + done.err

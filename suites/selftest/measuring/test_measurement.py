@@ -192,6 +192,7 @@ def run(dmlcts: Callable[..., Any], folder: Path, backend: str, *more: str) -> A
                   "--clause", "own-sqrt.formula", "--results", "results", *more)  # fmt: skip
 
 
+@pytest.mark.size("thorough")
 def test_a_run_states_what_was_planted_whatever_the_processes(folder: Path, dmlcts: Callable[..., Any]) -> None:
     backend = f"{MODULE}:SqrtIsFiveUnitsOffAtOneOperand"
     done = run(dmlcts, folder, backend, "--data-type", "FLOAT16")

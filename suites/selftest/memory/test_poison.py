@@ -27,8 +27,8 @@ READING = [
     ("Inverts", "ROUND", "FLOAT16"), ("Inverts", "LOGICAL_EQUALS", "INT8"), ("Inverts", "IS_NAN", "FLOAT16"),
     ("InvertsLowestBits", "IS_NAN", "FLOAT16"), ("InvertsTheDispatchBefore", "ROUND", "FLOAT16"),
     ("TakesTheGuardsForAMask", "IS_NAN", "FLOAT16"),
-    pytest.param("KeepsATable", "IS_NAN", "FLOAT16", marks=pytest.mark.long),
-    pytest.param("InvertsLowestBits", "LOGICAL_EQUALS", "INT8", marks=pytest.mark.long),
+    pytest.param("KeepsATable", "IS_NAN", "FLOAT16", marks=pytest.mark.size("all")),
+    pytest.param("InvertsLowestBits", "LOGICAL_EQUALS", "INT8", marks=pytest.mark.size("all")),
 ]  # fmt: skip
 NOTHING = np.zeros(0, np.int8)
 
@@ -48,6 +48,7 @@ def held(ran: Ran) -> list[str]:
 
 
 @pytest.mark.parametrize("backend, operator, data_type", READING)
+@pytest.mark.size("thorough", brief=1)
 def test_who_answers_with_what_stands_in_the_memory_holds_no_value(
     backend: str, operator: str, data_type: str, dmlcts: Callable[..., Ran]
 ) -> None:
@@ -59,6 +60,7 @@ def test_who_answers_with_what_stands_in_the_memory_holds_no_value(
 @pytest.mark.parametrize(
     "operator, data_type", [("ROUND", "FLOAT16"), ("LOGICAL_EQUALS", "INT8"), ("IS_NAN", "FLOAT16")]
 )
+@pytest.mark.size("thorough", brief=1)
 def test_who_computes_is_conformant_beside_them(operator: str, data_type: str, dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts(*asked("Right", operator, data_type))
     assert ran.code == 0, ran.out + ran.err
@@ -79,7 +81,8 @@ def _timeless(given: Any) -> Any:
     return [_timeless(one) for one in given] if isinstance(given, list) else given
 
 
-@pytest.mark.parametrize("backend", ["Right", "LeavesTheLast", pytest.param("WritesLowBytes", marks=pytest.mark.long)])
+@pytest.mark.parametrize("backend", ["Right", "LeavesTheLast", "WritesLowBytes"])
+@pytest.mark.size("all", thorough=1)
 def test_the_records_of_two_runs_with_one_seed_are_equal(
     backend: str, dmlcts: Callable[..., Ran], tmp_path: Path
 ) -> None:

@@ -92,6 +92,7 @@ def test_the_fast_formula_gives_what_the_oracle_expects(data_type: DataType, str
 @needs_numba
 @pytest.mark.parametrize("formula", ["CLIP", "THRESHOLD", *MODES])
 @pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.FLOAT16, DataType.INT8], ids=lambda one: one.name)
+@pytest.mark.size("thorough", brief=3)
 def test_the_compiled_comparison_agrees_with_numpy(data_type: DataType, formula: str) -> None:
     x = inputs(data_type)
     poison = int((~x.view(data_type.bits_dtype))[0])
@@ -231,6 +232,7 @@ def test_what_is_not_compiled_is_judged_by_numpy() -> None:
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("data_type", TYPES[:4], ids=lambda one: one.name)
+@pytest.mark.size("thorough", brief=4)
 def test_a_block_is_judged_as_the_oracle_judges_it(data_type: DataType, strict: bool, compiled: bool) -> None:
     x = inputs(data_type)
     bits = data_type.bits_dtype

@@ -114,6 +114,7 @@ def vectors_of(operator: str) -> dict[str, Vector]:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("operator", sorted({*OPERATORS} - WITHOUT))
+@pytest.mark.size("thorough", brief=6)
 def test_what_onnx_expects_is_accepted_and_what_lies_next_to_it_refused(operator: str) -> None:
     found = vectors_of(operator)
     assert found, f"no case of {operator} is judged"
@@ -138,6 +139,7 @@ WRONG: dict[str, tuple[str, Callable[..., np.ndarray]]] = {
 
 
 @pytest.mark.parametrize(("name", "wrong"), WRONG.values(), ids=WRONG)
+@pytest.mark.size("thorough", brief=3)
 def test_wrong_vectors_are_refused_by_both_oracles(name: str, wrong: Callable[..., np.ndarray]) -> None:
     vector = vector_of(name)
     assert isinstance(vector, Vector)

@@ -129,6 +129,7 @@ class TestFloats:
          (65519.996, 0), (65520, 1), (1 + 0.75 * 2.0**-10, -1024), (1.9999999, -1.9999999), (3e38, -3e38),
          (2.0**-149, 1), (1, 2.0**-149), (1 + 2.0**-23, -(2.0**-149)), (-INF, INF)],
     )  # fmt: skip
+    @pytest.mark.size("thorough", brief=4)
     def test_scale_bias(self, data_type: DataType, strict: bool, scale: float, bias: float) -> None:
         x = chosen(data_type)[::-4]
         assert_same(clip(data_type, -3, 70, ScaleBias(scale, bias)), x, strict=strict)
@@ -158,6 +159,7 @@ class TestIntegers:
             assert_same(threshold(data_type, low), strict=strict)
             assert_same(threshold(data_type, high), strict=strict)
 
+    @pytest.mark.size("thorough", brief=4)
     def test_scale_bias(self, data_type: DataType, strict: bool) -> None:
         limits = np.iinfo(data_type.numpy)
         big = float(1 << 24)
@@ -173,6 +175,7 @@ class TestIntegers:
          (1e-30, 1), (2.0**-149, 2.0**33), (2.0**127, -(2.0**127)), (-3e38, 3e38), (2, -200), (0, 77.5), (1, 2.0**31),
          (-1, -(2.0**31)), (1, 2.0**63), (-1, 2.0**64), (16777215, 16777213), (1.5, 65536.5), (0, -1e38)],
     )  # fmt: skip
+    @pytest.mark.size("thorough", brief=60)
     def test_any_arithmetic(self, data_type: DataType, strict: bool, scale: float, bias: float) -> None:
         limits = np.iinfo(data_type.numpy)
         low, x = float(limits.min) / 2, chosen(data_type)

@@ -85,6 +85,7 @@ def named(operator: OperatorDesc | int) -> str:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("place, operator", list(enumerate(bounded_operators())), ids=named)
+@pytest.mark.size("thorough", brief=4)
 def test_every_narrow_input(place: int, operator: OperatorDesc) -> None:
     """Every input under every rounding mode; under bounds every 8-bit input, and each 16-bit one under a fifth."""
     x = edge_values.every_pattern(operator.input.data_type, nan=True)
@@ -143,7 +144,7 @@ def test_every_8_bit_input_under_every_scale_and_bias(data_type: DataType) -> No
         assert_same_sets(operator, edge_values.every_pattern(data_type), strict=False)
 
 
-@pytest.mark.long
+@pytest.mark.size("all")
 @pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.INT16, DataType.UINT16], ids=lambda one: one.name)
 def test_every_16_bit_input_under_scale_and_bias(data_type: DataType) -> None:
     """Every input under one pair, dealt out so that each pair gets inputs of every size and sign, and all specials."""
@@ -227,6 +228,7 @@ BOUNDS = st.floats(width=32) | st.integers(-(1 << 64), 1 << 64).map(float)
 @pytest.mark.parametrize("data_type", [*WIDE, *NARROW], ids=lambda data_type: data_type.name)
 @settings(max_examples=60)
 @given(data=st.data())
+@pytest.mark.size("thorough", brief=3)
 def test_drawn_operators(data_type: DataType, data: st.DataObject) -> None:
     x = data.draw(patterns(data_type), label="x")
     scale_bias = data.draw(st.none() | st.builds(ScaleBias, FACTORS, FACTORS), label="ScaleBias")

@@ -363,6 +363,7 @@ FLOATS = st.floats(width=32) | MODERATE
 @each_type
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
+@pytest.mark.size("thorough")
 def test_mpfr_multiplies_and_adds_the_same(data_type: DataType, data: st.DataObject) -> None:
     triple = data.draw(triples(data_type), label="x, scale, bias")
     assert separate_dissent(data_type, triple, once(data_type, separate, triple)) == {}

@@ -80,6 +80,7 @@ def test_every_test_function_is_a_probe_and_its_clauses_name_it() -> None:
 SOME = ("CLIP", "ADD", "MEAN", "IF", "QUANTIZE_LINEAR")  # tried on all signatures, and on some; of one type, of several
 
 
+@pytest.mark.size("thorough")
 def test_the_proof_tries_what_a_quick_run_tries() -> None:
     """The same tests on the same signatures: what the proof shows of an implementation, a user's run shows."""
     words = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "dmlcts.suites.plugin", "--backend", "cpu"]
@@ -162,6 +163,7 @@ def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
     ]
 
 
+@pytest.mark.size("thorough")
 def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     names = ("AwayIsHalvesUp", "OneBytePastTheEnd", "FlushInputs_ScaleBiasFused")
     asked = [part for name in names for part in ("--name", name)]
@@ -240,6 +242,7 @@ def started_proof() -> subprocess.Popen[str]:
 @pytest.mark.sampled(2)
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to another process")
 @pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.size("thorough")
 def test_ctrl_c_ends_a_proof_at_once(everywhere: bool) -> None:
     """Whether the terminal sends it to every process, or somebody to the command alone."""
     process = started_proof()
@@ -255,6 +258,7 @@ def test_ctrl_c_ends_a_proof_at_once(everywhere: bool) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups to end what is left")
+@pytest.mark.size("thorough")
 def test_workers_end_with_a_proof_that_is_killed() -> None:
     process = started_proof()
     try:

@@ -18,6 +18,7 @@ def mutant(name: str) -> Any:
     return next(one for one in catalogues()[0] if one.__name__ == name)
 
 
+@pytest.mark.size("thorough")
 def test_a_mutant_is_judged_by_every_test_until_each_fails() -> None:
     name, killing = kills_of(mutant("ModulusTruncateSupportLevel21Refused"), 0)
     assert name == "ModulusTruncateSupportLevel21Refused"
@@ -26,6 +27,7 @@ def test_a_mutant_is_judged_by_every_test_until_each_fails() -> None:
     assert len(killing) < len({name_of(one) for one in probes(load_tables(), 0) if one.table.short_name == "ABS"})
 
 
+@pytest.mark.size("thorough")
 def test_a_record_is_written_and_read_and_says_what_kills_alone(tmp_path: Any) -> None:
     made = record(0, 1, lambda line: None, ["ModulusTruncateSupportLevel21Refused"])
     write_json(tmp_path / "kills.json", made)

@@ -214,6 +214,7 @@ def test_what_comes_by_chance_is_told_first() -> None:
     assert [cause.clause for cause in found(value, steady)] == ["clip.formula", "execution.repeatable"]
 
 
+@pytest.mark.size("thorough")
 def test_a_run_tells_one_fault_of_two_operators_once(dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts(
         "run", "--backend", "dmlcts.suites.selftest.mutants.layout:InputStridesIgnored", "--isolation", "none",

@@ -173,6 +173,7 @@ def left_behind() -> list[str]:
     ("hangs_in_dispatch", "timeout", "no answer within"),
     ("stalls_in_the_memory", "timeout", "no answer within"),
 ])  # fmt: skip
+@pytest.mark.size("thorough", brief=1)
 def test_the_judge_says_it_of_the_case(name: str, outcome: str, words: str) -> None:
     judgement, _ = judged(name, 1.0 if name in HANGING else 20.0)
     outcomes = {finding.outcome for finding in judgement.findings}
@@ -182,6 +183,7 @@ def test_the_judge_says_it_of_the_case(name: str, outcome: str, words: str) -> N
     assert left_behind() == []
 
 
+@pytest.mark.size("thorough")
 def test_one_that_reads_no_more_is_ended() -> None:
     """The memory is larger than a pipe holds, and not shared."""
     judgement, _ = judged("reads_no_more", 1.0, 1 << 16)

@@ -224,6 +224,7 @@ def corrupted(random_: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.size("thorough")
 def test_corrupted_conversations_do_it_no_harm(careful_runner: Path) -> None:
     drawn = random.Random(20)  # noqa: S311  # the same every time
     codes: dict[int, int] = {}
@@ -235,6 +236,7 @@ def test_corrupted_conversations_do_it_no_harm(careful_runner: Path) -> None:
     assert set(codes) == {0, 1}, "some are right and some are wrong"
 
 
+@pytest.mark.size("thorough")
 def test_its_evidence_verifies(plain_runner: Path) -> None:
     """What a certification of the plain runner carries is judged again from inputs that are made anew."""
     from dmlcts.specs import FeatureLevel

@@ -65,6 +65,7 @@ def strangers(port: int, count: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("count", [0, 16, SILENT])
 @pytest.mark.parametrize("known", [True, False], ids=["secret", "no secret"])
+@pytest.mark.size("thorough", brief=1)
 def test_silent_connections_lock_nobody_out(plain_runner: Path, secret: str, known: bool, count: int) -> None:
     path = secret if known else ""
     with listening(plain_runner, *words(path)) as (port, _), strangers(port, count):
@@ -99,6 +100,7 @@ def begins(stranger: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("does", [says_nothing, dribbles, begins])
+@pytest.mark.size("all", thorough=1)
 def test_a_connection_that_proves_nothing_is_ended(
     plain_runner: Path, secret: str, does: Callable[[socket.socket], None]
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_connection_that_proves_nothing_is_ended(
         assert works(device)
 
 
+@pytest.mark.size("thorough")
 def test_a_hello_proves_enough_where_there_is_no_secret(plain_runner: Path) -> None:
     """Half of one does not."""
     with listening(plain_runner) as (port, pid), opened(f"tcp:{port}") as device, connected(port) as stranger:

@@ -198,6 +198,7 @@ def test_a_manifest_that_is_none(outputs: Path, tmp_path: Path, content: bytes) 
     assert judged(tmp_path, outputs, tmp_path / "results")[0].exit_code == 2
 
 
+@pytest.mark.size("thorough")
 def test_nothing_is_overwritten(cases: Path) -> None:
     ran = dmlcts("offline", "export", "--feature-level", "5.0", "-o", str(cases))
     assert ran.exit_code == 2

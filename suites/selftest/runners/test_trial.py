@@ -55,6 +55,7 @@ class TestRunners:
         ("hangs_in_dispatch", "timeout    CLIP on FLOAT32", "--timeout"),
         ("prints", "computing, one", "last words"),
     ])  # fmt: skip
+    @pytest.mark.size("thorough", brief=2)
     def test_each_fault_has_its_mend(self, name: str, words: str, mend: str) -> None:
         ran = check(spec(name), *SELECTED, "--timeout", "1" if "hangs" in name else "20")
         assert ran.exit_code == 1, ran.output
@@ -68,6 +69,7 @@ class TestRunners:
             assert ran.exit_code == 3
             assert len(ran.output.strip().splitlines()) <= 3, ran.output
 
+    @pytest.mark.size("thorough")
     def test_a_silent_runner_has_four_seconds(self) -> None:
         """And others where the user says so."""
         with socket.socket() as silent:

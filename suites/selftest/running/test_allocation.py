@@ -75,6 +75,7 @@ print("after", gc.get_threshold())
 """
 
 
+@pytest.mark.size("thorough")
 def test_garbage_is_collected_rarely_during_a_session_and_as_before_after_it(tmp_path: Path) -> None:
     words = [sys.executable, "-c", _COLLECTED]
     run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path)

@@ -38,6 +38,7 @@ def ran(tmp_path: Path, environment: dict[str, str], *command: str) -> subproces
 
 
 @pytest.mark.parametrize("processes", [(), ("-n", "2")], ids=["one process", "two processes"])
+@pytest.mark.size("all", thorough=1)
 def test_a_run_loads_no_foreign_plugin_and_takes_no_foreign_option(
     processes: tuple[str, ...], tmp_path: Path, environment: dict[str, str]
 ) -> None:

@@ -50,6 +50,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return made
 
 
+@pytest.mark.size("thorough")
 def test_two_runs_differ_in_the_volatile_fields_alone(tmp_path: Path, whole: Path, dmlcts: Callable[..., Any]) -> None:
     assert VOLATILE == ("timings", "environment")
     assert dmlcts("run", *SELECTED).code == 0
@@ -60,12 +61,14 @@ def test_two_runs_differ_in_the_volatile_fields_alone(tmp_path: Path, whole: Pat
     assert stable(other) != stable(first), "the control: another seed is seen"
 
 
+@pytest.mark.size("thorough")
 def test_processes_of_pytest_xdist_find_the_same(tmp_path: Path, whole: Path, dmlcts: Callable[..., Any]) -> None:
     pytest.importorskip("xdist")
     assert dmlcts("run", *SELECTED, "--isolation", "process", "-n", "2").code == 0
     assert stable(results_in(tmp_path / "results")) == stable(results_in(whole))
 
 
+@pytest.mark.size("thorough")
 def test_a_shard_says_that_it_is_one(shards: list[Path]) -> None:
     assert [results_in(shard)["shard"] for shard in shards] == ["1/2", "2/2"]
     assert {results_in(shard)["verdict"] for shard in shards} == {"INCOMPLETE"}
@@ -112,6 +115,7 @@ def test_merged_shards_say_what_is_wrong_and_end_as_a_run_does(tmp_path: Path, d
     assert "<title>NOT CONFORMANT" in (tmp_path / "joined" / "results.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.size("thorough")
 def test_merged_shards_that_owe_something_are_incomplete(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     few = """
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -160,6 +164,7 @@ CHANGES: dict[str, tuple[Callable[[list[dict[str, Any]]], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.size("all", brief=1, thorough=4)
 def test_merge_refuses_what_is_not_one_run(
     tmp_path: Path, shards: list[Path], dmlcts: Callable[..., Any], name: str
 ) -> None:
@@ -174,6 +179,7 @@ def test_merge_refuses_what_is_not_one_run(
     assert not (tmp_path / "joined").exists()
 
 
+@pytest.mark.size("thorough")
 def test_merge_refuses_gaps_and_overlaps(tmp_path: Path, shards: list[Path], dmlcts: Callable[..., Any]) -> None:
     gap = dmlcts("merge", str(shards[1]), "-o", "joined")
     assert (gap.code, "shard 1 of 2 is missing" in gap.err) == (2, True), gap.err
@@ -209,6 +215,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.sampled(2)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+@pytest.mark.size("thorough")
 def test_a_stopped_run_continues_to_the_same_results(
     tmp_path: Path, slow: Path, dmlcts: Callable[..., Any], number: signal.Signals
 ) -> None:
@@ -237,6 +244,7 @@ def test_a_stopped_run_continues_to_the_same_results(
     assert len(lines) == len((slow / "records.jsonl").read_text(encoding="utf-8").splitlines())
 
 
+@pytest.mark.size("thorough")
 def test_a_run_with_other_tables_is_not_resumed(tmp_path: Path, whole: Path, dmlcts: Callable[..., Any]) -> None:
     copy = changed(whole, tmp_path, lambda lines: lines[0]["run"]["specs"].update({"clip.yaml": "0" * 64}))
     ran = dmlcts("run", "--resume", str(copy))
@@ -245,6 +253,7 @@ def test_a_run_with_other_tables_is_not_resumed(tmp_path: Path, whole: Path, dml
     assert dmlcts("run", "--resume", "nowhere").err.startswith("dmlcts: nowhere")
 
 
+@pytest.mark.size("thorough")
 def test_the_second_of_two_runs_into_one_folder_refuses(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     run = started(tmp_path, *SLOW)
     try:
@@ -259,6 +268,7 @@ def test_the_second_of_two_runs_into_one_folder_refuses(tmp_path: Path, dmlcts: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
+@pytest.mark.size("thorough")
 def test_a_full_disk_ends_a_run_in_one_line_and_leaves_whole_records(
     tmp_path: Path, dmlcts: Callable[..., Any]
 ) -> None:
@@ -303,6 +313,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield place
 
 
+@pytest.mark.size("thorough")
 def test_a_small_disk_ends_a_run_in_one_line(small_disk: Path, dmlcts: Callable[..., Any]) -> None:
     ran = dmlcts("run", *SELECTED[:4], "--results", str(small_disk / "results"))
     assert ran.code == 2, ran.out + ran.err

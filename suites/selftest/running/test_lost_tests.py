@@ -84,6 +84,7 @@ def judged(tmp_path: Path, dmlcts: Callable[..., Ran]) -> Callable[..., Ran]:
     return run
 
 
+@pytest.mark.size("thorough")
 def test_a_test_whose_process_dies_once_runs_again(tmp_path: Path, judged: Callable[..., Ran]) -> None:
     ran = judged("KillsOnce")
     assert ran.code == 0, ran.out + ran.err
@@ -101,6 +102,7 @@ def test_a_test_whose_process_dies_once_runs_again(tmp_path: Path, judged: Calla
     assert all(outcome is Outcome.PASS for _, outcome in known)
 
 
+@pytest.mark.size("thorough")
 def test_who_kills_the_judge_where_it_would_be_convicted_is_not_conformant(
     tmp_path: Path, judged: Callable[..., Ran]
 ) -> None:
@@ -116,7 +118,7 @@ def test_who_kills_the_judge_where_it_would_be_convicted_is_not_conformant(
     assert judged("Wrong").code == 1, "the control: who lets itself be judged is convicted"
 
 
-@pytest.mark.long
+@pytest.mark.size("all")
 def test_who_ends_a_shared_process_is_blamed_in_one_of_its_own(judged: Callable[..., Ran]) -> None:
     ran = judged("Aborts", "--isolation", "none")
     assert ran.code == 1, ran.out + ran.err
@@ -124,6 +126,7 @@ def test_who_ends_a_shared_process_is_blamed_in_one_of_its_own(judged: Callable[
     assert "1 test lost" in ran.out or "tests lost" in ran.out, "it was lost first"
 
 
+@pytest.mark.size("thorough")
 def test_a_run_whose_processes_are_all_ended_has_no_verdict_and_continues(
     tmp_path: Path, judged: Callable[..., Ran], dmlcts: Callable[..., Ran]
 ) -> None:
@@ -139,6 +142,7 @@ def test_a_run_whose_processes_are_all_ended_has_no_verdict_and_continues(
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, code, said", [("Kills", 4, "INCOMPLETE"), ("Right", 0, "CONFORMANT")])
+@pytest.mark.size("all")
 def test_pytest_alone_says_the_same(tmp_path: Path, name: str, code: int, said: str) -> None:
     pytest.importorskip("xdist")
     (tmp_path / "one.py").write_text(ONE_SIZE, encoding="utf-8")
@@ -153,6 +157,7 @@ def test_pytest_alone_says_the_same(tmp_path: Path, name: str, code: int, said: 
     assert "INTERNALERROR" not in done.stdout
 
 
+@pytest.mark.size("thorough")
 def test_the_judge_alone_takes_no_verdict_with_it(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     (tmp_path / "one.py").write_text(ONE_SIZE, encoding="utf-8")
     ran = dmlcts("run", "--backend", "one.py:KillsOnce", *SELECTED, from_the_start=True)

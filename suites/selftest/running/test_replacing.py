@@ -53,6 +53,7 @@ def earlier(tmp_path: Path) -> dict[str, bytes]:
     (("--backend", "tcp:127.0.0.1:9"), 3),
     (("--backend", "third.py:Right", "-o", "no-such-option=1"), 2),
 ], ids=["misspelt", "unreachable", "wrong option"])  # fmt: skip
+@pytest.mark.size("thorough", brief=1)
 def test_a_mistake_removes_nothing(
     tmp_path: Path, earlier: dict[str, bytes], dmlcts: Callable[..., Ran],
     command: tuple[str, ...], mistake: tuple[str, ...], code: int,

@@ -62,6 +62,7 @@ def resumed(*named: str, **given: Any) -> str:
     return resumed_settings("results", {**defaults, "results": "results", **given}, set(named)).backend
 
 
+@pytest.mark.size("thorough")
 def test_what_is_run_is_said_before_it_runs(place: Path, dmlcts: Callable[..., Ran]) -> None:
     ran = dmlcts("run", "--resume", "results")
     assert ran.code == 0, ran.out + ran.err
@@ -70,6 +71,7 @@ def test_what_is_run_is_said_before_it_runs(place: Path, dmlcts: Callable[..., R
     assert (named.code, "which is run now" in named.out) == (0, False), "the control: who names it knows it"
 
 
+@pytest.mark.size("thorough")
 def test_a_resume_that_finds_nothing_left_adds_no_time(place: Path, dmlcts: Callable[..., Ran]) -> None:
     path = place / "results" / "results.json"
     first = json.loads(path.read_text(encoding="utf-8"))["timings"]

@@ -42,6 +42,7 @@ def test_the_tables_are_sound(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("operator", TABLES)
+@pytest.mark.size("all", thorough=2)
 def test_a_right_implementation_is_conformant(
     operator: str, folder: Path, dmlcts: Callable[..., Any]
 ) -> None:
@@ -59,6 +60,7 @@ def test_a_right_implementation_is_conformant(
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.size("all", brief=1, thorough=3)
 def test_a_fault_is_caught_told_and_replayed(
     fault: type[Right], folder: Path, tmp_path: Path, dmlcts: Callable[..., Any]
 ) -> None:
@@ -83,6 +85,7 @@ def test_a_fault_is_caught_told_and_replayed(
     assert right.code == 0, right.out
 
 
+@pytest.mark.size("thorough")
 def test_the_operators_are_shown_and_covered(folder: Path, dmlcts: Callable[..., Any]) -> None:
     for operator in TABLES:
         shown = dmlcts("spec", "show", operator, "--tables", str(folder))
@@ -123,6 +126,7 @@ def test_the_operators_are_in_the_evidence_of_a_certification(folder: Path) -> N
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.clause.endswith(".formula")])
+@pytest.mark.size("all", thorough=2)
 def test_a_fault_of_values_is_in_the_evidence(fault: type[Right], folder: Path) -> None:
     """What a verifier judges again shows it, of every operator's own cases and of no other's."""
     planned, outputs, absent = gathered(folder, fault)

@@ -25,6 +25,7 @@ _LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="
 @pytest.mark.sampled(4)
 @_LINUX
 @pytest.mark.parametrize("door", ["results", "journal", "yaml", "archive"])
+@pytest.mark.size("thorough")
 def test_a_small_input_asks_for_little(door: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "dmlcts.suites.selftest.strangers.bombs", door, str(tmp_path)],
@@ -35,6 +36,7 @@ def test_a_small_input_asks_for_little(door: str, tmp_path: Path) -> None:
 
 
 @_LINUX
+@pytest.mark.size("thorough")
 def test_the_measurement_sees_a_bomb(tmp_path: Path) -> None:
     """The control: an input that takes 600 MB, one that raises something else, and one that takes long are told."""
     program = (
@@ -80,6 +82,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, dmlcts: Callable[.
         assert "Traceback" not in ran.err
 
 
+@pytest.mark.size("thorough")
 def test_a_bad_table_is_told_in_few_lines(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     good = "format: dmlcts/operator/2\n"
     (tmp_path / "x.yaml").write_text(good + "".join(f"k{number}: v\n" for number in range(80_000)), encoding="utf-8")

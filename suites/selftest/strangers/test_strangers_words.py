@@ -227,6 +227,7 @@ class Unavailable:
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])
+@pytest.mark.size("all", thorough=1)
 def test_run_and_replay_print_an_implementation_s_words_as_text(
     tmp_path: Path, dmlcts: Callable[..., Ran], isolation: str
 ) -> None:
@@ -244,6 +245,7 @@ def test_run_and_replay_print_an_implementation_s_words_as_text(
     is_plain(ran.out + ran.err)
 
 
+@pytest.mark.size("thorough")
 def test_what_pytest_itself_prints_is_text(tmp_path: Path) -> None:
     """The same words where pytest runs the suite, without the wrapper."""
     (tmp_path / "evil.py").write_text(EVIL_BACKEND.format(evil=EVIL), encoding="utf-8")

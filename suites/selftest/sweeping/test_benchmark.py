@@ -99,7 +99,7 @@ def test_a_reference_that_is_no_such_document_is_refused_before_anything_is_meas
     assert (ended.exit_code, "write one with `dmlcts bench --json FILE`" in ended.output) == (2, True), ended.output
 
 
-@pytest.mark.long
+@pytest.mark.size("all")
 def test_what_is_written_is_valid_and_printed_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told: list[str] = []
     commands = command_times("cpu", (), told.append, ["SIGN"])

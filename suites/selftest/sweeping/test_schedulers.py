@@ -132,6 +132,7 @@ def listens(port: int) -> bool:
     return True
 
 
+@pytest.mark.size("thorough")
 def test_a_scheduler_is_not_disturbed_by_being_looked_at() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]

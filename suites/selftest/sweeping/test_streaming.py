@@ -88,6 +88,7 @@ def without_times(totals: list[Totals]) -> list[dict[str, Any]]:
     "target", [rounding(), rounding("TOWARD_ZERO"), rounding("TOWARD_INFINITY"), clipping(DataType.FLOAT32),
                clipping(DataType.INT32), clipping(DataType.UINT32)], ids=lambda target: target.key,
 )  # fmt: skip
+@pytest.mark.size("thorough", brief=3)
 def test_a_stream_says_of_right_outputs_what_uploading_says(target: Target, compiled: bool) -> None:
     starts = (0, 0x3EFF_0000, 0x7F7F_0000, 0x7FFF_0000, 0x8000_0000, 0xFFFF_0000)
     blocks = [Block(0, start, 1 << 16) for start in starts]
@@ -561,6 +562,7 @@ def test_a_stream_in_a_process_of_its_own(module: Path) -> None:
     assert totals.dispatches == 16
 
 
+@pytest.mark.size("thorough")
 def test_faults_are_found_in_a_process_of_its_own(module: Path) -> None:
     totals, told = isolated(module, "OneWrong")
     assert (totals.wrong, told) == (1, [])
@@ -571,6 +573,7 @@ def test_faults_are_found_in_a_process_of_its_own(module: Path) -> None:
     assert [one.outcome for one in totals.troubles] == ["device_lost"]
 
 
+@pytest.mark.size("thorough")
 def test_a_process_that_is_lost_in_a_stream_is_started_again(module: Path) -> None:
     totals, told = isolated(module, "Deadly")
     assert totals.clean, "as a tensor whose process is lost is tried once more"

@@ -88,6 +88,7 @@ def test_a_damaged_journal_is_refused_in_one_line(damage: Damage, finished: Path
 
 
 @pytest.mark.parametrize("name", ["one element of 65,536", "zeros in the middle", "a count that is true"])
+@pytest.mark.size("all", thorough=1)
 def test_the_command_refuses_a_damaged_journal(name: str, tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     (damage,) = [damage for damage in DAMAGES if damage.name == name]
     assert dmlcts(*SWEEP).code == 0
@@ -185,6 +186,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.size("all")
 def test_a_sweep_and_a_run_leave_each_other_s_records(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     broken = f"{OneRoundedValueOfFloat16.__module__}:{OneRoundedValueOfFloat16.__name__}"
     run, sweep = (
@@ -279,6 +281,7 @@ def test_a_full_disk_ends_a_sweep_in_one_line_and_leaves_it_resumable(small_disk
     assert 0 < sweep.resumed == (len(lines) - 1) << 8 < sweep.elements == sweep.plan.elements
 
 
+@pytest.mark.size("thorough")
 def test_a_small_disk_is_told_in_one_line(small_disk: Path, dmlcts: Callable[..., Ran]) -> None:
     (small_disk / "ballast").write_bytes(bytes(84_000))  # what is left takes the journal, and not the record
     types = [word for name in ("INT8", "INT16", "UINT8", "UINT16") for word in ("--data-type", name)]
@@ -296,6 +299,7 @@ def test_a_small_disk_is_told_in_one_line(small_disk: Path, dmlcts: Callable[...
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+@pytest.mark.size("all", thorough=1)
 def test_a_stopped_sweep_goes_on_to_the_same_record(
     tmp_path: Path, dmlcts: Callable[..., Ran], number: signal.Signals
 ) -> None:

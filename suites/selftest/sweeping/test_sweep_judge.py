@@ -81,12 +81,14 @@ def verdict(backend: str, folder: Path, isolation: str, *options: str, operator:
 @changes_the_word
 @both
 @pytest.mark.parametrize("at", ["open", "create", "dispatch"])
+@pytest.mark.size("all", thorough=2)
 def test_a_processor_set_to_flush_hides_nothing(tmp_path: Path, isolation: str, at: str) -> None:
     assert verdict("Flushing", tmp_path, isolation, f"at={at}") == "NOT_CONFORMANT"
 
 
 @changes_the_word
 @both
+@pytest.mark.size("thorough")
 def test_a_processor_set_to_flush_blames_nobody(tmp_path: Path, isolation: str) -> None:
     assert verdict("RightAndFlushing", tmp_path, isolation) == "CONFORMANT"
 
@@ -101,6 +103,7 @@ __attribute__((constructor)) static void quick(void) { _mm_setcsr(_mm_getcsr() |
 @pytest.mark.skipif(corrupting.MACHINE != "x86_64", reason="the library is written for x86-64")
 @changes_the_word
 @both
+@pytest.mark.size("thorough")
 def test_a_library_built_for_speed_hides_nothing(tmp_path: Path, isolation: str) -> None:
     source, library = tmp_path / "quick.c", tmp_path / "quick.so"
     source.write_text(LIBRARY, encoding="utf-8")
@@ -110,11 +113,13 @@ def test_a_library_built_for_speed_hides_nothing(tmp_path: Path, isolation: str)
 
 
 @pytest.mark.parametrize("backend", ["ReplacesTheComparison", "ReplacesNumpy", "ReplacesTheTotals"])
+@pytest.mark.size("all", thorough=1)
 def test_a_replaced_judge_hides_nothing(tmp_path: Path, backend: str) -> None:
     assert verdict(backend, tmp_path, "process", operator="ROUND") == "NOT_CONFORMANT"
 
 
 @pytest.mark.parametrize("backend", ["ReplacesTheComparison", "ReplacesNumpy"])
+@pytest.mark.size("thorough")
 def test_the_command_finds_what_replaces_its_judge(tmp_path: Path, dmlcts: Callable[..., Ran], backend: str) -> None:
     ran = dmlcts("sweep", "--backend", f"{CORRUPTING}:{backend}", "--operator", "ROUND", "--data-type", "FLOAT16")
     assert (ran.code, "NOT CONFORMANT" in ran.out) == (1, True), ran.out + ran.err
@@ -123,6 +128,7 @@ def test_the_command_finds_what_replaces_its_judge(tmp_path: Path, dmlcts: Calla
     assert record["environment"]["isolation"] == "process"
 
 
+@pytest.mark.size("thorough")
 def test_the_command_says_where_it_judged_in_one_process(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     asked = ("sweep", "--backend", "cpu", "--operator", "ROUND", "--data-type", "FLOAT16")
     ran = dmlcts(*asked, "--isolation", "none")
@@ -139,6 +145,7 @@ def test_the_command_says_where_it_judged_in_one_process(tmp_path: Path, dmlcts:
     [(f"{CORRUPTING}:ReplacesTheComparison", "NOT_CONFORMANT"), (f"{CORRUPTING}:ReplacesNumpy", "NOT_CONFORMANT"),
      ("cpu", "CONFORMANT")],
 )  # fmt: skip
+@pytest.mark.size("all", thorough=2)
 def test_a_certified_sweep_is_judged_apart_however_the_run_was(
     tmp_path: Path, backend: str, wanted: str, isolation: str
 ) -> None:

@@ -63,6 +63,7 @@ both = pytest.mark.parametrize("isolation", ["process", "none"])
 
 
 @both
+@pytest.mark.size("all", thorough=1)
 def test_a_block_whose_worker_dies_is_judged_by_another(deadly: Path, tmp_path: Path, isolation: str) -> None:
     once = tmp_path / "spent"
     crew = Processes(Orders(f"{deadly}:Deadly", (f"once={once}",), compiled=False, isolation=isolation), 2)
@@ -77,6 +78,7 @@ def test_a_block_whose_worker_dies_is_judged_by_another(deadly: Path, tmp_path: 
 
 
 @both
+@pytest.mark.size("all", thorough=1)
 def test_a_block_that_takes_down_two_workers_is_a_crash(deadly: Path, isolation: str) -> None:
     crew = Processes(Orders(f"{deadly}:Deadly", compiled=False, isolation=isolation), 1)
     try:
@@ -90,6 +92,7 @@ def test_a_block_that_takes_down_two_workers_is_a_crash(deadly: Path, isolation:
     assert (found[wrong].elements, found[wrong].unjudged) == (0, 1 << 13)
 
 
+@pytest.mark.size("thorough")
 def test_what_follows_a_loss_in_its_block_is_left_out_and_counted(deadly: Path) -> None:
     crew = Processes(Orders(f"{deadly}:Deadly", compiled=False, tensor_elements=1 << 12, lanes=1), 1)
     try:
@@ -101,6 +104,7 @@ def test_what_follows_a_loss_in_its_block_is_left_out_and_counted(deadly: Path) 
 
 
 @both
+@pytest.mark.size("all", thorough=1)
 def test_a_block_that_takes_too_long_is_a_timeout(deadly: Path, isolation: str) -> None:
     crew = Processes(Orders(f"{deadly}:Deadly", ("slow=60",), compiled=False, isolation=isolation, timeout=0.2), 1)
     try:
@@ -167,6 +171,7 @@ def test_a_scheduler_that_does_not_answer_is_told_in_one_line(dmlcts: Callable[.
     assert "no scheduler answers at nonsense" in ran.err
 
 
+@pytest.mark.size("thorough")
 def test_the_command_sweeps_and_exits_by_its_verdict(dmlcts: Callable[..., Ran], tmp_path: Path) -> None:
     ran = dmlcts("sweep", "--backend", "cpu", "--operator", "ROUND", "--data-type", "FLOAT16", "-n", "1")
     assert ran.code == 0, ran.err

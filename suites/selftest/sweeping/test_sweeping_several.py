@@ -441,6 +441,7 @@ def outputs_near(expected: Array) -> list[Array]:
 
 
 @pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.size("thorough")
 def test_the_judge_finds_wrong_what_the_oracle_refuses_on_every_operator_and_type(strict: bool) -> None:
     count = 1 << 9
     judged = 0
@@ -483,6 +484,7 @@ def test_a_result_rounded_once_is_wrong_where_strict_asks_for_every_rounding(str
     assert not judged.wrong.size, "the control: every step rounded"
 
 
+@pytest.mark.size("thorough")
 def test_the_command_sweeps_pairs(dmlcts: Callable[..., Ran], tmp_path: Path) -> None:
     done = dmlcts("sweep", "--backend", "cpu", "--operator", "ADD,BIT_COUNT", "--data-type", "INT8",
                   "--results", str(tmp_path / "swept"))  # fmt: skip

@@ -489,6 +489,7 @@ BROKEN: dict[str, tuple[str, dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.size("thorough", brief=40)
 def test_a_broken_table_is_refused_at_its_place(name: str, tmp_path: Path) -> None:
     kind, changes, words = BROKEN[name]
     text = {**GOOD, **ALONE}[kind]

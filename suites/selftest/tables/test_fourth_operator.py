@@ -98,6 +98,7 @@ def run(dmlcts: Callable[..., Any], name: str, operator: str) -> Any:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("operator", ["CEILING", "MAGNITUDE"])
+@pytest.mark.size("thorough")
 def test_an_operator_from_a_folder_is_judged(folder: Path, dmlcts: Callable[..., Any], operator: str) -> None:
     ran = run(dmlcts, "Right", operator)
     assert ran.code == 0, ran.out + ran.err
@@ -108,7 +109,7 @@ def test_an_operator_from_a_folder_is_judged(folder: Path, dmlcts: Callable[...,
     assert ran.outcomes("tensor.strides.broadcast") == {"pass"}
 
 
-@pytest.mark.long
+@pytest.mark.size("all")
 def test_a_wrong_implementation_of_it_is_caught(folder: Path, dmlcts: Callable[..., Any]) -> None:
     ran = run(dmlcts, "Wrong", "CEILING")
     assert ran.code == 1, ran.out + ran.err

@@ -38,6 +38,7 @@ def test_what_was_kept_is_what_the_files_say(cache: Path, monkeypatch: pytest.Mo
     [lambda data: data[:-1], lambda data: data[:10], lambda data: b"", lambda data: data[:-9] + b"x" + data[-8:]],
     ids=["cut", "cut in the digest", "empty", "one byte changed"],
 )
+@pytest.mark.size("thorough", brief=1)
 def test_what_is_damaged_is_read_anew_and_kept_again(cache: Path, damage: object) -> None:
     first = loaded()
     (path,) = cache.iterdir()

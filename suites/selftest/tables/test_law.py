@@ -122,6 +122,7 @@ CASES: dict[str, tuple[OperatorDesc, Any, Any, Any]] = {
 
 
 @pytest.mark.parametrize("latitude", CASES)
+@pytest.mark.size("thorough", brief=3)
 def test_a_latitude_acts_where_a_clause_lists_it_and_nowhere_else(latitude: str) -> None:
     operator, x, permitted, right = CASES[latitude]
     tables = load_tables()
@@ -195,6 +196,7 @@ def test_the_formula_of_scale_bias_is_evaluated(data_type: DataType) -> None:
 
 @pytest.mark.parametrize("data_type", [F32, F16, DataType.FLOAT64, INT8, DataType.INT64, DataType.UINT16])
 @pytest.mark.parametrize("formula", ["x + scale * bias", "bias * x + scale", "bias + scale * x"])
+@pytest.mark.size("thorough", brief=5)
 def test_both_oracles_read_the_formula_of_scale_bias_alike(data_type: DataType, formula: str) -> None:
     tables = changed("operators/clip.yaml", r"formula: x \* scale \+ bias", f"formula: {formula}")
     law = tables.law(tables.operator("CLIP"))

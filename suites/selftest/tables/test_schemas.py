@@ -48,6 +48,7 @@ def test_a_schema_is_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BUILTIN)
+@pytest.mark.size("thorough", brief=15)
 def test_the_built_in_tables_fit_the_schema_they_name(name: str) -> None:
     text = (SPECS / name).read_text(encoding="utf-8")
     document = read_builtin(name).value

@@ -84,6 +84,7 @@ def alone(*words: str) -> subprocess.CompletedProcess[str]:
     *((fault, "first") for fault in SIGNALS),  # as in the suite's worker, whose Python has handlers of its own
     *((fault, where) for fault in ("reads nowhere", "calls itself", "breaks") for where in ("", "thread")),
 ])  # fmt: skip
+@pytest.mark.size("thorough", brief=3)
 def test_a_fault_says_library_place_and_kind_and_ends_as_it_would_have(fault: str, where: str) -> None:
     name, words = SIGNALS[fault]
     done = alone(fault, where)
@@ -115,6 +116,7 @@ def rows(ran: Any) -> dict[str, str]:
     return {row["data_type"]: row["outcome"] for row in ran.results["clauses"]}
 
 
+@pytest.mark.size("thorough")
 def test_a_run_names_the_case_and_the_fault_and_judges_the_rest(run: Callable[..., Any], tmp_path: Path) -> None:
     words = SIGNALS["reads nowhere"][1]
     ran = run("Faulting", "reads nowhere")
@@ -142,6 +144,7 @@ def computes(device: Any, kind: DataType) -> None:
     ("ends the process", "crash", SIGNALS["ends the process"][1]),
     ("never ends", "timeout", "no answer within 5"),
 ])  # fmt: skip
+@pytest.mark.size("thorough")
 def test_one_case_is_lost_and_the_next_goes_on(fault: str, outcome: str, words: str) -> None:
     with IsolatedBackend(f"{MODULE}:Faulting", timeout=5).open(fault=fault, on="INT8") as device:
         computes(device, DataType.INT16)
