@@ -35,27 +35,27 @@ _JUDGING = (
     *_within("attribution", "stopped_dispatches"),
     *_within("isolation", "losses_told"),
     *_within("oracles", "open_bounds"),
-    *_within("verdicts", "memory_closely", "neighbours_closely", "outputs_closely", "relations_and_refusals"),
-    *_within("verdicts", "single_decisions", "state_told", "words"),
     *_within(
-        "judging", "judging", "judging_closely", "expecting_closely", "relations_closely", "state_closely",
-        "neighbours", "not_supported", but="strangers or test_a_run or replaying",
+        "judging", "judging", "judge_and_arena", "judge_and_ledger", "expectations", "relations", "not_supported",
+        "relations_and_refusals", "words_of_findings", but="strangers or test_a_run or replaying",
     ),
+    *_within("judging/state", "state", "neighbours", "neighbours_chosen", "kernels_of_a_case"),
+    *_within("judging/outputs", "outputs", "memory_after_a_dispatch"),
 )  # fmt: skip
-_VECTORISED = _within("oracles", "vectorised_oracle", "oracle_quickly")
-_TYPED = _within("oracles", "typed_oracles", "typed_oracles_closely")
+_VECTORISED = _within("oracles", "vectorised_oracle", "chosen_inputs")
+_TYPED = _within("oracles", "typed_oracles", "single_points")
 _THOROUGH = "test_every_float16 or all_neighbouring_float16 or strict_is_always_narrower"
 _EXACT = _within(
     "exact_oracle", "binary_format", "exact_casts", "exact_functions", "exact_integer_scale_bias", "exact_oracle",
     "exact_scale_bias", but=_THOROUGH,
 )  # fmt: skip
 _FUNCTIONS = (*_within("formula", "functions", "function_table"), *_within("exact_oracle", "edges", "enclosures"))
-_APPROXIMATE = _within("approximation", "approximation_quickly", "bounds")
+_APPROXIMATE = _within("approximation", "few_elements", "bounds")
 _OUTCOMES = (*_APPROXIMATE, *_within("exact_oracle", "exact_oracle", "outcomes", but=_THOROUGH))
 _REFERENCES = _within("measuring", "references", "measurement", but="a_run_states or a_right_run")
 _ROOMS = ("activations", "approximation", "attribution", "cpu", "departures", "exact_oracle", "family", "formula",
           "generation", "isolation", "judging", "measuring", "mutants", "oracles", "proof", "reports", "running",
-          "signatures", "tables", "verdicts")  # fmt: skip
+          "signatures", "tables")  # fmt: skip
 COVERED = tuple(f"{_SELFTEST}/{room}" for room in _ROOMS)  # whose tests may notice a change without a whole run
 _WHOLE_LAW = _within("signatures", "five_operators")
 _WHOLE_JUDGE = (*_within("attribution", "attribution", "faults", "needs", "once", "company", "steadiness"),
@@ -91,7 +91,7 @@ TARGETS = (  # the first that fits counts
     Target("suites/measuring/integer_arithmetic*", _within("measuring", "integer_arithmetic")),
     Target("suites/attribution/element_tables*", ()),  # what `replay` shows: only whole runs of it are tested
     Target("suites/judging/neighbours*",
-           (*_within("judging", "neighbours", "state_closely"), *_within("verdicts", "neighbours_closely"))),
+           _within("judging/state", "neighbours", "neighbours_chosen", "state")),
     Target("suites/judging/*", _JUDGING),
 )
 

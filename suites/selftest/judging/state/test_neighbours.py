@@ -27,7 +27,7 @@ from dmlcts.suites.judging.neighbours import (
     two_neighbours,
 )
 from dmlcts.suites.selftest.judging.scripted import Device, case, clip, details, judged, only, threshold
-from dmlcts.suites.selftest.judging.test_state_closely import AlwaysWrong
+from dmlcts.suites.selftest.judging.state.test_state import AlwaysWrong
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel
 
 TABLES = load_tables()

@@ -141,7 +141,7 @@ def test_an_exception_while_creating_is_never_a_refusal(expectation: str) -> Non
     assert finding.clause == one.clause
     said, at = details(finding)["said"].split("\n")
     assert said == "MemoryError: while creating"
-    assert re.fullmatch(r'at .*test_expecting_closely\.py:\d+ in create: raise MemoryError\("while creating"\)', at)
+    assert re.fullmatch(r'at .*test_expectations\.py:\d+ in create: raise MemoryError\("while creating"\)', at)
 
 
 def test_accepting_dispatches_nothing() -> None:

@@ -1,0 +1,1 @@
+"""Selftests of what stands in a memory after a dispatch, and of outputs in it."""

@@ -1,0 +1,1 @@
+"""Selftests of state: kernels dispatched again, beside and after others, and on two devices."""
