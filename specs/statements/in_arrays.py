@@ -1,4 +1,8 @@
-"""What a statement says of whole arrays, in numpy; integers beyond 16 bits meet as Python's own, in object arrays."""
+"""What a statement says of whole arrays, in numpy.
+
+Exact integers stand in INT64 as long as their operands' widths show that it holds them, and else as Python's own, in
+object arrays, which take a hundred times as long.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,10 @@ from dmlcts.specs.functions import FUNCTIONS
 from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.statements.kinds import Kind, joined
 
-_NARROW = 2  # bytes: one operation on two such integers stays within INT64
+_NARROW = 4  # bytes: a few operations on such integers stay within INT64
+_MOST_BITS = 62  # of what INT64 is used for: neither the sum of two such integers nor a negation leaves it
 _MOST_PLACES = 256
+_INT64 = np.iinfo(np.int64)
 _SMALL = 2.0**53  # up to here FLOAT64 holds every integer
 Mask = NDArray[np.bool_]
 
@@ -31,11 +37,13 @@ class Values:
         kind: see :data:`.kinds.Kind`.
         array: of the data type, of Python integers or INT64 ("whole"), of bool; of a constant FLOAT64.
         undefined: where there is no value; 0-dimensional where there is one everywhere, or nowhere.
+        bits: of whole numbers in INT64: none is greater than 2^bits, or less than -2^bits; ``None`` for Python's.
     """
 
     kind: Kind
     array: Any
     undefined: Mask
+    bits: int | None = None
 
 
 _NOWHERE: Mask = np.zeros((), bool)
@@ -124,13 +132,19 @@ def _limit(name: str, kind: DataType) -> Values:
 
 
 def _integers(values: Values) -> Values:
-    """Integers as Python's own, or in INT64 where one more operation stays within it."""
+    """Exact integers, in INT64 where their type or their size shows that it holds them."""
     if values.kind == "constant":
         fraction = np.asarray(values.array != np.trunc(values.array))
-        whole = np.asarray(_PYTHON_INTEGERS(np.where(fraction, 0.0, values.array)), object)
-        return Values("whole", whole, values.undefined | fraction)
+        clean = np.where(fraction, 0.0, values.array)
+        greatest = float(np.max(np.abs(clean), initial=0.0))
+        undefined = values.undefined | fraction
+        if greatest < _SMALL:
+            return Values("whole", clean.astype(np.int64), undefined, int(greatest).bit_length())
+        return Values("whole", np.asarray(_PYTHON_INTEGERS(clean), object), undefined)
     if isinstance(values.kind, DataType) and values.kind.itemsize <= _NARROW:
-        return Values("whole", values.array.astype(np.int64), values.undefined)
+        return Values("whole", values.array.astype(np.int64), values.undefined, 8 * values.kind.itemsize)
+    if values.bits is not None:
+        return values
     return Values("whole", np.asarray(values.array).astype(object), values.undefined)
 
 
@@ -146,6 +160,8 @@ def _fits(values: Values) -> bool:
     if values.kind == "constant":
         given = np.asarray(values.array)
         return bool(np.all((np.abs(given) < _SMALL) & (given == np.trunc(given))))
+    if values.kind == "whole":
+        return values.bits is not None
     return isinstance(values.kind, DataType) and bool(np.can_cast(values.kind.numpy, np.int64))
 
 
@@ -160,7 +176,10 @@ def _stored(values: Values, kind: DataType, *, wrapping: bool) -> Values:
     limits, bits = np.iinfo(kind.numpy), 8 * kind.itemsize
     clean = np.where(values.undefined, 0, values.array)
     if not wrapping:
-        array = np.minimum(np.maximum(clean, int(limits.min)), int(limits.max)).astype(kind.numpy)
+        least, most = int(limits.min), int(limits.max)
+        if clean.dtype != object:  # INT64, which takes no greater number than its own for a limit
+            least, most = max(least, int(_INT64.min)), min(most, int(_INT64.max))
+        array = np.minimum(np.maximum(clean, least), most).astype(kind.numpy)
     else:
         if clean.dtype == object:  # Python's integers, which the unsigned type does not take below 0
             clean = np.asarray(clean & ((1 << bits) - 1), object)
@@ -183,7 +202,8 @@ def _selected(condition: Values, one: Values, other: Values) -> Values:
         kind = "whole"
     chosen = np.asarray(condition.array, bool)
     undefined = condition.undefined | np.where(chosen, one.undefined, other.undefined)
-    return Values(kind, np.where(chosen, one.array, other.array), undefined)
+    bits = None if one.bits is None or other.bits is None else max(one.bits, other.bits)
+    return Values(kind, np.where(chosen, one.array, other.array), undefined, bits)
 
 
 def _applied(name: str, values: list[Values]) -> Values:
@@ -230,20 +250,21 @@ def _of_constants(name: str, values: list[Values]) -> Values:
 
 
 def _of_integers(name: str, values: list[Values], undefined: Mask) -> Values:
-    narrow = all(isinstance(value.kind, DataType) and value.kind.itemsize <= _NARROW for value in values)
     given = [_integers(value) for value in values]
     for value in given:
         undefined = undefined | value.undefined
-    arrays = [value.array if narrow else value.array.astype(object) for value in given]
+    meaning, defined, width = _MEANINGS[name]
+    widths = [value.bits for value in given if value.bits is not None]
+    bits = width(*widths) if width is not None and len(widths) == len(given) else None
+    if bits is not None and bits > _MOST_BITS:
+        bits = None
+    arrays = [value.array if bits is not None else value.array.astype(object) for value in given]
     arrays = [np.where(undefined, 1, array) if undefined.any() else array for array in arrays]
-    meaning, defined = _MEANINGS[name]
     if defined is not None:
         there = np.asarray(defined(*arrays), bool)
         undefined = undefined | ~there
         arrays = [np.where(there, array, 1) for array in arrays]
-    if name.startswith("shift"):
-        arrays = [array.astype(object) for array in arrays]  # which know no width
-    return Values("whole", np.asarray(meaning(*arrays)), undefined)
+    return Values("whole", np.asarray(meaning(*arrays)), undefined, bits)
 
 
 def _truncated(a: Any, b: Any) -> Any:
@@ -263,28 +284,41 @@ def _shiftable(_: Any, count: Any) -> Any:
     return (count >= 0) & (count <= _MOST_PLACES)
 
 
-_MEANINGS: Mapping[str, tuple[Callable[..., Any], Callable[..., Any] | None]] = {
-    "min": (np.minimum, None),
-    "max": (np.maximum, None),
-    "abs": (np.abs, None),
-    "neg": (np.negative, None),
-    "floor": (lambda a: a, None),
-    "ceil": (lambda a: a, None),
-    "trunc": (lambda a: a, None),
-    "round_half_even": (lambda a: a, None),
-    "round_half_away": (lambda a: a, None),
-    "add": (np.add, None),
-    "subtract": (np.subtract, None),
-    "multiply": (np.multiply, None),
-    "divide": (_truncated, _divisible),
-    "modulus_truncate": (lambda a, b: a - b * _truncated(a, b), _divisible),
-    "modulus_floor": (lambda a, b: a - b * (a // b), _divisible),
-    "shift_left": (lambda a, count: a << count, _shiftable),
-    "shift_right": (lambda a, count: a >> count, _shiftable),
-    "bit_and": (np.bitwise_and, None),
-    "bit_or": (np.bitwise_or, None),
-    "bit_xor": (np.bitwise_xor, None),
-    "bit_not": (np.invert, None),
-    "bit_count": (_bits_set, lambda a: a >= 0),
+def _shifted_right(a: Any, count: Any) -> Any:
+    return a >> (count if a.dtype == object else np.minimum(count, 63))  # Python's integers know no width
+
+
+def _as_wide(*bits: int) -> int:
+    return max(bits)
+
+
+def _one_wider(*bits: int) -> int:
+    return max(bits) + 1
+
+
+_Width = Callable[..., int]
+_MEANINGS: Mapping[str, tuple[Callable[..., Any], Callable[..., Any] | None, _Width | None]] = {
+    "min": (np.minimum, None, _as_wide),
+    "max": (np.maximum, None, _as_wide),
+    "abs": (np.abs, None, _as_wide),
+    "neg": (np.negative, None, _as_wide),
+    "floor": (lambda a: a, None, _as_wide),
+    "ceil": (lambda a: a, None, _as_wide),
+    "trunc": (lambda a: a, None, _as_wide),
+    "round_half_even": (lambda a: a, None, _as_wide),
+    "round_half_away": (lambda a: a, None, _as_wide),
+    "add": (np.add, None, _one_wider),
+    "subtract": (np.subtract, None, _one_wider),
+    "multiply": (np.multiply, None, lambda a, b: a + b),
+    "divide": (_truncated, _divisible, _as_wide),
+    "modulus_truncate": (lambda a, b: a - b * _truncated(a, b), _divisible, _as_wide),
+    "modulus_floor": (lambda a, b: a - b * (a // b), _divisible, _one_wider),
+    "shift_left": (lambda a, count: a << count, _shiftable, None),
+    "shift_right": (_shifted_right, _shiftable, lambda a, _: a),
+    "bit_and": (np.bitwise_and, None, _one_wider),
+    "bit_or": (np.bitwise_or, None, _one_wider),
+    "bit_xor": (np.bitwise_xor, None, _one_wider),
+    "bit_not": (np.invert, None, _one_wider),
+    "bit_count": (_bits_set, lambda a: a >= 0, None),
 }
-"""Arithmetic of exact integers, and where it is defined."""
+"""Arithmetic of exact integers, where it is defined, and the bits of results of operands of so many, if few."""
