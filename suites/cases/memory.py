@@ -189,9 +189,9 @@ def distinct_elements(memory: Bytes, region: Region, tensor: TensorDesc) -> Arra
 
 
 def _logical(memory: Bytes, region: Region, tensor: TensorDesc, count: int) -> Array:
-    """A tensor's elements, 1-D, or its only one repeated ``count`` times; a view where they are packed."""
+    """A tensor's elements, 1-D, or its only one ``count`` times; a view where they are packed, or there is one."""
     found = np.ascontiguousarray(elements(memory, region, tensor)).reshape(-1)
-    return found if found.size != 1 or count == 1 else np.repeat(found, count)
+    return found if found.size != 1 or count == 1 else np.broadcast_to(found, count)
 
 
 @dataclass(frozen=True)

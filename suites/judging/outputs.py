@@ -214,15 +214,20 @@ def expected_outputs(oracle: Oracle, case: Case, inputs: Mapping[str, Array]) ->
         inputs: the logical elements of each input by tensor name, 1-D.
     """
     count = max(x.size for x in inputs.values())
-    wide = {name: tensor for name, tensor in case.operator.inputs.items() if inputs[name].size == count}
+    period = _period(case)
+    if not period or count <= 2 * period:
+        return oracle.expected(inputs)
+    once = {name: x[:period] if x.size == count else x for name, x in inputs.items()}
+    return repeated(oracle.expected(once), count)
+
+
+def _period(case: Case) -> int:
+    """After how many elements all inputs repeat, apart from those of one element; 0 where nobody knows."""
+    wide = {name: tensor for name, tensor in case.operator.inputs.items() if tensor.element_count > 1}
     periods = {case.values[name].period for name in wide}
     many_times = any(not stride and size > 1 for tensor in wide.values()
                    for stride, size in zip(tensor.element_strides, tensor.sizes, strict=True))  # fmt: skip
-    period = 0 if len(periods) > 1 or many_times else periods.pop()
-    if not period or count <= 2 * period:
-        return oracle.expected(inputs)
-    once = {name: x[:period] if name in wide else x for name, x in inputs.items()}
-    return repeated(oracle.expected(once), count)
+    return 0 if len(periods) != 1 or many_times else periods.pop()
 
 
 def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Judgement:

@@ -14,8 +14,9 @@ import numpy as np
 from dmlcts.backends.cpu.programs.program import Array, Program
 from dmlcts.specs import DataType, TensorDesc
 
-# From here on a table of every FLOAT16 pattern costs less than it saves.
-TABLE_ELEMENTS = 1 << 18
+_PATTERNS = 1 << 16
+# A table of every FLOAT16 pattern costs as much as so many elements: it is made once as many were computed.
+TABLE_ELEMENTS = 1 << 17
 
 
 def floating(program: Program, tensor: TensorDesc) -> Program:
@@ -23,7 +24,7 @@ def floating(program: Program, tensor: TensorDesc) -> Program:
     if tensor.data_type is not DataType.FLOAT16:
         return program
     widened = in_float32(program)
-    return _tabulated(widened) if tensor.element_count >= TABLE_ELEMENTS else widened
+    return _tabulated(widened) if tensor.element_count >= TABLE_ELEMENTS else _tabulated_later(widened)
 
 
 def in_float32(program: Program) -> Program:
@@ -45,9 +46,24 @@ def _tabulated(program: Program) -> Program:
         program((patterns,), table, np.empty_like(patterns))
 
     def look_up(sources: Sequence[Array], target: Array, scratch: Array) -> None:
-        np.copyto(target, table[sources[0].view(np.uint16)])
+        np.take(table, sources[0].view(np.uint16), out=target, mode="clip")
 
     return look_up
+
+
+def _tabulated_later(program: Program) -> Program:
+    """``program`` of one FLOAT16 input, looked up as soon as it has computed as many elements as a table has."""
+    left, now = _PATTERNS, program
+
+    def counted(sources: Sequence[Array], target: Array, scratch: Array) -> None:
+        nonlocal left, now
+        if left > 0:
+            left -= target.size
+        elif now is program:
+            now = _tabulated(program)
+        now(sources, target, scratch)
+
+    return counted
 
 
 def ordinal(bits: Array, out: Array | None = None) -> Array:

@@ -12,7 +12,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.oracles import oracle_of
-from dmlcts.suites.cases.values import BULK_PERIOD, Values
+from dmlcts.suites.cases.values import BULK_PERIOD, Streams, Values
 from dmlcts.suites.conformance.tensors.test_strides import test_wide_elements_far_apart as judge_wide_elements
 from dmlcts.suites.generation.profiles import FULL, QUICK, Profile
 from dmlcts.suites.generation.subject import Subject
@@ -92,6 +92,23 @@ def test_repeated_inputs_have_repeated_outputs(
     one = Case(operator, STREAMS[stream], "clip.formula")
     oracle, inputs = oracle_of(TABLES, operator, strict=False), Arena.prepare(one).inputs
     assert expected_outputs(oracle, one, inputs).tobytes() == oracle.expected(inputs).tobytes()
+
+
+def test_repeated_inputs_are_looked_at_once_beside_a_tensor_of_one_element() -> None:
+    tensors = {
+        "InputTensor": TensorDesc(DataType.INT8, (40,)), "ScaleTensor": TensorDesc(DataType.FLOAT32, (1,)),
+        "ZeroPointTensor": TensorDesc(DataType.INT8, (1,)), "OutputTensor": TensorDesc(DataType.FLOAT32, (40,)),
+    }  # fmt: skip
+    operator = OperatorDesc("ELEMENT_WISE_DEQUANTIZE_LINEAR", tensors, {})
+    values = {"InputTensor": [1, 2, 3], "ScaleTensor": [0.5, 9.0], "ZeroPointTensor": [7]}
+    one = Case(operator, Streams.of(values, operator), "dequantize-linear.formula")
+    oracle, inputs = oracle_of(TABLES, operator, strict=False), Arena.prepare(one).inputs
+    assert {name: array.size for name, array in inputs.items()} == dict.fromkeys(values, 40)
+    wanted, asked = oracle.expected(inputs).tobytes(), []
+    usual = oracle.expected
+    oracle.expected = lambda some: (asked.append(len(some["InputTensor"])), usual(some))[1]  # type: ignore[method-assign]
+    assert expected_outputs(oracle, one, inputs).tobytes() == wanted
+    assert asked == [3]
 
 
 def test_bulk_values_repeat_after_a_prime_number_of_elements() -> None:
