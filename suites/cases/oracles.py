@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.specs.approximation.in_arrays import ApproximateVectorOracle
+from dmlcts.specs.arithmetic.lookups import Lookup, distinct_elements
 from dmlcts.specs.latitudes import NONE
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
@@ -44,6 +45,10 @@ def _in_pieces(expected: Callable[[Inputs], Array], inputs: Inputs, data_type: D
             name: array[place] if array.size == count else array for name, array in inputs.items()
         })  # fmt: skip
     return found
+
+
+def _types(operator: OperatorDesc) -> dict[str, DataType]:
+    return {name: tensor.data_type for name, tensor in operator.inputs.items()}
 
 
 class Oracle(Protocol):
@@ -140,10 +145,11 @@ class OneInput:
         self.operator = vector.operator
         self.data_type = vector.data_type
         self._name = vector.operator.input_name
+        self._looked_up = Lookup(_types(vector.operator), lambda some: vector.expected(some[self._name]))
 
     def expected(self, inputs: Inputs) -> Array:
         """As :meth:`Oracle.expected`."""
-        return _in_pieces(lambda some: self.vector.expected(some[self._name]), inputs, self.data_type)
+        return _in_pieces(self._looked_up, inputs, self.data_type)
 
     def acceptance(self, inputs: Inputs) -> Acceptance:
         """As :meth:`Oracle.acceptance`."""
@@ -174,13 +180,14 @@ class _NamedInputs:
         self.data_type = operator.output.data_type
         self._read = read
         self._names = {member: name for name, member in law.table.formula_names.items() if member in operator.tensors}
+        self._looked_up = Lookup(_types(operator), self._expected)
 
     def _named(self, inputs: Inputs) -> dict[str, Array]:
         return {name: inputs[member] for member, name in self._names.items()}
 
     def expected(self, inputs: Inputs) -> Array:
         """As :meth:`Oracle.expected`."""
-        return _in_pieces(self._expected, inputs, self.data_type)
+        return _in_pieces(self._looked_up, inputs, self.data_type)
 
     def _expected(self, inputs: Inputs) -> Array:
         raise NotImplementedError
@@ -203,8 +210,14 @@ class _NamedInputs:
         wrong = [differing[:0]]
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
-            few = {name: array[piece] for name, array in inputs.items()}
-            wrong.append(piece[~self.admits(few, output[piece])])
+            few, got = {name: array[piece] for name, array in inputs.items()}, output[piece]
+            once = distinct_elements([*few.values(), got])
+            if once is None:
+                wrong.append(piece[~self.admits(few, got)])
+                continue
+            first, inverse = once
+            admitted = self.admits({name: array[first] for name, array in few.items()}, got[first])
+            wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
 
 
