@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcts.suites.batches.plans import Plan
-from dmlcts.suites.batches.spots import Spots
+from dmlcts.suites.batches.spots import Spot, Spots
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, Bytes, Masks, aligned_memory
@@ -21,8 +20,7 @@ from dmlcts.suites.cases.values import Values
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Member:
+class Member(NamedTuple):
     """A case in a batch.
 
     Attributes:
@@ -45,16 +43,41 @@ def fill(members: Sequence[Member], memory: Bytes) -> None:
     """
     streams: dict[tuple[Values, int], Array] = {}
     first = members[0].case
+    starts = np.array([one.start for one in members])
     for name in first.values:
-        spots = [(one.plan.stored[name], one.start) for one in members]
-        values = []
-        for one, (spot, _) in zip(members, spots, strict=True):
-            key = (one.case.values[name], spot.count)
-            if key not in streams:
-                streams[key] = key[0].array(spot.count)
-            values.append(streams[key])
-        found = Spots(spots, first.operator.tensors[name].data_type.numpy)
-        found.write(memory, np.concatenate(values), np.ones(len(members), np.bool_))
+        spots = [one.plan.stored[name] for one in members]
+        found = Spots(spots, starts, first.operator.tensors[name].data_type.numpy)
+        _store(members, name, spots, found, memory, streams)
+
+
+def _store(
+    members: Sequence[Member],
+    name: str,
+    spots: Sequence[Spot],
+    found: Spots,
+    memory: Bytes,
+    streams: dict[tuple[Values, int], Array],
+) -> None:
+    """Put the streams of an input where its elements stand.
+
+    Args:
+        members: of one operator, types and attributes.
+        name: the input's.
+        spots: where each member's elements stand in its memory.
+        found: the same in the arena.
+        memory: the arena.
+        streams: what was made of streams before.
+    """
+    values, last, count, array = [], None, 0, None
+    for one, spot in zip(members, spots, strict=True):
+        given = one.case.values[name]
+        if array is None or given is not last or spot.count != count:
+            last, count = given, spot.count
+            array = streams.get((given, count))
+            if array is None:
+                array = streams[given, count] = given.array(count)
+        values.append(array)
+    found.write(memory, np.concatenate(values))
 
 
 class Group:
@@ -67,32 +90,51 @@ class Group:
     Attributes:
         inputs: the logical elements of all members by tensor name, one member's behind another's.
         expected: an acceptable output for each.
+        left: the output that each of those that ran left, as it was read.
+        noted: what others keep of the group, by keys of theirs.
     """
 
     def __init__(self, members: Sequence[Member], oracle: Oracle) -> None:
         self.members = members
         self.oracle = oracle
-        self._counts = np.array([one.plan.count for one in members])
-        self.ends = np.cumsum(self._counts)
+        counts = [one.plan.count for one in members]
+        self._counts = np.array(counts)
+        self._ends = np.cumsum(self._counts)
+        self._shares = [slice(end - count, end) for end, count in zip(self._ends.tolist(), counts, strict=True)]
+        self._starts = np.array([one.start for one in members])
         first = members[0].case.operator
         self._types = {name: tensor.data_type for name, tensor in first.tensors.items()}
         self._output = first.output_name
         self.inputs: dict[str, Array] = {}
         self.expected: Array = np.empty(0)
+        self.left: Array = np.empty(0)
+        self.noted: dict[Hashable, Any] = {}
         self._poison: Array = np.empty(0)
-        self._left: Array = np.empty(0)
-        self._apart: NDArray[np.bool_] = np.array([not one.plan.in_place for one in members])
+        apart = [not one.plan.in_place for one in members]
+        self._apart: NDArray[np.bool_] | None = None if all(apart) else np.array(apart)
+        self._read: dict[str, Spots] = {}
         self._written = self._spots(self._output)
 
     def _spots(self, name: str) -> Spots:
         """Where the elements of a tensor stand in the arena."""
-        return Spots([(one.plan.read[name], one.start) for one in self.members], self._types[name].numpy)
+        found = self._read.get(name)
+        if found is None:
+            spots = [one.plan.read[name] for one in self.members]
+            found = self._read[name] = Spots(spots, self._starts, self._types[name].numpy, self._counts)
+        return found
+
+    def fill(self, memory: Bytes) -> None:
+        """As :func:`fill`; where a tensor holds each element once, those that are put there are those that are read."""
+        streams: dict[tuple[Values, int], Array] = {}
+        for name in self.members[0].case.values:
+            spots = [one.plan.stored[name] for one in self.members]
+            once = all(one.plan.read[name] is spot for one, spot in zip(self.members, spots, strict=True))
+            found = self._spots(name) if once else Spots(spots, self._starts, self._types[name].numpy)
+            _store(self.members, name, spots, found, memory, streams)
 
     def ask(self, memory: Bytes) -> None:
         """Read the inputs back, and ask the oracle what is expected of them."""
-        self.inputs = {
-            name: self._spots(name).read(memory) for name in self._types if name != self._output
-        }
+        self.inputs = {name: self._spots(name).read(memory) for name in self._types if name != self._output}
         with np.errstate(all="ignore"):
             self.expected = self.oracle.expected(self.inputs)
 
@@ -102,15 +144,20 @@ class Group:
         self._poison = masks.mask(values.nbytes, next(iter(self.inputs.values()))).over(values)
         self._written.write(memory, self._poison, self._apart)
 
-    def wrong(self, memory: Bytes, ran: NDArray[np.bool_]) -> set[int]:
-        """Which members that ran have an element that is not acceptable, or holds its poison, by their place."""
+    def wrong(self, memory: Bytes, ran: NDArray[np.bool_] | None) -> set[int]:
+        """Which members that ran have an element that is not acceptable, or holds its poison, by their place.
+
+        Args:
+            memory: as they left it.
+            ran: which did; ``None`` for all.
+        """
         data_type = self._types[self._output]
-        got = self._left = self._written.read(memory)
+        got = self.left = self._written.read(memory)
         bits = data_type.bits_dtype
         differing = got.view(bits) != self.expected.view(bits)
         if not self.oracle.expected_suffices:
             differing[:] = True
-        if not ran.all():
+        if ran is not None:
             differing &= self._written.each(ran)
         where = np.flatnonzero(differing)
         if not where.size:
@@ -119,12 +166,16 @@ class Group:
             few = {name: array[where] for name, array in self.inputs.items()}
             bad = ~self.oracle.admits(few, got[where])
         held = got.view(bits)[where] == self._poison.view(bits)[where]
-        bad |= held & self._written.each(self._apart)[where]  # it may be unwritten
-        return set(np.searchsorted(self.ends, where[bad], "right").tolist())
+        bad |= held if self._apart is None else held & self._written.each(self._apart)[where]  # it may be unwritten
+        return set(np.searchsorted(self._ends, where[bad], "right").tolist())
 
-    def settle(self, after: Bytes, ran: NDArray[np.bool_]) -> None:
+    def settle(self, after: Bytes, ran: NDArray[np.bool_] | None) -> None:
         """Take over what :meth:`wrong` read of outputs of members that ran, so that what is left differs elsewhere."""
-        self._written.write(after, self._left, ran)
+        self._written.write(after, self.left, ran)
+
+    def share(self, place: int) -> slice:
+        """Which of all elements are a member's, by its place."""
+        return self._shares[place]
 
     def ran(
         self,
@@ -149,45 +200,63 @@ class Group:
             lost: whether the process was lost by it.
         """
         one = self.members[place]
-        share = slice(int(self.ends[place] - self._counts[place]), int(self.ends[place]))
-        inputs = {name: array[share] for name, array in self.inputs.items()}
         history, stopped = (outcome, None) if isinstance(outcome, str) else ("", outcome)
-        seen = None
-        if before is not None:
-            part = slice(one.start, one.start + size)
-            seen = bench.seen(one.case, Arena(memory[part], before[part], one.plan.regions, inputs))
-        spot = one.plan.read[self._output]
-        output = np.ascontiguousarray(spot.view(memory, one.start, self.expected.dtype)).reshape(-1)
-        return Ran(one.case, one.plan, self.oracle, stopped, history, seen, self.expected[share], inputs, output, lost)
+        ran = Ran(one.case, one.plan, self, place, stopped, history, None, lost)
+        if before is None:
+            return ran
+        part = slice(one.start, one.start + size)
+        arena = Arena(memory[part], before[part], one.plan.regions, ran.inputs)
+        return ran._replace(execution=bench.seen(one.case, arena))
 
 
-@dataclass(frozen=True)
-class Ran:
-    """What became of a member.
+class Ran(NamedTuple):
+    """What became of a member; its elements are those of its group until the group is looked at again.
 
     Attributes:
         case: the case.
         plan: its plan.
-        oracle: of its description.
+        group: its group.
+        place: its place there.
         outcome: a refusal or a mishap; ``None`` where the dispatch came back.
         history: what ran before the dispatch.
         execution: the dispatch, where something about it is wrong; ``None`` where all is as it has to be.
-        expected: an acceptable output for each element.
-        inputs: the logical elements of each input.
-        output: the logical output elements.
         lost: whether the implementation's process or device was lost by it.
     """
 
     case: Case
     plan: Plan
-    oracle: Oracle
+    group: Group
+    place: int
     outcome: Refusal | Mishap | None
     history: str
     execution: Execution | None
-    expected: Array
-    inputs: dict[str, Array]
-    output: Array
-    lost: bool = False
+    lost: bool
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the dispatch came back, and all is as it has to be."""
+        return self.outcome is None and self.execution is None
+
+    @property
+    def oracle(self) -> Oracle:
+        """The oracle of its description."""
+        return self.group.oracle
+
+    @property
+    def expected(self) -> Array:
+        """An acceptable output for each element."""
+        return self.group.expected[self.group.share(self.place)]
+
+    @property
+    def inputs(self) -> dict[str, Array]:
+        """The logical elements of each input."""
+        share = self.group.share(self.place)
+        return {name: array[share] for name, array in self.group.inputs.items()}
+
+    @property
+    def output(self) -> Array:
+        """The logical output elements, where the dispatch came back."""
+        return self.group.left[self.group.share(self.place)]
 
 
 def run(bench: Bench, cases: Sequence[tuple[Case, Plan]]) -> Iterator[Ran]:
@@ -233,7 +302,7 @@ def grouped(bench: Bench, members: Sequence[Member]) -> list[Group]:
 def prepare(groups: Sequence[Group], memory: Bytes, masks: Masks) -> None:
     """Fill a memory that holds the fixed pattern, and poison it."""
     for group in groups:
-        fill(group.members, memory)
+        group.fill(memory)
     for group in groups:
         group.ask(memory)
     for group in groups:
@@ -262,7 +331,8 @@ def suspected(
     found = set()
     for group in groups:
         places = [number[id(one)] for one in group.members]
-        ran = np.array([isinstance(came[place], str) for place in places])
+        stopped = [not isinstance(came[place], str) for place in places]
+        ran = ~np.array(stopped) if any(stopped) else None
         found |= {places[place] for place in group.wrong(memory, ran)}
         group.settle(after, ran)
     words, known = memory.view(np.uint64), after.view(np.uint64)

@@ -84,32 +84,36 @@ class Spots:
     """Where the elements of one tensor of some cases stand in an arena, one case's behind another's.
 
     Args:
-        spots: with the byte of the arena at which the memory of its case begins.
+        spots: of each case.
+        starts: the byte of the arena at which the memory of each case begins.
         dtype: of the elements.
+        counts: how many elements each case has, where that is known.
     """
 
-    def __init__(self, spots: Sequence[tuple[Spot, int]], dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self,
+        spots: Sequence[Spot],
+        starts: NDArray[np.intp],
+        dtype: np.dtype[Any],
+        counts: NDArray[np.intp] | None = None,
+    ) -> None:
         self._spots = spots
+        self._starts = starts
         self._dtype = dtype
-        self._counts = np.array([spot.count for spot, _ in spots])
-        ends = np.cumsum(self._counts)
-        self.count = int(ends[-1])
-        few = [(number, spot.places, start) for number, (spot, start) in enumerate(spots) if spot.places is not None]
-        self._large = [
-            (number, slice(int(ends[number]) - spot.count, int(ends[number])))
-            for number, (spot, _) in enumerate(spots)
-            if spot.places is None
-        ]
-        self._few = np.array([number for number, _, _ in few], np.intp)
-        self._listed: Array = np.zeros(0, np.intp)
-        if few:
-            begin = np.array([start for _, _, start in few]) // dtype.itemsize
-            self._listed = np.concatenate([places for _, places, _ in few]) + np.repeat(begin, self._counts[self._few])
+        self._counts = np.array([spot.count for spot in spots]) if counts is None else counts
+        listed = [spot.places for spot in spots if spot.places is not None]
+        self._listed: Array = np.concatenate(listed) if listed else np.zeros(0, np.intp)
+        self._large: list[tuple[int, slice]] = []
+        self._few: Any = slice(None)
         self._shares: Any = slice(None)
-        if self._large and few:
-            of_few = np.ones(len(spots), np.bool_)
-            of_few[[number for number, _ in self._large]] = False
+        if len(listed) < len(spots):
+            ends = np.cumsum(self._counts)
+            of_few = np.array([spot.places is not None for spot in spots])
+            large = np.flatnonzero(~of_few).tolist()
+            self._large = [(one, slice(int(ends[one] - self._counts[one]), int(ends[one]))) for one in large]
+            self._few = np.flatnonzero(of_few)
             self._shares = np.flatnonzero(np.repeat(of_few, self._counts))
+        self._listed = self._listed + np.repeat(starts[self._few] // dtype.itemsize, self._counts[self._few])
 
     def each(self, of_cases: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """What is so of each case, for each of its elements."""
@@ -120,29 +124,30 @@ class Spots:
         if not self._large:
             few: Array = memory.view(self._dtype)[self._listed]
             return few
-        found: Array = np.empty(self.count, self._dtype)
-        if self._few.size:
+        found: Array = np.empty(int(self._counts.sum()), self._dtype)
+        if self._listed.size:
             found[self._shares] = memory.view(self._dtype)[self._listed]
         for number, share in self._large:
-            spot, start = self._spots[number]
-            found[share].reshape(spot.sizes)[...] = spot.view(memory, start, self._dtype)
+            spot = self._spots[number]
+            found[share].reshape(spot.sizes)[...] = spot.view(memory, int(self._starts[number]), self._dtype)
         return found
 
-    def write(self, memory: Bytes, values: Array, chosen: NDArray[np.bool_]) -> None:
+    def write(self, memory: Bytes, values: Array, chosen: NDArray[np.bool_] | None = None) -> None:
         """Write the elements of chosen cases.
 
         Args:
             memory: the arena.
             values: those of all cases, 1-D.
-            chosen: of each case whether it is one.
+            chosen: of each case whether it is one; ``None`` for all.
         """
-        if self._few.size:
+        if self._listed.size:
             listed, few = self._listed, values[self._shares]
-            if not chosen[self._few].all():
+            if chosen is not None:
                 mine = np.repeat(chosen[self._few], self._counts[self._few])
                 listed, few = listed[mine], few[mine]
             memory.view(self._dtype)[listed] = few
         for number, share in self._large:
-            if chosen[number]:
-                spot, start = self._spots[number]
-                spot.view(memory, start, self._dtype)[...] = values[share].reshape(spot.sizes)
+            if chosen is None or chosen[number]:
+                spot = self._spots[number]
+                view = spot.view(memory, int(self._starts[number]), self._dtype)
+                view[...] = values[share].reshape(spot.sizes)

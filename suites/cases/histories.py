@@ -31,7 +31,9 @@ class Histories:
         history = "fresh"
         if me in self._ran:
             history = "again"
-        elif any(other in self._ran and _akin(known, operator) for other, known in self._alive.items() if other != me):
+        elif len(self._alive) > 1 and any(
+            other in self._ran and _akin(known, operator) for other, known in self._alive.items() if other != me
+        ):
             history = "beside-another"
         elif self._last is not None and _akin(self._last, operator):
             history = "after-another"
@@ -50,4 +52,5 @@ class Histories:
 
 def _akin(one: OperatorDesc, other: OperatorDesc) -> bool:
     """Whether two descriptions have equal tensors and differ otherwise."""
-    return one.tensors == other.tensors and (one.name, one.attributes) != (other.name, other.attributes)
+    same = one.name == other.name and one.attributes == other.attributes
+    return not same and one.tensors == other.tensors

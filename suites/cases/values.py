@@ -176,7 +176,7 @@ class Streams(Mapping[str, Values]):
         """The stream of the first input."""
         return self.streams[0][1]
 
-    @property
+    @computed
     def bytes_listed(self) -> int:
         """How many bytes of values are listed one by one."""
         return sum(len(values.data) for _, values in self.streams if values.data is not None)

@@ -31,7 +31,7 @@ from dmlcts.suites.judging.losses import (
     late_finding,
     unexplained,
 )
-from dmlcts.suites.judging.together import chunks, judged_together, judgement_of
+from dmlcts.suites.judging.together import chunks, judged_together, judgement_of, right
 from dmlcts.suites.measuring.dispatches import Measurements
 
 _MOST_LOSSES = 4
@@ -84,6 +84,20 @@ class Ledger:
     def is_empty(self) -> bool:
         """Whether no case was judged."""
         return not any(tally.cases for tally in self.tallies.values())
+
+    def rows(self, case: Case, clauses: Iterable[str], types: str = "") -> list[Tally]:
+        """The tallies of what cases like one are checked for, to be counted in one after another.
+
+        Args:
+            case: the case.
+            clauses: ids of the clauses that are checked.
+            types: as in :meth:`count`.
+        """
+        row = (case.operator.name, case.data_type.name)
+        found = [self.tallies.setdefault((clause, *row), Tally()) for clause in dict.fromkeys(clauses)]
+        for tally in found:
+            tally.types |= {types} if types else set()
+        return found
 
     def count(self, case: Case, judgement: Judgement, types: str = "") -> None:
         """Add a judged case; ``types`` names its signature, where its operator has several."""
@@ -187,9 +201,27 @@ class Judge:
         """Judge what became of a member of a batch, and count it."""
         if self._wrong and ran.case in self._wrong:  # one that failed in the same batch is answered from memory
             return self._wrong[ran.case]
-        if self.bench.isolated and not (ran.outcome is None and ran.execution is None):
+        if ran.is_right:
+            return self._right(ran)
+        if self.bench.isolated:
             return self._tried(ran.case, expected=False, ran=ran)
         return self._counted(ran, judgement_of(self.bench, ran))
+
+    def _right(self, ran: Ran) -> Judgement:
+        """Count a member of a batch with which nothing is wrong: most are so, and have rows with others of theirs."""
+        case, noted = ran.case, ran.group.noted
+        self.seen.note(case, ran.history, ran.plan.noted)
+        key = (case.clause, case.layout_clause)
+        known: list[Tally] | None = noted.get(key)
+        judgement = right(*key, ran.plan.count)
+        if known is None:
+            known = noted[key] = self.ledger.rows(case, judgement.clauses, self._types(case))
+        for tally in known:
+            tally.cases += 1
+            tally.elements += judgement.elements
+        if case.layout_clause is None:
+            self.measured.note(case.operator, ran.inputs, ran.output)
+        return judgement
 
     def doubtful(self, case: Case, doubted: Doubted) -> Judgement:
         """Count what is wrong with a batch of which every case is right alone."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Protocol
 
@@ -22,7 +22,7 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Mishap, Outcome
 from dmlcts.suites.judging.expectations import EXPECTATIONS, without_silent_points
-from dmlcts.suites.judging.findings import MEMORY_CLAUSES, WITHOUT_DISPATCH, Finding, Judgement, value_clauses
+from dmlcts.suites.judging.findings import MEMORY_CLAUSES, WITHOUT_DISPATCH, Finding, Judgement
 from dmlcts.suites.judging.outputs import judge_outcome
 from dmlcts.suites.judging.refusals import stopped
 
@@ -197,11 +197,22 @@ def _left(ran: Ran) -> Outcome:
     return came
 
 
+@lru_cache(maxsize=1 << 12)
+def right(clause: str, layout_clause: str | None, count: int) -> Judgement:
+    """What a case comes to whose dispatch is as it has to be.
+
+    Args:
+        clause: the case's.
+        layout_clause: the case's.
+        count: how many elements its output has.
+    """
+    values = (clause,) if layout_clause is None else (clause, layout_clause)
+    return Judgement((), (*values, *MEMORY_CLAUSES), count)
+
+
 def judgement_of(bench: Bench, ran: Ran) -> Judgement:
-    """What the dispatch of a member of a batch came to."""
+    """What the dispatch of a member of a batch came to that is not as it has to be."""
     case = ran.case
-    if ran.outcome is None and ran.execution is None:
-        return Judgement((), (*value_clauses(case), *MEMORY_CLAUSES), ran.plan.count)
     judgement = judge_outcome(bench, case, ran.oracle, _left(ran), ran.expected, lambda poison: bench.run(case, poison))
     return without_silent_points(bench, case, judgement)
 

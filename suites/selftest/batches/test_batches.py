@@ -229,7 +229,7 @@ def test_a_plan_knows_where_elements_stand(case: Case) -> None:
     arena = Arena.prepare(case)
     for name, given in case.operator.tensors.items():
         here = elements(arena.memory, arena.bindings[name], given).reshape(-1)
-        spots = Spots([(plan.read[name], 0)], given.data_type.numpy)
+        spots = Spots([plan.read[name]], np.array([0]), given.data_type.numpy)
         assert spots.read(arena.memory).tobytes() == here.tobytes()
     assert (plan.regions, plan.size) == case.placement.regions(case.operator)
 
@@ -247,10 +247,12 @@ def test_elements_of_many_cases_are_read_and_written_where_they_stand(chosen: tu
         plan = Plans().of(clip(one), Placement())
         assert plan is not None
         placed.append((plan, one, number * _SLOT))
-    spots = Spots([(plan.read["InputTensor"], start) for plan, _, start in placed], DataType.FLOAT32.numpy)
+    starts = np.array([start for _, _, start in placed])
+    spots = Spots([plan.read["InputTensor"] for plan, _, _ in placed], starts, DataType.FLOAT32.numpy)
     memory = np.zeros(len(placed) * _SLOT, np.uint8)
-    values = np.arange(spots.count, dtype=np.float32) + 1
-    spots.write(memory, values, np.isin(np.arange(len(placed)), chosen))
+    values = np.arange(sum(plan.count for plan, _, _ in placed), dtype=np.float32) + 1
+    some = np.isin(np.arange(len(placed)), chosen)
+    spots.write(memory, values, None if some.all() else some)
     end = 0
     for number, (plan, one, start) in enumerate(placed):
         own = values[end : (end := end + one.element_count)]
