@@ -138,6 +138,8 @@ def model(case: Mapping[str, Any], comment: str = "") -> dict[str, Any]:
     Raises:
         DxDispatchError: the case holds a bulk recipe, or more than :data:`MOST_ELEMENTS` elements a tensor.
     """
+    if "steps" in case:
+        raise DxDispatchError("its history is a program of steps", "replay it: the tool closes no kernel")
     whole = _alone(case)
     before = case.get("earlier", [])
     for number, one in enumerate(before, start=1):

@@ -12,7 +12,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, Judgement
-from dmlcts.suites.judging.other_tensors import on_other_tensors
+from dmlcts.suites.judging.kernels import on_other_tensors
 
 _TRIES = 8
 _FEW_TRIES = 2
@@ -21,7 +21,7 @@ _SUFFIXES = (1, 4, 16, 64, 256)
 _MOST_DEVICES = 40
 _COMPANY_TRIES = 8
 _MANY_ELEMENTS = 1 << 16
-_COMPANY = ("beside others", "after another", "beside another", "beside other tensors", "after a refusal")
+_COMPANY = ("beside others", "after another", "beside another", "beside other tensors", "after a refusal", "steps")
 _FROM_OUTPUT = "it changes with what the output held before: read from the output"
 REPEAT = 100
 
@@ -112,11 +112,11 @@ def dependent(bench: Bench, finding: Finding, first: Finding) -> Finding:
     if case.expectation == "on two devices":  # each device here would be a second one as well
         return finding
     expectation = "oracle" if case.expectation in _COMPANY else case.expectation
-    alone = replace(case, beside=(), earlier=(), expectation=expectation)
+    alone = replace(case, beside=(), earlier=(), steps=(), expectation=expectation)
     holds_company = alone != case
     large = case.operator.output.element_count > _MANY_ELEMENTS
     turns = _turns(bench, case)
-    dispatches = turns if large else 3 * turns + len(case.earlier) + 2 * len(case.beside)
+    dispatches = turns if large else 3 * turns + len(case.earlier) + 2 * len(case.beside) + len(case.steps)
     company: list[Judgement] = []
     single: list[Judgement] = []
     for _ in range(_FEW_TRIES if large else _COMPANY_TRIES):

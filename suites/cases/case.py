@@ -5,7 +5,7 @@ Everything that a test checks is a case, so that everything that fails can be wr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,6 +29,32 @@ _MOST_EARLIER = 64
 _USUAL = Placement()
 
 
+@dataclass(frozen=True)
+class Step:
+    """A step of a program: a kernel is made, dispatched or closed.
+
+    Attributes:
+        kernel: its number in the program; kernels are numbered as they are made, from 0.
+        operator: the description, where one is made.
+        values: the streams that fill the inputs, where it is dispatched; without these and a description it is closed.
+        placement: where the tensors of a dispatch stand.
+    """
+
+    kernel: int
+    operator: OperatorDesc | None = None
+    values: Streams | None = None
+    placement: Placement = _USUAL
+
+    def to_json(self) -> dict[str, Any]:
+        """The step as plain data."""
+        if self.operator is not None:
+            return {"create": self.kernel, **write_operator(self.operator)}
+        if self.values is None:
+            return {"close": self.kernel}
+        values = {name: one.to_json(_MOST_EXPLICIT) for name, one in self.values.items()}
+        return {"dispatch": self.kernel, "values": values, "placement": self.placement.to_json()}
+
+
 @dataclass(frozen=True, init=False)
 class Case:
     """One thing to check.
@@ -46,6 +72,7 @@ class Case:
         earlier: cases that are judged before, on the same device, whatever comes of them.
         beside: for the expectation "beside others", the kernels that are alive, in the order in which they are made,
             the case's own among them and all on tensors like its own; empty: those that the expectation chooses.
+        steps: for the expectation "steps", the program; the case is its last dispatch.
     """
 
     operator: OperatorDesc
@@ -57,6 +84,7 @@ class Case:
     recipe: Recipe | None = field(default=None, compare=False)
     earlier: tuple[Case, ...] = ()
     beside: tuple[OperatorDesc, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     def __init__(
         self,
@@ -69,6 +97,7 @@ class Case:
         recipe: Recipe | None = None,
         earlier: tuple[Case, ...] = (),
         beside: tuple[OperatorDesc, ...] = (),
+        steps: tuple[Step, ...] = (),
     ) -> None:
         streams = Streams(((operator.input_name, values),)) if isinstance(values, Values) else values
         put = self.__dict__  # as object.__setattr__ would, in half the time: a run makes millions
@@ -81,6 +110,7 @@ class Case:
         put["recipe"] = recipe
         put["earlier"] = earlier
         put["beside"] = beside
+        put["steps"] = steps
 
     @property
     def data_type(self) -> DataType:
@@ -106,6 +136,8 @@ class Case:
         company: dict[str, Any] = {"earlier": [one.to_json() for one in self.earlier]} if self.earlier else {}
         if self.beside:
             company["beside"] = [{"operator": one.name, "attributes": write_attributes(one)} for one in self.beside]
+        if self.steps:
+            company["steps"] = [one.to_json() for one in self.steps]
         return {
             "format": FORMAT,
             **write_operator(self.operator),
@@ -151,6 +183,10 @@ class Case:
         company = tuple(_read_company(DataReader(one, "beside"), operator) for one in beside)
         if company and operator not in company:
             raise UsageError("case.beside does not hold the case's own kernel", "write it where it is made")
+        steps = reader.data.get("steps", [])
+        if not isinstance(steps, list) or len(steps) > _MOST_EARLIER:
+            cause = f"case.steps is not a list of up to {_MOST_EARLIER} steps"
+            raise UsageError(cause, "use a file that dmlcts wrote under failures/")
         return cls(
             operator,
             _read_values(reader.mapping("values"), operator, named="format" in written),
@@ -160,7 +196,17 @@ class Case:
             placement,
             earlier=tuple(cls.from_json(one, nested=True) for one in earlier),
             beside=company,
+            steps=_read_steps(steps),
         )  # fmt: skip
+
+
+def steps_alone(case: Case) -> Iterator[Case]:
+    """Each kernel of a case's program as a case that makes it, and each dispatch as one of its own."""
+    alive: dict[int, OperatorDesc] = {}
+    for one in case.steps:
+        alive |= {one.kernel: one.operator} if one.operator is not None else {}
+        values, expectation = (case.values, "accepted") if one.values is None else (one.values, "oracle")
+        yield Case(alive[one.kernel], values, case.clause, case.layout_clause, expectation, one.placement)
 
 
 def _read_values(written: Mapping[str, Any], operator: OperatorDesc, *, named: bool) -> Streams:
@@ -170,6 +216,30 @@ def _read_values(written: Mapping[str, Any], operator: OperatorDesc, *, named: b
     return Streams(
         tuple((name, Values.from_json(tensor.data_type, given[name])) for name, tensor in operator.inputs.items())
     )
+
+
+def _read_steps(written: list[Any]) -> tuple[Step, ...]:
+    """The steps of a program; each is about a kernel that is alive then."""
+    steps: list[Step] = []
+    alive: dict[int, OperatorDesc] = {}
+    for one in written:
+        reader = DataReader(one, "steps")
+        (act, *more) = [name for name in ("create", "dispatch", "close") if name in reader.data] or [""]
+        kernel = reader.data.get(act)
+        if more or type(kernel) is not int or (kernel in alive) == (act == "create") or kernel < 0:
+            cause = f"a step of case.steps is none: {sorted(reader.data)} of kernel {kernel!r}"
+            raise UsageError(cause, "write `create` once, then `dispatch` and at last `close` with the kernel's number")
+        if act == "create":
+            alive[kernel] = read_operator(one, "steps")
+            steps.append(Step(kernel, alive[kernel]))
+        elif act == "close":
+            del alive[kernel]
+            steps.append(Step(kernel))
+        else:
+            values = _read_values(reader.mapping("values"), alive[kernel], named=True)
+            placement = Placement.from_json(DataReader(reader.mapping("placement"), "placement"))
+            steps.append(Step(kernel, None, values, placement))
+    return tuple(steps)
 
 
 def _read_company(reader: DataReader, own: OperatorDesc) -> OperatorDesc:

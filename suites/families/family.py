@@ -22,6 +22,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites import conformance
 from dmlcts.suites.cases.bench import Bench
+from dmlcts.suites.generation.profiles import PROFILES
 from dmlcts.suites.generation.subject import Subject, named
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import Checked
@@ -114,6 +115,10 @@ class ConformanceTest:
     checked: Checked
     parameters: tuple[Mapping[str, Any], ...]
 
+    def is_in(self, settings: Settings) -> bool:
+        """Whether the profile of a run has anything for the test to draw."""
+        return not self.checked.programs or PROFILES[settings.profile].programs > 0
+
     def probes(self, tables: Tables, table: OperatorTable, covering: Covering | None) -> Iterator[Probe]:
         """The test on each signature of an operator that its clauses call for.
 
@@ -154,6 +159,8 @@ class Family:
         """The probes of an operator that a run's selection leaves, in the order in which they run."""
         tables, covering = settings.tables, settings.covering
         for test in self.tests:
+            if not test.is_in(settings):
+                continue
             if settings.clauses and not any(map(settings.selects_clause, test.checked.clauses(table, tables))):
                 continue
             for probe in test.probes(tables, table, covering):
@@ -212,7 +219,7 @@ def functions_by_clause(settings: Settings) -> dict[str, list[str]]:
     tables, covering = settings.tables, settings.covering
     for family in families():
         for test in family.tests:
-            for table in tables.operators.values():
+            for table in tables.operators.values() if test.is_in(settings) else ():
                 if next(test.probes(tables, table, covering), None) is not None:
                     for clause in test.checked.clauses(table, tables):
                         found.setdefault(clause, set()).add(f"{family.path}::{test.name}")

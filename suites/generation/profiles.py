@@ -29,6 +29,8 @@ class Profile:
         bulk_in_place: how many in place.
         powers_of_two: below which power lengths around it are tried.
         far: how many elements lie between two of a tensor with a wide stride.
+        programs: how many programs of steps are drawn for an operator, shared out among its signatures; with none the
+            test that draws them is not there.
         sweep_samples: how many samples a sweep draws where it cannot take all.
     """
 
@@ -46,6 +48,7 @@ class Profile:
     bulk_in_place: int = 300_007
     powers_of_two: int = 18
     far: int = 1 << 24
+    programs: int = 0
     sweep_samples: int = 1 << 28
 
 
@@ -66,7 +69,7 @@ QUICK = Profile(
     far=1 << 23,
     sweep_samples=1 << 24,
 )
-FULL = Profile("full", examples=150)
-CERTIFICATION = Profile("certification", examples=300)
+FULL = Profile("full", examples=150, programs=400)
+CERTIFICATION = Profile("certification", examples=300, programs=800)
 
 PROFILES = {profile.name: profile for profile in (QUICK, FULL, CERTIFICATION)}

@@ -15,8 +15,8 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Execution
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Array, Expectation, Judgement, is_mishap, streams_of
+from dmlcts.suites.judging.kernels import judge_beside_other_tensors, judge_steps
 from dmlcts.suites.judging.one_value import judge_one_value, judge_plain_layout
-from dmlcts.suites.judging.other_tensors import judge_beside_other_tensors
 from dmlcts.suites.judging.outputs import judge_harmless, judge_left_open, judge_oracle
 from dmlcts.suites.judging.refusals import judge_accepted, judge_either, judge_refused
 from dmlcts.suites.judging.relations import (
@@ -62,6 +62,7 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "beside other tensors": judge_beside_other_tensors,
     "after a refusal": judge_after_a_refusal,
     "on two devices": judge_on_two_devices,
+    "steps": judge_steps,
 }
 
 

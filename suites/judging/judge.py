@@ -126,6 +126,14 @@ class Ledger:
                 shown = (broken[clause].operator.name, broken[clause].data_type.name)
                 tally.beside[shown] += shown != row
 
+    def rebook(self, clause: str, other: str) -> None:
+        """Count what broke a clause under another one, which it turned out to break on a shorter program."""
+        for row, tally in list(self.tallies.items()):
+            if row[0] == clause and tally.failures:
+                moved = self.tallies.setdefault((other, *row[1:]), Tally(tally.failures))
+                moved.failures, tally.failures = moved.failures + tally.failures, 0
+                moved.beside, tally.beside = moved.beside + tally.beside, Counter()
+
 
 class Judge:
     """Judges cases on a bench; one for each test item.

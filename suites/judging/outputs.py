@@ -235,7 +235,7 @@ def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Jud
     if isinstance(bench, Notes):
         bench.note(kernel, case)
         return Judgement((), (*value_clauses(case), *MEMORY_CLAUSES), case.operator.output.element_count)
-    return _judge_dispatched(
+    return judge_run(
         bench, case, oracle, lambda arena: bench.run_on(kernel, case, arena),
         lambda poison: bench.run_on(kernel, case, bench.prepare(case), poison),
     )  # fmt: skip
@@ -264,7 +264,7 @@ def poison(bench: Bench, case: Case, arena: Arena, outputs: Array) -> Array | Ma
     return mask
 
 
-def _judge_dispatched(
+def judge_run(
     bench: Bench, case: Case, oracle: Oracle, run: Callable[[Arena], Outcome], repeat: Callable[[Array], Outcome]
 ) -> Judgement:  # fmt: skip
     """Judge a dispatch of the case.
@@ -338,7 +338,7 @@ def judge_oracle(bench: Bench, case: Case) -> Judgement:
     """Every output element is one that the oracle accepts, and the memory rules hold."""
     oracle = bench.oracle(case.operator)
     if bench.at_once(case):
-        return _judge_dispatched(
+        return judge_run(
             bench, case, oracle, lambda arena: bench.live(case, arena), lambda poison: bench.run(case, poison)
         )  # fmt: skip
     kernel = bench.create(case.operator)

@@ -31,7 +31,7 @@ _LEAST_CASES = 3
 _MOST_BYTES = 4 << 20
 _HISTORIES = frozenset((
     "again", "many times", "beside others", "dispatched again", "after another", "beside another",
-    "beside other tensors",
+    "beside other tensors", "steps",
 ))  # fmt: skip
 """Expectations whose steps follow from the case alone, where nothing is wrong."""
 

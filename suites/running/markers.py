@@ -30,7 +30,7 @@ Role = Literal["low", "high"]
 def checks(
     *names: OwnCheck | SharedCheck, data_types: Sequence[str] = (), level: str | None = None,
     bounds: Sequence[Role] = (), remaining: bool = False, on: OwnCheck | SharedCheck | None = None,
-    having: Having | None = None,
+    having: Having | None = None, programs: bool = False,
 ) -> pytest.MarkDecorator:  # fmt: skip
     """Mark a test with what it checks.
 
@@ -44,6 +44,7 @@ def checks(
             selection of such clauses leaves the test out.
         having: what an operator has to have on a signature, so that the test has something to try there; see
             :mod:`dmlcts.suites.conformance.having`.
+        programs: whether it draws programs of steps; a profile that draws none leaves it out.
     """
     return pytest.mark.checks(
         *names,
@@ -53,6 +54,7 @@ def checks(
         remaining=remaining,
         on=on,
         having=having,
+        programs=programs,
     )
 
 
@@ -67,6 +69,7 @@ class Checked:
     remaining: bool = False
     on: str | None = None
     having: Having | None = None
+    programs: bool = False
 
     @classmethod
     def of(cls, marker: pytest.Mark) -> Checked:
@@ -74,7 +77,7 @@ class Checked:
         given = marker.kwargs
         return cls(tuple(marker.args), tuple(given.get("data_types", ())), given.get("level"),
                    tuple(given.get("bounds", ())), bool(given.get("remaining")), given.get("on"),
-                   given.get("having"))  # fmt: skip
+                   given.get("having"), bool(given.get("programs")))  # fmt: skip
 
     @property
     def deciding(self) -> str:

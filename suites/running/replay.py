@@ -15,7 +15,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.suites.attribution.element_tables import Dispatch, dispatches, dump, table
 from dmlcts.suites.attribution.needs import needed_as_it_is, with_needs
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.case import Case, steps_alone
 from dmlcts.suites.judging.expectations import EXPECTATIONS
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding, account
 from dmlcts.suites.judging.losses import judge_surviving
@@ -73,6 +73,8 @@ def load_case(path: str | Path, tables: Tables) -> Case:
         _check(path, one, tables)
         for other in one.beside:
             _check(path, replace(one, operator=other, beside=()), tables)
+        for other in steps_alone(one):
+            _check(path, other, tables)
     return case
 
 
