@@ -219,7 +219,7 @@ def shown_commands() -> list[tuple[str, str]]:
 
 def test_the_guide_builds_and_installs_the_suite_as_continuous_integration_does() -> None:
     first, second, *_ = (command for command, _ in shown_commands())
-    said = (HOUSE / ".ci" / "run").read_text(encoding="utf-8")
+    said = (HOUSE / ".ci" / "steps" / "wheel.sh").read_text(encoding="utf-8")
     assert first == "python -m build --wheel --outdir dist ."
     assert 'python -m build --wheel --outdir "$work/dist" .' in said
     assert second == 'python -m pip install "$(echo dist/*.whl)[certify]"'

@@ -1,14 +1,20 @@
-"""What ``.ci/run`` leaves out because it passed before, and how it compares departures."""
+"""What ``.ci/run`` is made of: steps and what runs beside them, tests left out, departures and verdicts compared."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from dmlcts.specs.loading import load_tables
 
 CI = Path(__file__).resolve().parents[3] / ".ci"
 pytestmark = pytest.mark.skipif(not CI.is_dir(), reason="only a checkout has it")
@@ -94,3 +100,117 @@ def test_a_baseline_tells_what_its_departures_are(tmp_path: Path) -> None:
             capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert (done.returncode, done.stdout) == (code, "< ROUND FLOAT32\n" * code), done.stderr
+
+
+def test_departures_on_a_page_of_findings_are_read_too(tmp_path: Path) -> None:
+    page = "| operator | type |\n|---|---|\n| CLIP | INT64 | `c` |\n| CLIP | INT64 | `d` |\n| IF | INT8 | `e` |\n"
+    for name, text in (("one.md", page), ("other.md", page.replace("| IF | INT8 ", "| IF | INT16 "))):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for words, code, said in (
+        (("one.md", "one.md"), 0, ""),
+        (("one.md", "other.md"), 1, "> IF INT16\n< IF INT8\n"),
+        (("one.md", "other.md", "CLIP"), 0, ""),
+    ):
+        done = in_ci(tmp_path, "departing.py", *words)
+        assert (done.returncode, done.stdout) == (code, said), done.stderr
+
+
+def in_ci(folder: Path, program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A finished program of ``.ci``."""
+    words = (sys.executable, str(CI / program), *words)
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "said"),
+    [
+        ({}, ("--every-operator", "--every-row"), ""),
+        ({"selection": {"data_types": ["INT8"]}}, ("--every-operator",), ""),
+        ({"verdict": "INCOMPLETE"}, (), "the verdict is INCOMPLETE"),
+        ({"selection": {"clauses": ["a"]}}, ("--every-operator",), "only a selection ran: clauses"),
+        ({"selection": {"clauses": ["a"]}}, ("--every-row",), ""),
+        ({"shard": "1/2"}, ("--every-operator",), "only shard 1/2 ran"),
+        ({"clauses": 1}, ("--every-operator",), "not judged: "),
+        ({"clauses": 1}, ("--every-row",), ""),
+        ({"outcome": "characterised"}, ("--every-row",), ""),
+        ({"outcome": "skipped"}, ("--every-row",), "ELEMENT_WISE_ABS INT8 abs.formula: skipped"),
+        ({"outcome": "skipped"}, ("--every-operator",), ""),
+    ],
+)
+def test_results_hold_what_is_required(
+    changes: dict[str, Any], words: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"operator": operator, "data_type": "INT8", "id": "abs.formula", "outcome": changes.get("outcome", "pass")}
+        for operator in sorted(load_tables().operators)
+    ]
+    results = {"verdict": "CONFORMANT", "shard": None, "selection": {}} | changes
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(results | {"clauses": rows[: changes.get("clauses")]}), encoding="utf-8")
+    code = runpy.run_path(str(CI / "conformant.py"))["main"]([str(file), *words])
+    out = capsys.readouterr().out
+    assert (code, bool(out)) == (bool(said), bool(said)), out
+    assert said in out
+
+
+def in_bash(folder: Path, steps: str) -> subprocess.CompletedProcess[str]:
+    """Steps of a shell that begins as ``.ci/run`` does."""
+    text = f". {CI / 'stepping.sh'}\nbegin\n{steps}"
+    (folder / "tmp").mkdir(exist_ok=True)
+    environment = os.environ | {"TMPDIR": str(folder / "tmp")}
+    words = (BASH, "-euo", "pipefail", "-c", text)
+    return subprocess.run(words, env=environment, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+
+
+BASH = shutil.which("bash") or ""
+bash = pytest.mark.skipif(not BASH, reason="there is no bash")
+WELL = "ok() { echo here; }\nbeside lane ok\nstep one ok\nstep two joined lane\n"
+
+
+@bash
+def test_steps_run_in_turn_and_say_at_the_end_how_long_they_took(tmp_path: Path) -> None:
+    done = in_bash(tmp_path, WELL)
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if line == "here"] == ["here"] * 2
+    table = done.stdout.partition("how long each step took")[2].splitlines()[1:]
+    assert sorted(re.sub(r"^ *\d+ s  ", "", line) for line in table) == ["  beside other steps: lane", "one", "two"]
+    assert not any((tmp_path / "tmp").iterdir())
+
+
+@bash
+@pytest.mark.parametrize(
+    ("steps", "code", "said"),
+    [
+        ("bad() { false; echo on; }\nstep first bad\n", 1, "first: exit code 1"),
+        ("bad() { (exit 3); echo on; }\nbeside lane bad\nstep lanes joined lane\n", 3, "lanes: exit code 3"),
+        ("bad() { quietly file sh -c 'echo shown; exit 4'; echo on; }\nstep quiet bad\n", 1, "shown\n"),
+    ],
+)
+def test_the_first_fault_ends_it(steps: str, code: int, said: str, tmp_path: Path) -> None:
+    done = in_bash(tmp_path, f"{steps}echo on\n")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert said in done.stdout
+    assert "on" not in done.stdout.splitlines()
+    assert not any((tmp_path / "tmp").iterdir())
+
+
+@bash
+def test_what_runs_beside_ends_with_the_steps(tmp_path: Path) -> None:
+    done = in_bash(tmp_path, "long() { exec sleep 1000; }\nbeside lane long\nstep bad false\n")
+    assert done.returncode == 1, done.stderr
+
+
+@bash
+def test_each_step_is_a_short_function_and_none_is_left_over() -> None:
+    parts = sorted((CI / "steps").glob("*.sh"))
+    said = "\n".join(part.read_text(encoding="utf-8") for part in parts)
+    listed = (CI / "run").read_text(encoding="utf-8")
+    named = set(re.findall(r'^step ".*" (?:joined )?(\w+)|^beside \w+ (\w+)', listed, re.MULTILINE))
+    steps = {name for pair in named for name in pair if name}
+    functions = dict(re.findall(r"^(\w+)\(\) \{(.*?)\}$", said, re.MULTILINE | re.DOTALL))
+    assert steps <= functions.keys()
+    assert not [name for name in functions.keys() - steps if len(re.findall(rf"\b{name}\b", said)) < 2]
+    assert max(body.count("\n") for body in functions.values()) <= 16
+    assert not re.search("<<|python -c|import ", said + listed)  # no program within the program
+    for part in (CI / "run", CI / "stepping.sh", *parts):
+        subprocess.run((BASH, "-n", str(part)), check=True)
