@@ -1,0 +1,62 @@
+"""A test that loops over cases tries all of them, names all that fail, and samples them in the quick profile."""
+
+from __future__ import annotations
+
+import inspect
+from types import SimpleNamespace
+
+import pytest
+
+from dmlcts.suites.selftest.looped_cases import check_all, looped
+
+
+def test_all_that_fail_are_named_and_what_is_right_is_not() -> None:
+    tried: list[int] = []
+
+    @looped("number", [1, 2, 3, 4], ids=lambda number: f"case {number}")
+    def whole(number: int) -> None:
+        tried.append(number)
+        if number == 2:
+            raise ValueError("two")
+        if number == 4:
+            pytest.fail("four")
+
+    with pytest.raises(AssertionError) as failed:
+        whole()
+    assert tried == [1, 2, 3, 4]
+    assert str(failed.value) == "2 of 4 cases fail\ncase 2: ValueError: two\ncase 4: Failed: four"
+    check_all([1, 3], lambda number: None)
+
+
+def test_a_test_without_cases_fails() -> None:
+    with pytest.raises(AssertionError, match="no case"):
+        check_all([], lambda case: None)
+
+
+def test_a_test_is_skipped_where_all_of_its_cases_are() -> None:
+    def check(case: str) -> None:
+        if case != "right":
+            pytest.skip(f"no {case}")
+
+    check_all(["this", "right"], check)
+    with pytest.raises(pytest.skip.Exception, match="this: no this; that: no that"):
+        check_all(["this", "that"], check)
+
+
+@pytest.mark.parametrize(("profile", "tried"), [("quick", ["0-a", "3-d", "6-g"]), ("full", [*"abcdefg"])])
+def test_a_share_of_the_cases_is_tried_in_the_quick_profile(profile: str, tried: list[str]) -> None:
+    seen: list[str] = []
+
+    @looped("place, letter", lambda: enumerate("abcdefg"), share=3)
+    def whole(folder: str, place: int, letter: str) -> None:
+        assert folder == "here"
+        seen.append(f"{place}-{letter}" if profile == "quick" else letter)
+
+    assert list(inspect.signature(whole).parameters) == ["folder", "pytestconfig"]
+    whole(folder="here", pytestconfig=SimpleNamespace(getoption={"--profile": profile}.__getitem__))
+    assert seen == tried
+
+
+def test_a_parameter_that_the_test_does_not_take_is_refused() -> None:
+    with pytest.raises(AssertionError, match="does not take all of a, b"):
+        looped("a, b", [])(lambda a: None)
