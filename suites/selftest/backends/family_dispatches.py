@@ -9,6 +9,7 @@ import itertools
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vector_typed import TypedVectorOracle
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle
 from dmlcts.suites.selftest.backends.bound_tensors import dispatched
-from dmlcts.suites.selftest.family.family_tables import every_description, family, label, values, with_bounds
+from dmlcts.suites.selftest.family.family_tables import exact_descriptions, family, values, with_bounds
 
 Array = NDArray[Any]
 Create = Callable[[OperatorDesc], Any]
@@ -70,23 +71,24 @@ def acceptance(table: OperatorTable, operator: OperatorDesc, elements: Mapping[s
     return TypedVectorOracle(law, operator, strict=strict).acceptance(given)
 
 
-def tasks(*, seed: int = 0, count: int = ELEMENTS) -> Iterator[tuple[str, list[Task]]]:
-    """For every signature and enumerator a label, and the tasks that it is tried with.
+@cache
+def tasks(short_name: str) -> dict[str, list[Task]]:
+    """For every signature and enumerator of an operator, by what tests call it, the tasks that it is tried with.
 
     They are edge values on packed tensors, with pairs of bounds and some ScaleBias where they are taken; and fewer of
     them on strided and broadcast tensors, with every alias that the table allows and both inputs in one place.
     """
-    for table, operator in every_description():
-        name = label(operator)
-        drawn = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    made = {}
+    for name, (table, operator) in exact_descriptions(short_name).items():
+        drawn = np.random.default_rng([0, zlib.crc32(name.encode())])
         described = [operator]
         if table.numbers:
             described = [with_bounds(table, operator, low, high) for low, high in _bounds(table, operator)]
         if table.has_scale_bias:
             described += [_scaled(operator, scale, bias) for scale, bias in _FACTORS]
-        found = [_packed(table, one, count) for one in described]
-        found += _laid_out(table, described[0], drawn)
-        yield name, found
+        made[name] = [_packed(table, one) for one in described]
+        made[name] += _laid_out(table, described[0], drawn)
+    return made
 
 
 def _bounds(table: OperatorTable, operator: OperatorDesc) -> list[tuple[float, float]]:
@@ -114,8 +116,8 @@ def _described(operator: OperatorDesc, tensors: Mapping[str, TensorDesc]) -> Ope
     return OperatorDesc(operator.name, tensors, operator.attributes)
 
 
-def _packed(table: OperatorTable, operator: OperatorDesc, count: int) -> Task:
-    elements = _elements(table, operator, count)
+def _packed(table: OperatorTable, operator: OperatorDesc) -> Task:
+    elements = _elements(table, operator, ELEMENTS)
     size = next(iter(elements.values())).size
     tensors = {name: TensorDesc(tensor.data_type, (size,)) for name, tensor in operator.tensors.items()}
     return Task(table, _described(operator, tensors), elements, {})

@@ -23,16 +23,18 @@ from dmlcts.suites.selftest.backends.bound_tensors import Array, dispatched
 from dmlcts.suites.selftest.family.acceptance import accepted
 from dmlcts.suites.selftest.family.family_tables import (
     descriptions_of,
-    every_description,
+    exact_description,
+    exact_descriptions,
+    exact_operators,
     family,
     label,
     values,
     with_bounds,
 )
+from dmlcts.suites.selftest.looped_cases import check_all
 
 LEVEL = FeatureLevel("6.4")
 MOST = 4000
-DESCRIBED = [pytest.param(table, operator, id=label(operator)) for table, operator in every_description()]
 
 
 def of_sizes(operator: OperatorDesc, sizes: tuple[int, ...], seed: int, packed: bool) -> OperatorDesc:
@@ -106,10 +108,14 @@ def cpu() -> CpuDevice:
 
 
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
-@pytest.mark.parametrize(("table", "operator"), DESCRIBED)
-def test_cpu_is_right_on_every_type(cpu: CpuDevice, table: OperatorTable, operator: OperatorDesc, strict: bool) -> None:
-    for one in with_other_attributes(table, operator):
-        judged(cpu, table, one, strict, {})
+@pytest.mark.parametrize("operator", exact_operators())
+def test_cpu_is_right_on_every_type(cpu: CpuDevice, operator: str, strict: bool) -> None:
+    def check(name: str) -> None:
+        table, described = exact_description(name)
+        for one in with_other_attributes(table, described):
+            judged(cpu, table, one, strict, {})
+
+    check_all(exact_descriptions(operator), check)
 
 
 def with_other_attributes(table: OperatorTable, operator: OperatorDesc) -> Iterator[OperatorDesc]:
@@ -125,8 +131,12 @@ def with_other_attributes(table: OperatorTable, operator: OperatorDesc) -> Itera
             )
 
 
-@pytest.mark.parametrize(("table", "operator"), DESCRIBED)
-def test_cpu_is_right_in_shared_regions(cpu: CpuDevice, table: OperatorTable, operator: OperatorDesc) -> None:
+@pytest.mark.parametrize("operator", exact_operators())
+def test_cpu_is_right_in_shared_regions(cpu: CpuDevice, operator: str) -> None:
+    check_all(exact_descriptions(operator), lambda name: _right_in_shared_regions(cpu, *exact_description(name)))
+
+
+def _right_in_shared_regions(cpu: CpuDevice, table: OperatorTable, operator: OperatorDesc) -> None:
     output = table.output
     ways = [{output: member} for member in table.tensors[output].may_alias]
     one, *others = [name for name in table.inputs if operator.tensors[name] == operator.tensors[table.inputs[-1]]]
@@ -172,12 +182,14 @@ def runtimes() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", OWN_FAULTS)
-@pytest.mark.parametrize(("table", "operator"), DESCRIBED)
-def test_what_a_runtime_is_mapped_to_is_meant(
-    runtimes: dict[str, Any], name: str, table: OperatorTable, operator: OperatorDesc
-) -> None:
+@pytest.mark.parametrize("operator", exact_operators())
+def test_what_a_runtime_is_mapped_to_is_meant(runtimes: dict[str, Any], name: str, operator: str) -> None:
     if name not in runtimes:
         pytest.skip(f"not installed: {name}")
+    check_all(exact_descriptions(operator), lambda one: _meant(runtimes, name, *exact_description(one)))
+
+
+def _meant(runtimes: dict[str, Any], name: str, table: OperatorTable, operator: OperatorDesc) -> None:
     if label(operator) in OWN_FAULTS[name]:
         pytest.skip(OWN_FAULTS[name][label(operator)])
     for same in ({}, *({table.output: member} for member in table.tensors[table.output].may_alias)):
@@ -216,7 +228,7 @@ def test_runtimes_say_what_they_cannot_express(runtimes: dict[str, Any], name: s
 
 
 def test_a_runtime_that_divides_by_zero_fails_and_goes_on(runtimes: dict[str, Any]) -> None:
-    table, operator = next(param.values for param in DESCRIBED if param.id == "DIVIDE-INT32")
+    table, operator = exact_description("DIVIDE-INT32")
     for device in runtimes.values():
         with pytest.raises(ExecutionFailed):
             judged(device, table, operator, False, {}, packed=True)
@@ -249,13 +261,13 @@ class _Broken:
     "wanted", ["ADD-INT16", "LOGICAL_EQUALS-FLOAT32-UINT8", "BIT_COUNT-UINT64-UINT32", "IDENTITY-FLOAT64"]
 )
 def test_a_wrong_element_is_seen(cpu: CpuDevice, wanted: str) -> None:
-    table, operator = next(param.values for param in DESCRIBED if param.id == wanted)
+    table, operator = exact_description(wanted)
     with pytest.raises(pytest.fail.Exception, match=r"1 of .* wrong"):
         judged(_Broken(cpu, table), table, operator, False, {})
 
 
 def test_the_order_of_operands_is_seen(cpu: CpuDevice) -> None:
-    table, operator = next(param.values for param in DESCRIBED if param.id == "SUBTRACT-INT32")
+    table, operator = exact_description("SUBTRACT-INT32")
     given = values(table, operator, MOST)
     swapped = given["b"] - given["a"]
     assert not accepted(table, operator, given, swapped, True).all()
@@ -263,7 +275,7 @@ def test_the_order_of_operands_is_seen(cpu: CpuDevice) -> None:
 
 
 def test_refusals_are_those_of_the_tables(cpu: CpuDevice) -> None:
-    table, operator = next(param.values for param in DESCRIBED if param.id == "IS_INFINITY-FLOAT32-UINT8-EITHER")
+    table, operator = exact_description("IS_INFINITY-FLOAT32-UINT8-EITHER")
     other = OperatorDesc(operator.name, operator.tensors, {"InfinityMode": np.uint32(3)})
     with pytest.raises(InvalidArgument, match="InfinityMode"):
         cpu.create(other)

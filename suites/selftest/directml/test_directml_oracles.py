@@ -14,6 +14,8 @@ from dmlcts.backends.contract import ExecutionFailed
 from dmlcts.backends.directml.backend import DirectMLBackend, DirectMLDevice
 from dmlcts.suites.selftest.backends.family_dispatches import Task, tasks, wrong
 from dmlcts.suites.selftest.directml.directml_here import needs_directml
+from dmlcts.suites.selftest.family.family_tables import exact_descriptions, exact_operators
+from dmlcts.suites.selftest.looped_cases import check_all
 
 pytestmark = needs_directml
 
@@ -34,8 +36,9 @@ _UNSCALED = ("FLOAT64", "INT64", "UINT64")
 
 _EXPONENTS = "ScaleBias is applied to the exponents too"
 
-TASKS = dict(tasks())
-DEPARTURES |= {name: _EXPONENTS for name in TASKS if name.startswith("POW-")}
+
+def _departures() -> dict[str, str]:
+    return DEPARTURES | dict.fromkeys(exact_descriptions("POW"), _EXPONENTS)
 
 
 def _taken(name: str, given: list[Task]) -> list[Task]:
@@ -51,22 +54,28 @@ def device(request: pytest.FixtureRequest) -> Iterator[DirectMLDevice]:
         yield opened
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_every_signature(name: str, device: DirectMLDevice) -> None:
-    given = _taken(name, TASKS[name])
+@pytest.mark.parametrize("operator", exact_operators())
+def test_every_signature(operator: str, device: DirectMLDevice) -> None:
+    check_all(tasks(operator), lambda name: _check(name, tasks(operator)[name], device))
+
+
+def _check(name: str, made: list[Task], device: DirectMLDevice) -> None:
+    given = _taken(name, made)
     if name in UNDEFINED:
         for task in given:
             with pytest.raises(ExecutionFailed, match="declared typed, but a structured view is bound"):
                 wrong(device.create, task)
         return
     found = [(task.operator, wrong(device.create, task)) for task in given]
-    known = DEPARTURES | (OF_SINGLE_OPERATORS if device.options.path == "operator" else {})
+    known = _departures() | (OF_SINGLE_OPERATORS if device.options.path == "operator" else {})
     if name in known:
         assert any(one for _, one in found), f"no longer so: {known[name]}"
     else:
-        assert not [f"{operator}: {one}" for operator, one in found if one]
+        wrongly = [f"{operator}: {one}" for operator, one in found if one]
+        assert not wrongly, "; ".join(wrongly)
 
 
 def test_departures_are_of_signatures_that_there_are() -> None:
-    assert DEPARTURES.keys() | OF_SINGLE_OPERATORS.keys() <= TASKS.keys()
-    assert set(UNDEFINED) <= TASKS.keys()
+    names = {name for operator in exact_operators() for name in exact_descriptions(operator)}
+    assert _departures().keys() | OF_SINGLE_OPERATORS.keys() <= names
+    assert set(UNDEFINED) <= names

@@ -23,18 +23,44 @@ def family() -> Tables:
     return load_tables()
 
 
-def exact_tables() -> list[OperatorTable]:
+@cache
+def exact_tables() -> tuple[OperatorTable, ...]:
     """The tables of operators with exact results, but the first three, which have proofs of their own."""
-    return [table for table in family().operators.values() if table.operator not in FIRST_THREE
-            and not all(is_approximate(table, signature) for signature in signatures(table))]  # fmt: skip
+    return tuple(
+        table
+        for table in family().operators.values()
+        if table.operator not in FIRST_THREE
+        and not all(is_approximate(table, signature) for signature in signatures(table))
+    )
 
 
 def every_description() -> Iterator[tuple[OperatorTable, OperatorDesc]]:
     """A description of every exact signature and enumerator, with bounds of -2 and 3 (0 and 3) where it has some."""
-    for table in exact_tables():
-        for _, operator in descriptions_of(table):
-            if not is_approximate(table, Signature.of(operator, table)):
-                yield table, operator
+    for short_name in exact_operators():
+        yield from exact_descriptions(short_name).values()
+
+
+@cache
+def exact_operators() -> tuple[str, ...]:
+    """The short names of the operators of :func:`exact_tables`: what tests of them are parametrised by."""
+    return tuple(table.short_name for table in exact_tables())
+
+
+@cache
+def exact_descriptions(short_name: str) -> dict[str, tuple[OperatorTable, OperatorDesc]]:
+    """One operator's part of :func:`every_description`, by what tests call it."""
+    return {
+        label(operator): (table, operator)
+        for table in exact_tables()
+        if table.short_name == short_name
+        for _, operator in descriptions_of(table)
+        if not is_approximate(table, Signature.of(operator, table))
+    }
+
+
+def exact_description(name: str) -> tuple[OperatorTable, OperatorDesc]:
+    """The description that tests call so."""
+    return exact_descriptions(name.split("-")[0])[name]
 
 
 def descriptions_of(table: OperatorTable) -> Iterator[tuple[str, OperatorDesc]]:
