@@ -59,20 +59,20 @@ def looped(
         names: the parameters, parted by commas.
         cases: their values, or what makes them when the test runs.
         ids: what a value is called in the message, or what each case is; otherwise the values' own words.
-        share: the quick profile tries one of so many, as the marker ``sampled`` does of parameters.
+        share: sizes below all try one of so many, as the marker ``sampled`` does of parameters.
     """
     parameters = [one.strip() for one in names.split(",")]
 
     def decorated(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def whole(*itself: Any, **fixtures: Any) -> None:
-            quick = share > 1 and fixtures.pop("pytestconfig").getoption("--profile") == "quick"
+            sampled = share > 1 and fixtures.pop("pytestconfig").getoption("--selftests") != "all"
             made = list(_named(cases() if callable(cases) else cases, len(parameters), ids))
 
             def check(case: tuple[str, Sequence[Any]]) -> None:
                 test(*itself, **fixtures, **dict(zip(parameters, case[1], strict=True)))
 
-            check_all(made[:: share if quick else 1], check, lambda case: case[0])
+            check_all(made[:: share if sampled else 1], check, lambda case: case[0])
 
         signature = inspect.signature(test)
         kept = [one for name, one in signature.parameters.items() if name not in parameters]

@@ -1,4 +1,4 @@
-"""A test that loops over cases tries all of them, names all that fail, and samples them in the quick profile."""
+"""A test that loops over cases tries all of them, names all that fail, and samples them in sizes below all."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def test_a_test_is_skipped_where_all_of_its_cases_are() -> None:
         check_all(["this", "that"], check)
 
 
-@pytest.mark.parametrize(("profile", "tried"), [("quick", ["0-a", "3-d", "6-g"]), ("full", [*"abcdefg"])])
-def test_a_share_of_the_cases_is_tried_in_the_quick_profile(profile: str, tried: list[str]) -> None:
+@pytest.mark.parametrize(("size", "tried"), [("brief", ["0-a", "3-d", "6-g"]), ("all", [*"abcdefg"])])
+def test_a_share_of_the_cases_is_tried_by_sizes_below_all(size: str, tried: list[str]) -> None:
     seen: list[str] = []
 
     @looped("place, letter", lambda: enumerate("abcdefg"), share=3)
     def whole(folder: str, place: int, letter: str) -> None:
         assert folder == "here"
-        seen.append(f"{place}-{letter}" if profile == "quick" else letter)
+        seen.append(f"{place}-{letter}" if size == "brief" else letter)
 
     assert list(inspect.signature(whole).parameters) == ["folder", "pytestconfig"]
-    whole(folder="here", pytestconfig=SimpleNamespace(getoption={"--profile": profile}.__getitem__))
+    whole(folder="here", pytestconfig=SimpleNamespace(getoption={"--selftests": size}.__getitem__))
     assert seen == tried
 
 

@@ -77,6 +77,8 @@ def probes(tables: Tables, seed: int | None = None) -> tuple[Probe, ...]:
     found = []
     chosen = None if seed is None else covering_subjects(tables, seed)
     for test in conformance_tests():
+        if test.checked.programs and not QUICK.programs:
+            continue
         for table in tables.operators.values():
             clauses = test.checked.clauses(table, tables)
             for one in test.probes(tables, table, chosen):
