@@ -175,18 +175,36 @@ class Gauge:
             inputs: the logical elements of each input by tensor name, 1-D and of one length.
             output: the results, 1-D, of the output's type.
         """
-        if not output.size:
-            return
+        if output.size:
+            sizes = self.add_together(into, inputs, output, np.array([output.size]))
+            if sizes is not None:
+                self.add_digitless(into, sizes, inputs, output)
+
+    def add_together(
+        self, into: Measurement, inputs: Mapping[str, Array], output: Array, ends: NDArray[np.intp]
+    ) -> Array | None:
+        """Measure the results of some dispatches, one behind the other, as if each was measured by itself.
+
+        Args:
+            into: what they are added to.
+            inputs: as :meth:`add` takes them, of all dispatches.
+            output: the results of all.
+            ends: where each dispatch's elements end; none has no elements.
+
+        Returns:
+            What :meth:`add_digitless` takes, for all elements; ``None`` where none is to be added so.
+        """
+        digitless = None
         real, unsure = self.reference.result(inputs)
         got = output.astype(np.float64)
         with np.errstate(all="ignore"):
             left = self._measured(into, inputs, real, got)
             distance = np.abs(got - real)
             known = left & np.isfinite(unsure)  # of the others the exact reference does not tell the error either
-            self._worst(into, "absolute", np.where(known, distance, -1.0), inputs, output)
+            self._worst(into, "absolute", np.where(known, distance, -1.0), inputs, output, ends)
             if self.output.is_floating:
-                self._digitless(into, np.where(known & (distance >= np.abs(real)), np.abs(real), -1.0), inputs, output)
-            if self.output.is_floating:
+                sizes = np.where(known & (distance >= np.abs(real)), np.abs(real), -1.0)
+                digitless = sizes if (sizes > self.smallest).any() else None
                 per_unit = units_in(self.output, real)
                 units, vague = distance * per_unit, unsure * per_unit > MOST_UNSURE
             else:
@@ -195,16 +213,15 @@ class Gauge:
             if self.flushes and self.output.is_floating:
                 left = self._apart(into, "tiny", left, np.abs(real) < self.smallest)
         if not left.any():
-            return
+            return digitless
         into.elements += int(np.count_nonzero(left))
         into.bins += np.bincount(_bins(units[left]), minlength=_BINS)
         ranked = np.where(left, units, -1.0)
-        self._worst(into, "ulp", ranked, inputs, output)
-        self._spread(into, ranked, left, inputs, output)
+        self._worst(into, "ulp", ranked, inputs, output, ends)
+        self._spread(into, ranked, left, inputs, output, ends)
+        return digitless
 
-    def _measured(
-        self, into: Measurement, inputs: Mapping[str, Array], real: Array, got: Array
-    ) -> NDArray[np.bool_]:
+    def _measured(self, into: Measurement, inputs: Mapping[str, Array], real: Array, got: Array) -> NDArray[np.bool_]:
         """Which elements have an error at all; the others are counted by why."""
         left = np.ones(got.shape, bool)
         if self.output.is_floating:
@@ -226,19 +243,46 @@ class Gauge:
             return left & ~taken
         return left
 
-    def _worst(self, into: Measurement, name: str, ranked: Array, inputs: Mapping[str, Array], output: Array) -> None:
+    def _worst(
+        self,
+        into: Measurement,
+        name: str,
+        ranked: Array,
+        inputs: Mapping[str, Array],
+        output: Array,
+        ends: NDArray[np.intp],
+    ) -> None:
         index = int(np.argmax(ranked))
         if ranked[index] < 0:
             return
         known: Worst | None = getattr(into, name)
         if known is not None and -known.rank > ranked[index]:
             return
+        if ends.size > 1:
+            index = self._least(np.flatnonzero(ranked == ranked[index]), inputs, output, ends)
         found = self._element(ranked, index, inputs, output)
         setattr(into, name, found if known is None else min(known, found))
 
-    def _digitless(
-        self, into: Measurement, sizes: Array, inputs: Mapping[str, Array], output: Array
-    ) -> None:
+    def _least(
+        self, places: NDArray[np.intp], inputs: Mapping[str, Array], output: Array, ends: NDArray[np.intp]
+    ) -> int:
+        """Of elements with one error the one that is told: the first of each dispatch, and of these the least bits.
+
+        Args:
+            places: theirs, ascending.
+            inputs: the elements.
+            output: the results.
+            ends: where each dispatch's elements end.
+        """
+        if places.size > 1:
+            dispatches = np.searchsorted(ends, places, "right")
+            places = places[np.concatenate([[True], dispatches[1:] != dispatches[:-1]])]
+        if places.size == 1:
+            return int(places[0])
+        keys = [array[places].view(kind.bits_dtype) for array, kind in zip(inputs.values(), self.kinds, strict=True)]
+        return int(places[np.lexsort([output[places].view(self.output.bits_dtype), *keys[::-1]])[0]])
+
+    def add_digitless(self, into: Measurement, sizes: Array, inputs: Mapping[str, Array], output: Array) -> None:
         """The largest of real numbers of which no digit came out, though what did is acceptable by a bound.
 
         Args:
@@ -264,7 +308,13 @@ class Gauge:
                 return
 
     def _spread(
-        self, into: Measurement, ranked: Array, left: NDArray[np.bool_], inputs: Mapping[str, Array], output: Array
+        self,
+        into: Measurement,
+        ranked: Array,
+        left: NDArray[np.bool_],
+        inputs: Mapping[str, Array],
+        output: Array,
+        ends: NDArray[np.intp],
     ) -> None:
         """Where in the range of the first input errors lie: in each bucket the count and the worst element."""
         first = np.broadcast_to(next(iter(inputs.values())), output.shape)
@@ -277,6 +327,8 @@ class Gauge:
             worst = int(members[np.argmax(ranked[members])])
             count, known = into.buckets.get(place, (0, None))
             if known is None or ranked[worst] >= -known.rank:
+                if ends.size > 1:
+                    worst = self._least(members[ranked[members] == ranked[worst]], inputs, output, ends)
                 found = self._element(ranked, worst, inputs, output)
                 known = found if known is None else min(known, found)
             into.buckets[place] = (count + int(counts[place]), known)
@@ -296,5 +348,3 @@ def _bins(units: Array) -> Array:
 
 def _bits(value: Any, kind: DataType) -> int:
     return int(np.asarray(value).view(kind.bits_dtype))
-
-

@@ -210,3 +210,47 @@ def test_a_right_run_shows_half_a_unit_at_most(folder: Path, dmlcts: Callable[..
     assert [row["data_type"] for row in found] == ["FLOAT16", "FLOAT32"]
     assert all(0.49 < row["ulp"]["error"] <= 0.5 for row in found)
     assert all(len(json.dumps(row)) < 2000 for row in found)
+
+
+# -- dispatches that wait for each other ---------------------------------------------------------------------------
+
+
+def sines(seed: int) -> list[tuple[OperatorDesc, dict[str, Any], np.ndarray[Any, Any]]]:
+    """Small dispatches of two types with many equal errors, among them results without a digit and special ones."""
+    draw = np.random.default_rng(seed)
+    found = []
+    for number in range(60):
+        kind = (DataType.FLOAT32, DataType.FLOAT16)[number // 3 % 2]
+        count = int(draw.integers(1, 40))
+        x = draw.choice([0.0004, -0.0004, 0.0003, 0.5, -0.5, 1.5, 3.0, 1e-6, np.inf, 0.0], count).astype(kind.numpy)
+        with np.errstate(all="ignore"):
+            output = np.sin(x.astype(np.float64)).astype(kind.numpy)
+        output[draw.integers(0, 4, count) == 0] *= kind.numpy.type(1.25)
+        output[np.abs(x) < 0.01] *= (draw.integers(0, 3, count) > 0)[np.abs(x) < 0.01]
+        tensor = TensorDesc(kind, (count,))
+        operator = OperatorDesc("ELEMENT_WISE_SIN", {"InputTensor": tensor, "OutputTensor": tensor},
+                                {"ScaleBias": None})  # fmt: skip
+        found.append((operator, {"InputTensor": x}, output))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_small_dispatches_that_are_measured_together_are_measured_as_by_themselves(seed: int) -> None:
+    tables = load_tables()
+    together, alone = (Measurements(tables, strict=False) for _ in range(2))
+    for operator, inputs, output in sines(seed):
+        together.note(operator, inputs, output)
+        alone.note(operator, inputs, output)
+        assert alone.records(), "it is measured as soon as somebody asks"
+    assert together.records() == alone.records()
+    float32 = together.records()[1]
+    assert (float32.data_type, bool(float32.digitless), bool(float32.apart)) == ("FLOAT32", True, True)
+
+
+def test_what_waits_to_be_measured_is_what_was_noted() -> None:
+    found, right = (Measurements(load_tables(), strict=False) for _ in range(2))
+    for operator, inputs, output in sines(0):
+        right.note(operator, inputs, output.copy())
+        found.note(operator, inputs, output)
+        output[:] = 0  # the memory is the implementation's
+    assert found.records() == right.records()
