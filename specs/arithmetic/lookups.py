@@ -45,11 +45,11 @@ class Lookup:
                 self._left -= max(array.size for array in inputs.values()) + _OF_A_CALL
                 return self._function(inputs)
             self._table = self._tabulated()
-        place: Array | None = None
-        for name, data_type in self._inputs.items():
-            bits = np.ascontiguousarray(inputs[name]).view(data_type.bits_dtype)
-            place = bits if place is None else place.astype(np.uint16) << np.uint16(8) | bits
-        return np.take(self._table, place, mode="clip")  # type: ignore[arg-type] # there is an input
+        patterns = [np.ascontiguousarray(inputs[name]).view(one.bits_dtype) for name, one in self._inputs.items()]
+        place = patterns[0]
+        for bits in patterns[1:]:
+            place = place.astype(np.uint16) << np.uint16(8) | bits
+        return np.asarray(np.take(self._table, place, mode="clip"))
 
     def _tabulated(self) -> Array:
         """The values for all patterns, in the order of the patterns of all inputs, those of the first one highest."""

@@ -258,13 +258,16 @@ def _power(a: Array, b: Array) -> Array:
     return np.where(lost, np.copysign(_TINIEST, found), found)
 
 
+_BEYOND = 66  # to this power, and to higher ones, every integer but -1, 0 and 1 leaves every type
+
+
 def _whole_power(a: Array, b: Array) -> tuple[Array, Open]:
     """The power where it is an integer that fits the type; elsewhere, and of two zeros, any value."""
     a, b = np.broadcast_arrays(a, b)
     unit = (a == 1) | ((a < 0) & (~a == 0))  # whose powers with negative exponents are integers all the same
     limits = np.iinfo(a.dtype)
     with np.errstate(all="ignore"):
-        size = _power(np.abs(a.astype(np.float64)), np.maximum(b, 0).astype(np.float64))
+        size = np.power(np.abs(a.astype(np.float64)), np.clip(b, 0, _BEYOND).astype(np.float64))
         found = np.power(a, np.where(b < 0, b & 1, b).astype(a.dtype))
     most = max(float(limits.max), -float(limits.min))
     near = size >= float(limits.max) * (1 - 2.0**-40)  # the limits themselves, and what FLOAT64 cannot tell from them

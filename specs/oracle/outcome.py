@@ -183,11 +183,10 @@ def equal(output: Array, expected: Array, data_type: DataType, *, strict: bool) 
     """Element-wise sameness: NaN equals NaN, and without ``strict`` the two zeros are the same."""
     if not data_type.is_floating:
         return np.asarray(output == expected)
-    if strict:
-        bits = data_type.bits_dtype
-        same = output.view(bits) == np.ascontiguousarray(expected).view(bits)
-    else:
-        same = output == expected
+    bits = data_type.bits_dtype
+    same = output.view(bits) == np.ascontiguousarray(expected).view(bits)
     if not same.all():
+        if not strict:
+            same |= output == expected
         same |= np.isnan(output) & np.isnan(expected)
     return np.asarray(same)

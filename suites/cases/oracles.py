@@ -204,9 +204,7 @@ class _NamedInputs:
         """As :meth:`Oracle.judge`: the elements that are not as expected are looked at closely, in pieces."""
         if expected is None:
             expected = self.expected(inputs)
-        own = self._read.numpy
-        same = equal(output.view(own), expected.view(own), self._read, strict=True) & self.expected_suffices
-        differing = np.flatnonzero(~same)
+        differing = self._differing(output.view(self._read.numpy), expected.view(self._read.numpy))
         wrong = [differing[:0]]
         for start in range(0, differing.size, _PIECE):
             piece = differing[start : start + _PIECE]
@@ -219,6 +217,18 @@ class _NamedInputs:
             admitted = self.admits({name: array[first] for name, array in few.items()}, got[first])
             wrong.append(piece[~admitted[inverse]])
         return np.concatenate(wrong)
+
+
+    def _differing(self, output: Array, expected: Array) -> NDArray[np.intp]:
+        """Where the output is another than the expected one, or all elements where an expected one may be wrong."""
+        if not self.expected_suffices:
+            return np.arange(output.size)
+        found = []
+        for start in range(0, max(output.size, 1), _PIECE):
+            same = equal(output[start : start + _PIECE], expected[start : start + _PIECE], self._read, strict=True)
+            if not same.all():
+                found.append(np.flatnonzero(~same) + start)
+        return np.concatenate(found) if found else np.zeros(0, np.intp)
 
 
 class ApproximateResults(_NamedInputs):
