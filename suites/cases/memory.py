@@ -194,6 +194,15 @@ def _logical(memory: Bytes, region: Region, tensor: TensorDesc, count: int) -> A
     return found if found.size != 1 or count == 1 else np.broadcast_to(found, count)
 
 
+def period_of(case: Case) -> int:
+    """After how many elements all inputs repeat, apart from those of one element; 0 where nobody knows."""
+    wide = {name: tensor for name, tensor in case.operator.inputs.items() if tensor.element_count > 1}
+    periods = {case.values[name].period for name in wide}
+    many_times = any(not stride and size > 1 for tensor in wide.values()
+                   for stride, size in zip(tensor.element_strides, tensor.sizes, strict=True))  # fmt: skip
+    return 0 if len(periods) != 1 or many_times else periods.pop()
+
+
 @dataclass(frozen=True)
 class Arena:
     """A memory made ready for one dispatch.

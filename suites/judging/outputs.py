@@ -14,7 +14,7 @@ from dmlcts.specs.statements.silent_points import silent_points
 from dmlcts.suites.batches.notes import Notes
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.memory import Arena, Mask
+from dmlcts.suites.cases.memory import Arena, Mask, period_of
 from dmlcts.suites.cases.oracles import Oracle
 from dmlcts.suites.cases.outcomes import Execution, Mishap, Outcome, Refusal
 from dmlcts.suites.cases.values import repeated, text_with_bits
@@ -123,14 +123,36 @@ def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> A
     return other
 
 
-def _wrong_in_pieces(oracle: Oracle, execution: Execution, mask: Mask) -> Array:
-    """The indices of wrong elements, ascending, where the poison was the expected outputs under a mask."""
+def _wrong(case: Case, oracle: Oracle, execution: Execution, expected: Array | Mask) -> Array:
+    """The indices of wrong elements, ascending; of many that repeat, only the first ones and what differs from them."""
+    size = execution.output.size
+    period = period_of(case) if size > PIECE else 0
+    once = period * max(1, PIECE // period) if period else size
+    first = _wrong_before(oracle, execution, expected, min(once, size))
+    bits, wrong = execution.output.view(f"u{execution.output.dtype.itemsize}"), [first]
+    for start in range(once, size, once or 1):
+        piece = bits[start : start + once]
+        unlike = np.flatnonzero(piece != bits[: piece.size])
+        there = np.setdiff1d(first[first < piece.size], unlike, assume_unique=True) + start
+        if unlike.size:
+            inputs = {name: array[unlike + start] for name, array in execution.inputs.items()}
+            others = unlike[oracle.judge(inputs, execution.output[unlike + start])] + start
+            there = np.sort(np.concatenate([there, others]))
+        wrong.append(there)
+    return np.concatenate(wrong)
+
+
+def _wrong_before(oracle: Oracle, execution: Execution, expected: Array | Mask, end: int) -> Array:
+    """The indices of wrong elements before ``end``, ascending."""
+    if not isinstance(expected, Mask):
+        inputs = {name: array[:end] for name, array in execution.inputs.items()}
+        return oracle.judge(inputs, execution.output[:end], expected[:end])
     wrong = []
-    for number, start in enumerate(range(0, execution.output.size, PIECE)):
-        place = slice(start, start + PIECE)
+    for number, start in enumerate(range(0, end, PIECE)):
+        place = slice(start, min(start + PIECE, end))
         inputs = {name: array[place] for name, array in execution.inputs.items()}
-        expected = mask.over(execution.poison[place], number)
-        wrong.append(oracle.judge(inputs, execution.output[place], expected) + start)
+        outputs = expected.over(execution.poison[place], number)
+        wrong.append(oracle.judge(inputs, execution.output[place], outputs) + start)
     return np.concatenate(wrong)
 
 
@@ -160,8 +182,7 @@ def judge_execution(
             poison, or was read from where the poison stands, from an element that was not written.
         by_clause: parts the indices of wrong elements, given with all inputs, by the case whose clause they break.
     """
-    wrong = _wrong_in_pieces(oracle, execution, expected) if isinstance(expected, Mask) \
-        else oracle.judge(execution.inputs, execution.output, expected)  # fmt: skip
+    wrong = _wrong(case, oracle, execution, expected)
     unwritten = wrong[:0]
     # The poison is no expected value, but may be another that is acceptable: what is right may be unwritten as well.
     held = wrong[:0] if case.placement.in_place else _as_before(execution)
@@ -214,20 +235,11 @@ def expected_outputs(oracle: Oracle, case: Case, inputs: Mapping[str, Array]) ->
         inputs: the logical elements of each input by tensor name, 1-D.
     """
     count = max(x.size for x in inputs.values())
-    period = _period(case)
+    period = period_of(case)
     if not period or count <= 2 * period:
         return oracle.expected(inputs)
     once = {name: x[:period] if x.size == count else x for name, x in inputs.items()}
     return repeated(oracle.expected(once), count)
-
-
-def _period(case: Case) -> int:
-    """After how many elements all inputs repeat, apart from those of one element; 0 where nobody knows."""
-    wide = {name: tensor for name, tensor in case.operator.inputs.items() if tensor.element_count > 1}
-    periods = {case.values[name].period for name in wide}
-    many_times = any(not stride and size > 1 for tensor in wide.values()
-                   for stride, size in zip(tensor.element_strides, tensor.sizes, strict=True))  # fmt: skip
-    return 0 if len(periods) != 1 or many_times else periods.pop()
 
 
 def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Judgement:

@@ -10,7 +10,7 @@ import pytest
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.memory import Arena
+from dmlcts.suites.cases.memory import Arena, period_of
 from dmlcts.suites.cases.oracles import oracle_of
 from dmlcts.suites.cases.values import BULK_PERIOD, Streams, Values
 from dmlcts.suites.conformance.tensors.test_strides import test_wide_elements_far_apart as judge_wide_elements
@@ -65,6 +65,26 @@ def test_every_element_of_an_output_judged_in_pieces_is_looked_at(place: int) ->
     assert found["tensor.output.complete"][0] == 1, found
     assert (found["tensor.position"][0], judgement.findings[-1].index) == (1, place - 1), found
     assert judge_case(bench(Reference()), large).findings == ()
+
+
+@pytest.mark.parametrize("wrong", [
+    [0], [7], [PIECE], [2 * PIECE + 2], [3, PIECE + 4, 2 * PIECE], list(range(0, 2 * PIECE, 5)),
+])  # fmt: skip
+@pytest.mark.parametrize("values", [[0, 1, 2, 3, -1], [0.5, 0.25]])
+def test_every_wrong_element_among_those_that_repeat_is_found(wrong: list[int], values: list[float]) -> None:
+    """Of those in the first periods, and of those far behind, where the like before them is right or wrong."""
+
+    class SomeWrong(Reference):
+        def write(self, memory: Array, region: Region, tensor: TensorDesc, values: Array) -> None:
+            view = self.view(memory, region, tensor)
+            view[...] = values
+            view[wrong] = 9
+
+    large = case(clip(tensor((2 * PIECE + 3,))), values=values)
+    assert 0 < period_of(large) < PIECE
+    (finding,) = judge_case(bench(SomeWrong()), large).findings
+    assert finding.wrong == len(wrong)
+    assert finding.index in wrong
 
 
 @pytest.mark.parametrize("strides, kept", [(None, True), ((1 << 15,), False)], ids=["small", "far apart"])
