@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -51,22 +51,36 @@ def private_memory(size: int) -> Bytes:
     return raw[start : start + size]
 
 
-def aligned_memory(size: int, allocate: Callable[[int], Bytes] = private_memory, turn: int = 0) -> Bytes:
+def aligned_memory(
+    size: int,
+    allocate: Callable[[int], Bytes] = private_memory,
+    turn: int = 0,
+    written: Iterable[tuple[int, int]] = (),
+) -> Bytes:
     """``size`` bytes whose first one stands at a page boundary, filled with a fixed pseudo-random pattern.
 
     Args:
         size: how many.
         allocate: gives so many bytes at a page boundary.
         turn: memories of unlike turns hold unlike bytes at the same places.
+        written: where stretches begin and end that the caller fills, and that may hold anything.
     """
     memory = allocate(size)
-    pattern = _pattern()
-    offset = -(turn * _TURN_BYTES % pattern.size)
-    while offset < size:
-        begin = max(offset, 0)
-        memory[begin : offset + pattern.size] = pattern[begin - offset : size - offset]
-        offset += pattern.size
+    begin = 0
+    for start, end in (*sorted(written), (size, size)):
+        _fill(memory[: max(start, begin)], begin, turn)
+        begin = max(begin, end)
     return memory
+
+
+def _fill(memory: Bytes, begin: int, turn: int) -> None:
+    """Let the memory hold the pattern of its turn from ``begin`` on."""
+    pattern = _pattern()
+    offset = (begin + turn * _TURN_BYTES) % pattern.size
+    while begin < memory.size:
+        part = pattern[offset : offset + memory.size - begin]
+        memory[begin : begin + part.size] = part
+        begin, offset = begin + part.size, 0
 
 
 class Masks:
@@ -236,7 +250,11 @@ class Arena:
         """
         operator = case.operator
         bindings, size = case.placement.regions(operator)
-        memory = aligned_memory(size, allocate, turn)
+        large = [] if size <= _FEW_BYTES else [
+            (bindings[name].offset, bindings[name].offset + tensor.element_count * tensor.data_type.itemsize)
+            for name, tensor in operator.inputs.items() if tensor.strides is None and name in case.values
+        ]  # fmt: skip
+        memory = aligned_memory(size, allocate, turn, large)
         for name, values in case.values.items():
             stored = distinct_elements(memory, bindings[name], operator.tensors[name])
             stored[...] = values.array(stored.size).reshape(stored.shape)

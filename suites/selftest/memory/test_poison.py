@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.cases.memory import Masks, drawn_masks, steady_masks
+from dmlcts.suites.cases.memory import Masks, aligned_memory, drawn_masks, steady_masks
 from dmlcts.suites.selftest.conftest import Ran
 
 MODULE = "dmlcts.suites.selftest.memory.reading_backends"
@@ -130,3 +130,20 @@ def test_a_mask_laid_twice_over_values_gives_them_back(data_type: Any, count: in
         assert poison.dtype == values.dtype
         assert (poison.view(np.uint8) != values.view(np.uint8)).all()
         assert (mask.over(poison, piece).view(np.uint8) == values.view(np.uint8)).all()
+
+
+@pytest.mark.parametrize("turn", [0, 3])
+@pytest.mark.parametrize("written", [[], [(0, 9)], [(70_000, 80_000), (5, 60_000)], [(5, 3_000_000), (7, 90)]])
+def test_memory_holds_the_pattern_outside_of_what_the_caller_fills(turn: int, written: list[tuple[int, int]]) -> None:
+    size = 3_000_001
+    kept = np.ones(size, bool)
+    for begin, end in written:
+        kept[begin:end] = False
+
+    def allocate(count: int) -> Any:
+        return np.full(count, 0xFF, np.uint8)
+
+    whole, found = aligned_memory(size, allocate, turn), aligned_memory(size, allocate, turn, written)
+    assert not np.any(whole == 0xFF)
+    assert np.array_equal(found[kept], whole[kept])
+    assert np.all(found[~kept] == 0xFF)
