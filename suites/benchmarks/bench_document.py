@@ -29,7 +29,8 @@ ANCHOR = {
 
 
 def document(figures: Sequence[Figure], backend: str, commands: dict[str, Any] | None = None,
-             ordinary: dict[str, Any] | None = None) -> dict[str, Any]:  # fmt: skip
+             ordinary: dict[str, Any] | None = None, engine: dict[str, Any] | None = None
+             ) -> dict[str, Any]:  # fmt: skip
     """All figures as one JSON value, each beside the yardsticks.
 
     Args:
@@ -37,6 +38,7 @@ def document(figures: Sequence[Figure], backend: str, commands: dict[str, Any] |
         backend: what was swept.
         commands: what :func:`command_times` gives, ``None`` where it was not measured.
         ordinary: what :func:`ordinary_run` gives, likewise.
+        engine: what :func:`engine_cost` gives, likewise.
     """
     rates = {figure.name: figure.rate for figure in figures}
     return {
@@ -62,6 +64,7 @@ def document(figures: Sequence[Figure], backend: str, commands: dict[str, Any] |
         "anchor": ANCHOR,
         "commands": commands,
         "ordinary_run": ordinary,
+        "engine": engine,
         "suite": suite_identity(),
         "environment": environment(),
     }
@@ -101,6 +104,23 @@ def ratios(found: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, 
 def slower(compared: Mapping[str, tuple[float, float]]) -> list[str]:
     """What of :func:`ratios` has lost more than :data:`TOLERATED`."""
     return [what for what, (now, then) in compared.items() if now < (1 - TOLERATED) * then]
+
+
+def costs(found: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """What the engine costs beside bare numpy, now and in the reference, by the operator; "" for a case."""
+    now, then = (_costs(one.get("engine")) for one in (found, reference))
+    return {name: (ratio, then[name]) for name, ratio in now.items() if ratio and then.get(name)}
+
+
+def _costs(engine: Mapping[str, Any] | None) -> dict[str, float]:
+    if engine is None:
+        return {}
+    return {"": engine["case"]["ratio"], **{one["operator"]: one["ratio"] for one in engine["operators"]}}
+
+
+def dearer(compared: Mapping[str, tuple[float, float]]) -> list[str]:
+    """What of :func:`costs` takes so much more that it has lost more than :data:`TOLERATED` of its speed."""
+    return [name for name, (now, then) in compared.items() if (1 - TOLERATED) * now > then]
 
 
 def better(one: Mapping[str, tuple[float, float]], other: Mapping[str, tuple[float, float]]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dmlcts.specs import UsageError
 from dmlcts.specs.oracle.compiled import available
-from dmlcts.suites.benchmarks.bench_document import better, document, ratios, slower
+from dmlcts.suites.benchmarks.bench_document import better, costs, dearer, document, ratios, slower
+from dmlcts.suites.benchmarks.engine_cost import engine_cost
 from dmlcts.suites.benchmarks.judging_speed import SWEEP_BAR, Figure, sweep_name, swept, yardsticks_and_judging
 
 Told = Callable[[str], None]
@@ -90,4 +91,25 @@ def again_where_slower(
         told(f"measured again, since slower: {'; '.join(slow)}")
         again = document(measure(asked, told, {names[what] for what in slow}), asked.backend)
         compared = better(compared, ratios(again, reference))
+    return compared
+
+
+def again_where_dearer(
+    found: Mapping[str, Any],
+    reference: Mapping[str, Any],
+    told: Told,
+    measure: Callable[[Sequence[str], Told], dict[str, Any]] = engine_cost,
+) -> dict[str, tuple[float, float]]:
+    """What the engine costs, now and in the reference; what seems dearer is measured twice again, and the least counts.
+
+    A reference that says nothing of it is compared with nothing.
+    """
+    compared = costs(found, reference)
+    for _ in range(_TRIES - 1):
+        dear = dearer(compared)
+        if not dear:
+            break
+        told(f"the engine is measured again, since dearer: {', '.join(name or 'a case' for name in dear)}")
+        again = costs({"engine": measure([name for name in dear if name], told)}, reference)
+        compared = {name: min(pair, again.get(name, pair)) for name, pair in compared.items()}
     return compared

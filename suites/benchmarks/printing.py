@@ -10,7 +10,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from dmlcts.suites.benchmarks import command_times
-from dmlcts.suites.benchmarks.bench_document import TOLERATED, slower
+from dmlcts.suites.benchmarks.bench_document import TOLERATED, dearer, slower
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.sweeping.showing import rate_text
 
@@ -71,6 +71,21 @@ def _parts_of(run: Mapping[str, Any]) -> str:
     )
 
 
+def _engine(found: Mapping[str, Any]) -> Iterator[str]:
+    """What the engine costs beside bare numpy."""
+    case = found["case"]
+    yield (
+        f"The engine takes {case['case_microseconds']:.1f} µs of processor time for a small case whose dispatch costs "
+        f"nothing, {case['ratio']:.0f} times bare np.rint of its elements."
+    )
+    for one in found["operators"]:
+        yield (
+            f"A quick run of {one['operator']} on cpu takes {one['seconds']:.1f} s of processor time, "
+            f"{one['ratio']:.1f} times what its {one['dispatches']:,} dispatches take alone "
+            f"({one['bare_seconds']:.2f} s)."
+        )
+
+
 def _table(heads: list[str], rows: list[list[str]], console: PlainConsole) -> None:
     table = Table(*(Column(head, justify="left" if index in (0, 6) else "right") for index, head in enumerate(heads)))
     for row in rows:
@@ -98,6 +113,7 @@ def print_benchmark(found: Mapping[str, Any], *, markdown: bool = False) -> None
         f"{anchor['of_rint']:.2f} of np.rint ({anchor['source']}).",
         *(_spent(figure) for figure in found["figures"] if figure["details"].get("stages")),
         *(_commands(found["commands"], found["backend"]) if found["commands"] is not None else ()),
+        *(_engine(found["engine"]) if found.get("engine") is not None else ()),
         *([_parts_of(found["ordinary_run"])] if found["ordinary_run"] is not None else ()),
     ]
     for line in lines:
@@ -116,3 +132,16 @@ def print_slower(compared: Mapping[str, tuple[float, float]], reference: str) ->
             f"no slower than in {reference}: {len(compared)} figures within {100 * TOLERATED:.0f} %", markup=False
         )
     return 1 if slow else 0
+
+
+def print_dearer(compared: Mapping[str, tuple[float, float]], reference: str) -> int:
+    """Say what of the engine's cost grew more than is tolerated; the exit code, 1 where some did."""
+    console = PlainConsole(sys.stdout, highlight=False, soft_wrap=True)
+    dear = dearer(compared)
+    for name in dear:
+        now, then = compared[name]
+        what = f"a quick run of {name}" if name else "the engine, a case"
+        console.print(f"dearer: {what}: {now:.1f} times bare numpy, {then:.1f} in {reference}", markup=False)
+    if compared and not dear:
+        console.print(f"the engine costs no more than in {reference}: {len(compared)} figures", markup=False)
+    return 1 if dear else 0

@@ -126,8 +126,14 @@ def sweep(
     help="Also time --help, `run` to its first case, and a quick run of CLIP, ROUND and THRESHOLD.",
 )  # fmt: skip
 @click.option(
+    "--engine", default="ROUND,LOGICAL_NOT,ERF", show_default=True, metavar="OPERATORS",
+    help="Measure the engine's time for a case, and quick runs of these operators on cpu beside their dispatches "
+    "alone; `all` takes every operator, `none` leaves it out.",
+)  # fmt: skip
+@click.option(
     "--against", type=click.Path(), metavar="FILE",
-    help="End with 1 where a figure's share of np.rint is 20 % less than in this file of --json.",
+    help="End with 1 where a figure's share of np.rint is 20 % less than in this file of --json, or what the engine "
+    "costs beside bare numpy 25 % more.",
 )  # fmt: skip
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the figures as JSON.")
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown, for a README.")
@@ -140,6 +146,7 @@ def bench(
     workers: int,
     isolation: str,
     ordinary: bool,
+    engine: str,
     against: str | None,
     json_path: str | None,
     markdown: bool,
@@ -147,40 +154,46 @@ def bench(
     r"""Measure what judging costs here, beside yardsticks of the same minutes.
 
     The yardsticks are memory copy, bare np.rint and a bit compare; beside them
-    stand commands and a quick run, judging alone, and full sweeps end to end.
-    Takes two to three minutes with the cpu backend on two cores.
+    stand commands and a quick run, judging alone, and full sweeps end to end;
+    and what the engine takes for a case, and for whole quick runs beside their
+    dispatches on bare numpy, in processor time.
+    Takes three to four minutes with the cpu backend on two cores.
 
     \b
     dmlcts bench --json bench.json
     dmlcts bench --backend wgpu --no-run
-    dmlcts bench --no-run --against bench.json
+    dmlcts bench --no-run --engine none --against bench.json
     """
     from pathlib import Path
 
     from dmlcts.reports.documents.writing import write_json
     from dmlcts.suites.benchmarks.bench_document import document, load_reference
-    from dmlcts.suites.benchmarks.bench_figures import Measured, again_where_slower, figures_of
+    from dmlcts.suites.benchmarks.bench_figures import Measured, again_where_dearer, again_where_slower, figures_of
     from dmlcts.suites.benchmarks.command_times import QUICK_OPERATORS, command_times
+    from dmlcts.suites.benchmarks.engine_cost import chosen_operators, engine_cost
     from dmlcts.suites.benchmarks.ordinary_run import ordinary_run_apart
-    from dmlcts.suites.benchmarks.printing import print_benchmark, print_slower
+    from dmlcts.suites.benchmarks.printing import print_benchmark, print_dearer, print_slower
 
     def told(text: str) -> None:
         complain(f"dmlcts: {text}")
 
+    operators = chosen_operators(engine)
     reference = None if against is None else load_reference(against, backend)
     commands = command_times(backend, options, told) if ordinary else None
     timed = None
     if ordinary:
         told("where the time of a quick run goes")
         timed = ordinary_run_apart(backend, options, QUICK_OPERATORS)
+    cost = None if operators is None else engine_cost(operators, told)
     asked = Measured(backend, options, rounds, workers, share, isolation)
-    found = document(figures_of(asked, told), backend, commands, timed)
+    found = document(figures_of(asked, told), backend, commands, timed, cost)
     if json_path is not None:
         write_json(Path(json_path), found)
     print_benchmark(found, markdown=markdown)
     if reference is not None and against is not None:
         compared = again_where_slower(asked, found, reference, told)
-        sys.exit(print_slower(compared, against))
+        dear = again_where_dearer(found, reference, told)
+        sys.exit(max(print_slower(compared, against), print_dearer(dear, against)))
 
 
 def register(
