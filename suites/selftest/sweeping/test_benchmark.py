@@ -286,7 +286,7 @@ def test_operators_are_named_or_all_or_none() -> None:
     assert (ended.exit_code, "NOBODY" in ended.output) == (2, True), ended.output
 
 
-@pytest.mark.long
+@pytest.mark.size("all")
 def test_the_engine_is_measured() -> None:
     told: list[str] = []
     found = engine_cost(["LOGICAL_NOT"], told.append)
