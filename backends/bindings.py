@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from dmlcts.backends.contract import ExecutionFailed
 from dmlcts.specs import Region, TensorDesc
 
+_BYTES = np.dtype(np.uint8)
+_address, _first = ctypes.addressof, ctypes.c_char.from_buffer
+
 
 def check_memory(memory: NDArray[np.uint8]) -> None:
     """Refuse what is no memory of the contract.
@@ -22,15 +25,15 @@ def check_memory(memory: NDArray[np.uint8]) -> None:
     Raises:
         ExecutionFailed: it is not one contiguous, writable, 1-D ``uint8`` array.
     """
-    if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
+    if not isinstance(memory, np.ndarray) or memory.dtype != _BYTES or memory.ndim != 1:
         raise ExecutionFailed("the memory is not a numpy array of uint8 with one dimension")
-    if not memory.flags.c_contiguous or not memory.flags.writeable:
+    if not memory.flags.carray:  # bytes are always aligned
         raise ExecutionFailed("the memory is not contiguous and writable")
 
 
 def address_of(memory: NDArray[np.uint8]) -> int:
     """Where a memory begins that :func:`check_memory` took; of one without bytes 0."""
-    return ctypes.addressof(ctypes.c_char.from_buffer(memory.data)) if memory.size else 0  # far faster than numpy
+    return _address(_first(memory)) if memory.size else 0  # far faster than numpy
 
 
 def check_bindings(
@@ -71,9 +74,11 @@ def check_bindings(
         if region.end > room:
             raise ExecutionFailed(f"{place}: the memory has only {room} bytes")
     written = bindings[output]
-    begin, end = written.offset, written.end
+    begin = written.offset
+    end = begin + written.size
     for name, read in bindings.items():
-        if read.offset < end and begin < read.offset + read.size and name != output:
+        offset = read.offset
+        if offset < end and begin < offset + read.size and name != output:
             if read != written:
                 raise ExecutionFailed(f"the bindings overlap without being the same: {read} and {written}")
             if name not in may_alias:

@@ -133,7 +133,7 @@ class ScaleBias:
         object.__setattr__(self, "scale", np.float32(scale))
         object.__setattr__(self, "bias", np.float32(bias))
 
-    @property
+    @computed
     def bits(self) -> tuple[int, int]:
         """The two bit patterns, which is what equality looks at."""
         return int(self.scale.view(np.uint32)), int(self.bias.view(np.uint32))
@@ -227,10 +227,12 @@ class OperatorDesc:
         tensors: Mapping[str, TensorDesc],
         attributes: Mapping[str, Attribute | float] | None = None,
     ) -> None:
-        exact = {
-            key: np.float32(value) if isinstance(value, (int, float, np.floating)) else value
-            for key, value in (attributes or {}).items()
-        }
+        exact: dict[str, Attribute] = {}
+        if attributes:
+            exact = {
+                key: np.float32(value) if isinstance(value, (int, float, np.floating)) else value
+                for key, value in attributes.items()
+            }
         put = self.__dict__  # see TensorDesc
         put["name"] = name
         put["tensors"] = MappingProxyType(dict(tensors))
@@ -281,7 +283,7 @@ class OperatorDesc:
         return (
             self.name,
             frozenset(self.tensors.items()),
-            frozenset((key, _identity(value)) for key, value in self.attributes.items()),
+            frozenset([(key, _identity(value)) for key, value in self.attributes.items()]),
         )
 
     @computed
@@ -289,8 +291,8 @@ class OperatorDesc:
         """What an answer depends on besides the elements: the name, the type of each tensor, and the attributes."""
         return (
             self.name,
-            tuple((name, tensor.data_type) for name, tensor in self.tensors.items()),
-            frozenset((key, _identity(value)) for key, value in self.attributes.items()),
+            tuple([(name, tensor.data_type) for name, tensor in self.tensors.items()]),
+            frozenset([(key, _identity(value)) for key, value in self.attributes.items()]),
         )
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dmlcts.backends.bindings import address_of, check_bindings, check_memory
 from dmlcts.backends.contract import DeviceInfo, ExecutionFailed, InvalidArgument
 from dmlcts.backends.cpu.activations import followed
-from dmlcts.backends.cpu.layouts import blocks, coalesced, is_disjoint
+from dmlcts.backends.cpu.layouts import Layout, blocks
 from dmlcts.backends.cpu.programs import PROGRAMS, Array, Program
 from dmlcts.backends.cpu.programs.float16 import TABLE_ELEMENTS
 from dmlcts.backends.descriptions import checked_table
@@ -27,6 +27,7 @@ from dmlcts.specs.tables import Tables
 
 BLOCK_ELEMENTS = 1 << 17
 _MOST_PROGRAMS = 1 << 10
+_MOST_LAYOUTS = 1 << 12
 
 
 class CpuBackend:
@@ -59,6 +60,7 @@ class CpuDevice:
         self._tables = tables or load_tables()
         self._closed = False
         self._programs: dict[Hashable, tuple[Program, tuple[str, ...]]] = {}
+        self._layouts: dict[Hashable, Layout] = {}
         lacking = {name: frozenset[DataType]() for name in self._tables.operators if name not in PROGRAMS}
         self.info = DeviceInfo(
             name="cpu",
@@ -93,7 +95,18 @@ class CpuDevice:
             made = self._programs[key] = (followed(PROGRAMS[table.operator](operator), operator), inputs)
         program, inputs = made
         alignment = self._tables.limits["offset_alignment"]
-        return CpuKernel(operator, program, inputs, output, table.tensors[output].may_alias, alignment)
+        layout = self._layout([operator.tensors[name] for name in inputs], operator.tensors[output])
+        return CpuKernel(operator, program, inputs, output, table.tensors[output].may_alias, alignment, layout)
+
+    def _layout(self, read: Sequence[TensorDesc], target: TensorDesc) -> Layout:
+        """How the tensors are visited; many descriptions have the same sizes and strides."""
+        key = tuple([(one.data_type.itemsize, one.sizes, one.strides) for one in (target, *read)])
+        found = self._layouts.get(key)
+        if found is None:
+            if len(self._layouts) >= _MOST_LAYOUTS:
+                self._layouts.clear()
+            found = self._layouts[key] = Layout.of(read, target)
+        return found
 
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""
@@ -118,6 +131,7 @@ class CpuKernel:
         output: the name of its output tensor.
         may_alias: the inputs whose region the output may be bound to.
         alignment: what offsets must be multiples of, in bytes.
+        layout: how the elements are visited; ``None`` to find it.
     """
 
     def __init__(
@@ -128,6 +142,7 @@ class CpuKernel:
         output: str,
         may_alias: Collection[str],
         alignment: int,
+        layout: Layout | None = None,
     ) -> None:
         tensors = operator.tensors
         self._tensors = tensors
@@ -136,18 +151,12 @@ class CpuKernel:
         self._may_alias = may_alias
         self._alignment = alignment
         self._closed = False
-        target = tensors[output]
-        self._kind = target.data_type.numpy
-        read = [tensors[name] for name in inputs]
-        self._shape, strides = coalesced(read, target)
-        written_by = self._written_by = _steps(target, strides[-1])
-        # Element by element is right in place only where each element is read from the very place it is
-        # written to, and nothing else is written there before.
-        disjoint = is_disjoint(self._shape, strides[-1])
-        self._sources: list[tuple[str, np.dtype[Any], tuple[int, ...], bool]] = []
-        for name, tensor, one in zip(inputs, read, strides, strict=False):
-            steps = _steps(tensor, one)
-            self._sources.append((name, tensor.data_type.numpy, steps, disjoint and steps == written_by))
+        self._kind = tensors[output].data_type.numpy
+        layout = self._layout = layout or Layout.of([tensors[name] for name in inputs], tensors[output])
+        self._sources = [
+            (name, tensors[name].data_type.numpy, steps, in_step)
+            for name, (steps, in_step) in zip(inputs, layout.sources, strict=True)
+        ]
 
     def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:
         """Run the operator once; only the output's elements are written.
@@ -166,15 +175,15 @@ class CpuKernel:
         if address_of(memory) % self._alignment:
             raise ExecutionFailed(f"the memory does not begin at a multiple of {self._alignment} bytes")
         check_bindings(memory, bindings, self._tensors, self._alignment, output=self._output, may_alias=self._may_alias)
-        shape = self._shape
+        shape = self._layout.shape
         place = bindings[self._output].offset
-        target: Array = np.ndarray(shape, self._kind, memory, place, self._written_by)
+        target: Array = np.ndarray(shape, self._kind, memory, place, self._layout.target)
         sources = []
-        for name, kind, steps, elementwise_in_place in self._sources:
+        for name, kind, steps, in_step in self._sources:
             offset = bindings[name].offset
             source: Array = np.ndarray(shape, kind, memory, offset, steps)
             # A region that begins where the output's does is the same one.
-            sources.append(source if elementwise_in_place or offset != place else source.copy())
+            sources.append(source if in_step or offset != place else source.copy())
         with np.errstate(all="ignore"):
             if target.size <= BLOCK_ELEMENTS:
                 self._program(sources, target, np.empty(shape, self._kind))
@@ -188,9 +197,3 @@ class CpuKernel:
     def close(self) -> None:
         """Refuse further work; calling it again does nothing."""
         self._closed = True
-
-
-def _steps(tensor: TensorDesc, strides: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides in bytes."""
-    size = tensor.data_type.itemsize
-    return tuple([stride * size for stride in strides])

@@ -4,11 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 
 import numpy as np
 
 from dmlcts.specs import TensorDesc
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """How the elements of some inputs and of an output are visited together.
+
+    Attributes:
+        shape: along how many elements in each dimension; at least one dimension.
+        target: the output's strides, in bytes.
+        sources: of each input the strides, in bytes, and whether the operator may run element by element where the
+            input begins where the output does: each element is read from the very place it is written to, and nothing
+            else is written there before.
+    """
+
+    shape: tuple[int, ...]
+    target: tuple[int, ...]
+    sources: tuple[tuple[tuple[int, ...], bool], ...]
+
+    @classmethod
+    def of(cls, inputs: Sequence[TensorDesc], output: TensorDesc) -> Layout:
+        """The layout of tensors whose elements go together."""
+        shape, strides = coalesced(inputs, output)
+        disjoint = is_disjoint(shape, strides[-1])
+        target = _steps(output, strides[-1])
+        read = [_steps(tensor, one) for tensor, one in zip(inputs, strides, strict=False)]
+        return cls(shape, target, tuple([(steps, disjoint and steps == target) for steps in read]))
+
+
+def _steps(tensor: TensorDesc, strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in bytes."""
+    size = tensor.data_type.itemsize
+    return tuple([stride * size for stride in strides])
 
 
 def coalesced(inputs: Sequence[TensorDesc], output: TensorDesc) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:

@@ -221,6 +221,11 @@ class OperatorTable(Model):
         return tuple(item.name for item in self.attributes if item.is_number)
 
     @cached_property
+    def type_attributes(self) -> tuple[AttributeTable, ...]:
+        """The attributes that have to be a tensor's data type, in the struct's order."""
+        return tuple(item for item in self.attributes if item.same_as is not None)
+
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """The names of the input tensors' members, in the struct's order."""
         return tuple(name for name, row in self.tensors.items() if row.kind == "input")

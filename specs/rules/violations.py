@@ -7,7 +7,7 @@ pages on DML_BUFFER_TENSOR_DESC and its helper functions (see ``shared/tensors.y
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -30,14 +30,33 @@ class Violation:
     text: str
 
 
-def _tensor_violations(name: str, tensor: TensorDesc, limits: dict[str, int]) -> Sequence[Violation]:
+def _is_usual(tensors: Collection[TensorDesc], limits: Mapping[str, int]) -> bool:
+    """Whether the tensors are of one type and of one shape, and within the limits: nearly always."""
+    if not tensors:
+        return True
+    first = next(iter(tensors))
+    sizes, data_type = first.sizes, first.data_type
+    if not (
+        limits["rank_min"] <= len(sizes) <= limits["rank_max"] and limits["size_min"] <= min(sizes)
+        and first.element_count <= limits["elements_max"]
+    ):  # fmt: skip
+        return False
+    for one in tensors:
+        if one.sizes != sizes or one.data_type is not data_type:
+            return False
+        if one.total_size_in_bytes < one.minimum_size_in_bytes:
+            return False
+    return True
+
+
+def _tensor_violations(name: str, tensor: TensorDesc, limits: Mapping[str, int]) -> Sequence[Violation]:
     sizes = tensor.sizes
     if (
         limits["rank_min"] <= len(sizes) <= limits["rank_max"] and limits["size_min"] <= min(sizes)
         and tensor.element_count <= limits["elements_max"]
         and tensor.total_size_in_bytes >= tensor.minimum_size_in_bytes
     ):  # fmt: skip
-        return ()  # nearly every tensor
+        return ()
     found = []
     if tensor.rank < limits["rank_min"]:
         found.append(Violation("tensor.rank.minimum", f"{name} has no dimensions"))
@@ -80,9 +99,10 @@ def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> Sequ
         there = [name for name in group.tensors if name in operator.tensors]
         if not there:
             continue
+        tensors = [operator.tensors[name] for name in there]
         for constraint in group.same:
             check, read, said = _COMPARED[constraint]
-            given = [read(operator.tensors[name]) for name in there]
+            given = [read(one) for one in tensors]
             counting = group.counting and constraint == "DataType"
             if not counting and given.count(given[0]) == len(given):
                 continue  # nearly always
@@ -111,7 +131,7 @@ def _enumerator_violations(operator: OperatorDesc, table: OperatorTable) -> list
 def _type_violations(operator: OperatorDesc, table: OperatorTable) -> list[Violation]:
     """A DML_TENSOR_DATA_TYPE that is not the type of the tensor that it has to agree with."""
     found = []
-    for item in table.attributes:
+    for item in table.type_attributes:
         if item.same_as is None or item.same_as not in operator.tensors:
             continue
         given, wanted = operator.attributes.get(item.name), operator.tensors[item.same_as].data_type.name
@@ -125,10 +145,12 @@ def unconditional_violations(operator: OperatorDesc, tables: Tables) -> tuple[Vi
     """The rules that ``operator`` breaks whatever the feature level: such a description must be refused."""
     table, limits = tables.operator(operator.name), tables.limits
     found: list[Violation] = []
-    for name, tensor in operator.tensors.items():
-        found += _tensor_violations(name, tensor, limits)
-    found += _constraint_violations(operator, table)
-    found += _type_violations(operator, table)
+    if not _is_usual(operator.tensors.values(), limits):
+        for name, tensor in operator.tensors.items():
+            found += _tensor_violations(name, tensor, limits)
+        found += _constraint_violations(operator, table)
+    if table.type_attributes:
+        found += _type_violations(operator, table)
     return tuple(found)
 
 

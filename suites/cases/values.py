@@ -179,7 +179,11 @@ class Streams(Mapping[str, Values]):
     @computed
     def bytes_listed(self) -> int:
         """How many bytes of values are listed one by one."""
-        return sum(len(values.data) for _, values in self.streams if values.data is not None)
+        size = 0
+        for _, values in self.streams:
+            if values.data is not None:
+                size += len(values.data)
+        return size
 
 
 def repeated(once: Array, count: int) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from dmlcts.specs import DmlctsError
 
@@ -98,7 +98,7 @@ def _on_posix() -> Callable[[], object]:
     usual = ctypes.c_void_p(-1)
     if sys.platform == "darwin":
         usual = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(library, "_FE_DFL_ENV")))
-    return lambda: library.fesetenv(usual)
+    return partial(library.fesetenv, usual)
 
 
 def _on_windows() -> Callable[[], object]:

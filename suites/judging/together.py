@@ -219,7 +219,7 @@ def judgement_of(bench: Bench, ran: Ran) -> Judgement:
 
 def program_of(bench: Bench, case: Case) -> tuple[Program, Judgement] | None:
     """The program of a case with a history, and what it is judged where nothing is wrong; ``None`` of another."""
-    if case.earlier or case.beside:
+    if case.earlier or case.beside or plan_on(bench, case) is None:  # the judge dispatches the case itself too
         return None
     notes = Notes(bench)
     try:
