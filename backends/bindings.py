@@ -33,7 +33,7 @@ def check_memory(memory: NDArray[np.uint8]) -> None:
 
 def address_of(memory: NDArray[np.uint8]) -> int:
     """Where a memory begins that :func:`check_memory` took; of one without bytes 0."""
-    return _address(_first(memory)) if memory.size else 0  # far faster than numpy
+    return _address(_first(memory.data)) if memory.size else 0  # far faster than numpy
 
 
 def check_bindings(
