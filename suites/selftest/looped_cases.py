@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -45,10 +45,10 @@ def check_all(cases: Iterable[Case], check: Callable[[Case], None], name: Callab
 
 
 def looped(
-    names: str,
-    cases: Iterable[Any] | Callable[[], Iterable[Any]],
+    names: str | Sequence[str],
+    cases: Iterable[Any] | Callable[..., Iterable[Any]],
     *,
-    ids: Callable[[Any], object] | Sequence[str] | None = None,
+    ids: Callable[[Any], object] | Iterable[str] | None = None,
     share: int = 1,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Like ``pytest.mark.parametrize``, but one test that tries every case and names all that fail.
@@ -57,28 +57,33 @@ def looped(
 
     Args:
         names: the parameters, parted by commas.
-        cases: their values, or what makes them when the test runs.
+        cases: their values, by their names in a mapping, or what makes them when the test runs. That may take
+            parameters: the test's own or further ones, which ``parametrize`` then gives.
         ids: what a value is called in the message, or what each case is; otherwise the values' own words.
         share: sizes below all try one of so many, as the marker ``sampled`` does of parameters.
     """
-    parameters = [one.strip() for one in names.split(",")]
+    parameters = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
+    takes = list(inspect.signature(cases).parameters) if callable(cases) else []
 
     def decorated(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def whole(*itself: Any, **fixtures: Any) -> None:
             sampled = share > 1 and fixtures.pop("pytestconfig").getoption("--selftests") != "all"
-            made = list(_named(cases() if callable(cases) else cases, len(parameters), ids))
+            found = cases(**{name: fixtures[name] for name in takes}) if callable(cases) else cases
+            made = list(_named(found, len(parameters), ids))
+            own = {name: value for name, value in fixtures.items() if name in expected}
 
             def check(case: tuple[str, Sequence[Any]]) -> None:
-                test(*itself, **fixtures, **dict(zip(parameters, case[1], strict=True)))
+                test(*itself, **own, **dict(zip(parameters, case[1], strict=True)))
 
             check_all(made[:: share if sampled else 1], check, lambda case: case[0])
 
         signature = inspect.signature(test)
+        expected = set(signature.parameters)
         kept = [one for name, one in signature.parameters.items() if name not in parameters]
         assert len(kept) == len(signature.parameters) - len(parameters), f"{test.__name__} does not take all of {names}"
-        if share > 1:
-            kept.append(inspect.Parameter("pytestconfig", inspect.Parameter.KEYWORD_ONLY))
+        further = [name for name in takes if name not in expected] + ["pytestconfig"] * (share > 1)
+        kept += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in further]
         whole.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
         return whole
 
@@ -87,6 +92,10 @@ def looped(
 
 def _named(cases: Iterable[Any], number: int, ids: Any) -> Iterator[tuple[str, Sequence[Any]]]:
     """Each case's name and its values."""
+    if isinstance(cases, Mapping):
+        ids, cases = list(cases), cases.values()
+    elif ids is not None and not callable(ids):
+        ids = list(ids)
     for place, case in enumerate(cases):
         known = getattr(case, "id", None) if isinstance(case, type(pytest.param())) else None
         values = case.values if isinstance(case, type(pytest.param())) else (case,) if number == 1 else tuple(case)

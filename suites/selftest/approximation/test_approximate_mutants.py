@@ -15,6 +15,7 @@ from dmlcts.specs.tables.signatures import is_approximate, signatures
 from dmlcts.suites.cases.oracles import oracle_of
 from dmlcts.suites.selftest.approximation.probing import approximate, elements_of
 from dmlcts.suites.selftest.family.family_tables import family
+from dmlcts.suites.selftest.looped_cases import looped
 from dmlcts.suites.selftest.mutants.approximate import arithmetic, functions, powers, quantising
 from dmlcts.suites.selftest.mutants.permitted.minimum import MINIMUM, nearest, toward_zero
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -66,7 +67,7 @@ def test_the_oracle_refuses_every_mutant(mutant: type[Reference]) -> None:
     )
 
 
-@pytest.mark.parametrize("mutant", ROWS)
+@looped("mutant", ROWS)
 def test_a_mutant_names_a_clause_of_its_operator(mutant: type[Reference]) -> None:
     assert mutant.clause in {clause.id for clause in TABLES.operator(mutant.operator).clauses}
 

@@ -18,6 +18,7 @@ from dmlcts.backends.directml.elementwise import ACTIVATIONS, LAYOUTS
 from dmlcts.specs import DataType, OperatorDesc, Region, ScalarUnion, TensorDesc
 from dmlcts.suites.selftest.backends.worked_examples import EXAMPLES, Example, check, placed
 from dmlcts.suites.selftest.directml.directml_here import needs_directml
+from dmlcts.suites.selftest.looped_cases import looped
 
 F32 = TensorDesc(DataType.FLOAT32, (4,))
 
@@ -136,7 +137,7 @@ def devices() -> Iterator[dict[str, DirectMLDevice]]:
 
 
 @needs_directml
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.slug)
+@looped("example", EXAMPLES, ids=lambda example: example.slug)
 @pytest.mark.parametrize("path", ["operator", "graph"])
 def test_the_library_computes_the_worked_examples(
     example: Example, path: str, devices: dict[str, DirectMLDevice]

@@ -57,6 +57,22 @@ def test_a_share_of_the_cases_is_tried_by_sizes_below_all(size: str, tried: list
     assert seen == tried
 
 
+def test_cases_are_made_of_further_parameters_when_the_test_runs() -> None:
+    seen: list[object] = []
+
+    @looped("number", lambda word: {f"{word} {number}": number for number in (1, 2)}, share=2)
+    @looped("other", [5, 6])
+    def whole(fixed: str, number: int, other: int) -> None:
+        seen.append((fixed, number, other))
+        assert (number, other) != (2, 6), "wrong"
+
+    assert list(inspect.signature(whole).parameters) == ["fixed", "word", "pytestconfig"]
+    given = {"fixed": "a", "word": "few", "pytestconfig": SimpleNamespace(getoption=lambda name: "full")}
+    with pytest.raises(AssertionError, match=r"1 of 2 cases fail\nfew 2: AssertionError: 1 of 2 .*\n6: .*wrong"):
+        whole(**given)
+    assert seen == [("a", 1, 5), ("a", 1, 6), ("a", 2, 5), ("a", 2, 6)]
+
+
 def test_a_parameter_that_the_test_does_not_take_is_refused() -> None:
     with pytest.raises(AssertionError, match="does not take all of a, b"):
         looped("a, b", [])(lambda a: None)

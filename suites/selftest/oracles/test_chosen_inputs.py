@@ -23,6 +23,7 @@ from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle, equal
 from dmlcts.specs.tables.law import Law
+from dmlcts.suites.selftest.looped_cases import looped
 
 TABLES = load_tables()
 FLOATS = (DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64)
@@ -110,7 +111,7 @@ class TestFloats:
         for mode in ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY"):
             assert_same(describe("ROUND", data_type, RoundingMode=mode), strict=strict)
 
-    @pytest.mark.parametrize(
+    @looped(
         "low, high",
         [(-1.5, 2.5), (3, -3), (-0.0, 0.0), (0.0, -0.0), (0.0, 1), (-1, -0.0), (NAN, 1), (-1, NAN), (-INF, INF),
          (3 * TINY, 900 * TINY), (-65520, 65520), (-65519.996, 65519.996), (0.1, 0.3), (-0.3, -0.1), (TINY / 2, 1),
@@ -122,7 +123,7 @@ class TestFloats:
         assert_same(threshold(data_type, low), strict=strict)
         assert_same(threshold(data_type, high), strict=strict)
 
-    @pytest.mark.parametrize(
+    @looped(
         "scale, bias",
         [(1.1, -0.3), (2.0**-10, 3 * TINY), (0.0, -0.0), (-1, 2.5), (INF, 1), (1, NAN), (TINY, -TINY), (3, 65504),
          (2.0**-126, 2.0**-140), (1 + 2.0**-11, -1), (2.0**-126, 0), (2.0**-126, 3 * 2.0**-126), (0.1, 0.7),
@@ -135,7 +136,7 @@ class TestFloats:
         assert_same(clip(data_type, -3, 70, ScaleBias(scale, bias)), x, strict=strict)
         assert_same(threshold(data_type, -INF, ScaleBias(scale, bias)), x, strict=strict)
 
-    @pytest.mark.parametrize(
+    @looped(
         "formula",
         ["floor(x)", "ceil(x)", "abs(x)", "neg(x)", "add(x, Min)", "subtract(x, Min)", "multiply(x, Min)",
          "max(x, 0.1)", "min(x, 0)", "max(0, x)", "round_half_away(multiply(x, 0.5))", "trunc(max(x, Min))"],
@@ -169,7 +170,7 @@ class TestIntegers:
         for scale, bias in pairs:
             assert_same(threshold(data_type, 1, ScaleBias(scale, bias)), chosen(data_type)[::3], strict=strict)
 
-    @pytest.mark.parametrize(
+    @looped(
         "scale, bias",
         [(1, 0), (1, -0.0), (0.5, 1.75), (-0.5, 0.25), (1.1, -0.3), (1 + 2.0**-23, 0), (1e5, 0), (3e9, -1), (1e10, 5),
          (1e-30, 1), (2.0**-149, 2.0**33), (2.0**127, -(2.0**127)), (-3e38, 3e38), (2, -200), (0, 77.5), (1, 2.0**31),
@@ -182,7 +183,7 @@ class TestIntegers:
         assert_same(threshold(data_type, low, ScaleBias(scale, bias)), np.concatenate([x[:2], x[2:-4:7], x[-4:]]),
                     strict=strict)  # fmt: skip
 
-    @pytest.mark.parametrize(
+    @looped(
         "formula",
         ["floor(x)", "ceil(x)", "trunc(x)", "round_half_even(x)", "round_half_away(x)", "abs(x)", "neg(x)",
          "add(x, Min)", "subtract(x, Min)", "multiply(x, Min)", "max(x, 3)", "min(x, 3)"],

@@ -12,7 +12,16 @@ import pytest
 from dmlcts.specs import OperatorDesc
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.selftest.family.acceptance import accepted
-from dmlcts.suites.selftest.family.family_tables import every_description, family, label, values, with_bounds
+from dmlcts.suites.selftest.family.family_tables import (
+    every_description,
+    exact_descriptions,
+    exact_operators,
+    family,
+    label,
+    values,
+    with_bounds,
+)
+from dmlcts.suites.selftest.looped_cases import looped
 from dmlcts.suites.selftest.mutants.exact import (
     arithmetic,
     bit_patterns,
@@ -28,8 +37,14 @@ from dmlcts.suites.selftest.mutants.permitted.turns import PERMITTED_BY_TURNS
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 MODULES: tuple[ModuleType, ...] = (arithmetic, bit_patterns, choices, comparisons, division, signs, truth)
-ROWS = [pytest.param(getattr(module, name), id=name) for module in MODULES for name in module.ROWS]
+ROWS: dict[str, type[Reference]] = {name: getattr(module, name) for module in MODULES for name in module.ROWS}
+OPERATORS = list(dict.fromkeys(mutant.operator for mutant in ROWS.values()))
 MOST = 4000
+
+
+def mutants_of(operator: str) -> dict[str, type[Reference]]:
+    """The mutants of an operator, by name."""
+    return {name: mutant for name, mutant in ROWS.items() if mutant.operator == operator}
 
 
 @cache
@@ -83,21 +98,21 @@ def refused(mutant: type[Reference]) -> Iterator[str]:
             yield label(operator)
 
 
-@pytest.mark.parametrize(
-    ("table", "operator"), [pytest.param(*pair, id=label(pair[1])) for pair in every_description()]
-)
+@pytest.mark.parametrize("short_name", exact_operators())
+@looped("table, operator", exact_descriptions)
 def test_the_reference_is_right(table: OperatorTable, operator: OperatorDesc) -> None:
     given = values(table, operator, MOST)
     for strict in (False, True):
         assert accepted(table, operator, given, given_by(Reference(), table, operator, given), strict).all()
 
 
-@pytest.mark.parametrize("mutant", ROWS)
+@pytest.mark.parametrize("operator", OPERATORS)
+@looped("mutant", mutants_of)
 def test_the_oracle_refuses_every_mutant(mutant: type[Reference]) -> None:
     assert next(refused(mutant), None) is not None
 
 
-@pytest.mark.parametrize("mutant", ROWS)
+@looped("mutant", ROWS)
 def test_a_mutant_names_a_clause_of_its_operator(mutant: type[Reference]) -> None:
     table = family().operator(mutant.operator)
     assert mutant.clause in {clause.id for clause in table.clauses}

@@ -7,6 +7,7 @@ several: ``DMLCTS_WGPU_ADAPTER=name pytest suites/selftest/wgpu``.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from dmlcts.backends.wgpu.programs import OPERATORS, program_of
 from dmlcts.backends.wgpu.shaders import Shader
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.selftest.backends.worked_examples import EXAMPLES, Example, check, placed
+from dmlcts.suites.selftest.looped_cases import looped
 from dmlcts.suites.selftest.wgpu.wgpu_bench import INTEGERS, open_or_skip, view
 
 Values = NDArray[Any]
@@ -59,7 +61,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Bare]:
         yield Bare(opened)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.slug)
+@looped("example", EXAMPLES, ids=lambda example: example.slug)
 def test_the_worked_examples(example: Example, device: Bare) -> None:
     check(device, example)
 
@@ -189,7 +191,7 @@ def of_python(name: str, a: Values, b: Values) -> Values:
     return wrapped([meaning(int(x), int(y)) for x, y in zip(a, b, strict=True)], data_type)
 
 
-@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda kind: kind.name)
+@looped("data_type", INTEGERS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("name", MEANINGS)
 def test_pairs_of_integers(name: str, data_type: DataType, device: Bare) -> None:
     a, b = pairs(edges(data_type))
@@ -201,7 +203,7 @@ def test_pairs_of_integers(name: str, data_type: DataType, device: Bare) -> None
     np.testing.assert_array_equal(y, of_python(name, a, b))
 
 
-@pytest.mark.parametrize("data_type", INTEGERS, ids=lambda kind: kind.name)
+@looped("data_type", INTEGERS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("name", DIVISIONS)
 def test_what_divides_by_zero_leaves_its_neighbours_right(name: str, data_type: DataType, device: Bare) -> None:
     a = np.array([7, 7, 100, 100, 9, 0, 9], data_type.numpy)
@@ -232,8 +234,8 @@ def test_means_of_the_exact_sum(data_type: DataType, device: Bare) -> None:
     np.testing.assert_array_equal(dispatched(device, binary("MEAN", a, b), {"ATensor": a, "BTensor": b}), expected)
 
 
-@pytest.mark.parametrize("data_type", [*INTEGERS, *FLOATS], ids=lambda kind: kind.name)
-@pytest.mark.parametrize("result", [DataType.UINT8, DataType.UINT32], ids=lambda kind: kind.name)
+@looped("data_type", [*INTEGERS, *FLOATS], ids=lambda kind: kind.name)
+@looped("result", [DataType.UINT8, DataType.UINT32], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_comparisons(name: str, result: DataType, data_type: DataType, device: Bare) -> None:
     """Exact on 64 bits; on floating point as IEEE 754 has it, though the pages leave NaN and subnormals open."""
@@ -381,8 +383,8 @@ def _strided(kind: DataType, result: DataType, name: str) -> OperatorDesc:
     return OperatorDesc(name, tensors, {})
 
 
-@pytest.mark.parametrize("kind", ELEMENTS, ids=lambda kind: kind.name)
-@pytest.mark.parametrize("result", ["the same", "UINT8", "UINT32"])
+@looped("kind", ELEMENTS, ids=lambda kind: kind.name)
+@looped("result", ["the same", "UINT8", "UINT32"])
 def test_every_tensor_has_strides_of_its_own(kind: DataType, result: str, device: Bare) -> None:
     name = "MAX" if result == "the same" else "LOGICAL_GREATER_THAN"
     operator = _strided(kind, kind if result == "the same" else DataType[result], f"ELEMENT_WISE_{name}")
@@ -406,9 +408,9 @@ def test_every_rank(rank: int, device: Bare) -> None:
     np.testing.assert_array_equal(y, (3 * x).reshape(sizes) - x.reshape(sizes[::-1]).transpose())
 
 
-@pytest.mark.parametrize("kind", ELEMENTS, ids=lambda kind: kind.name)
-@pytest.mark.parametrize("alias", ["ATensor", "BTensor"])
-@pytest.mark.parametrize("both", [False, True], ids=["two inputs", "one input twice"])
+@looped("kind", ELEMENTS, ids=lambda kind: kind.name)
+@looped("alias", ["ATensor", "BTensor"])
+@looped("both", [False, True], ids=["two inputs", "one input twice"])
 def test_the_output_in_the_place_of_an_input(alias: str, both: bool, kind: DataType, device: Bare) -> None:
     """Bound to the same bytes: with the same layout, and transposed, where all must be read before any is written."""
     sizes = [7, 9]
@@ -466,8 +468,8 @@ def test_many_elements(device: Bare) -> None:
 # ScaleBias, refusals, planted faults.
 
 
-@pytest.mark.parametrize("data_type", FLOATS, ids=lambda kind: kind.name)
-@pytest.mark.parametrize("name", ["IDENTITY", "ABS", "CEIL", "FLOOR"])
+@looped("data_type", FLOATS, ids=lambda kind: kind.name)
+@looped("name", ["IDENTITY", "ABS", "CEIL", "FLOOR"])
 def test_scale_and_bias_come_first(name: str, data_type: DataType, device: Bare) -> None:
     x = np.array([-2.5, -0.25, 0, 1, 1.75, 100], data_type.numpy)
     y = dispatched(device, unary(name, x, ScaleBias=ScaleBias(-2, 0.5)), {"InputTensor": x})
@@ -483,7 +485,7 @@ def rounded(exact: Fraction) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
-@pytest.mark.parametrize(
+@looped(
     "scale, bias", [(1, 0), (-1, 3), (1.1, -0.3), (1e-45, 0), (3e38, -3e38), (1e-38, 1e-38), (1 / 3, -7.3), (0, 0.1)]
 )
 def test_float64_is_scaled_with_one_rounding(scale: float, bias: float, device: Bare) -> None:
@@ -535,9 +537,9 @@ def test_a_planted_fault_is_seen(
     monkeypatch.setattr(Shader, "source", lambda self: source(self).replace(right, wrong))
     monkeypatch.setattr(device.device, "_compiled", {})
     run = {
-        "LOGICAL_LESS_THAN": lambda: test_comparisons(name, DataType.UINT8, data_type, device),
+        "LOGICAL_LESS_THAN": lambda: inspect.unwrap(test_comparisons)(name, DataType.UINT8, data_type, device),
         "BIT_SHIFT_LEFT": lambda: test_shifts_below_the_width(data_type, device),
-    }.get(name, lambda: test_pairs_of_integers(name, data_type, device))
+    }.get(name, lambda: inspect.unwrap(test_pairs_of_integers)(name, data_type, device))
     with pytest.raises(AssertionError):
         run()
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dmlcts.backends.wgpu.formulas import FORMULAS, REAL_FUNCTIONS
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.suites.selftest.looped_cases import looped
 from dmlcts.suites.selftest.wgpu.test_wgpu_family import FLOATS, Bare, device, dispatched, unary
 
 __all__ = ["device"]  # the fixture
@@ -56,7 +57,7 @@ def near(found: Values, exact: Values, absolute: float, relative: float) -> None
     assert not wrong.any(), [(one, wanted) for one, wanted in zip(found[wrong], exact[wrong], strict=True)][:5]
 
 
-@pytest.mark.parametrize("data_type", FLOATS, ids=lambda kind: kind.name)
+@looped("data_type", FLOATS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("name", REAL)
 def test_real_functions(name: str, data_type: DataType, device: Bare) -> None:
     meaning, (low, high), absolute, relative, special = REAL[name]
@@ -91,7 +92,7 @@ def of(name: str, result: str, attributes: dict[str, Any] | None = None, **input
     return OperatorDesc(f"ELEMENT_WISE_{name}", tensors, attributes or {}), given
 
 
-@pytest.mark.parametrize("exponent", INTEGERS)
+@looped("exponent", INTEGERS)
 @pytest.mark.parametrize("base", INTEGERS)
 def test_integral_powers_are_exact(base: str, exponent: str, device: Bare) -> None:
     drawn, kind = np.random.default_rng(9), DataType[base]
@@ -104,8 +105,8 @@ def test_integral_powers_are_exact(base: str, exponent: str, device: Bare) -> No
     assert found[fits].tolist() == [one for one, there in zip(exact, fits, strict=True) if there]
 
 
-@pytest.mark.parametrize("exponent", ["FLOAT32", "FLOAT16", *INTEGERS])
-@pytest.mark.parametrize("base", ["FLOAT32", "FLOAT16"])
+@looped("exponent", ["FLOAT32", "FLOAT16", *INTEGERS])
+@looped("base", ["FLOAT32", "FLOAT16"])
 def test_powers_of_floats(base: str, exponent: str, device: Bare) -> None:
     drawn, kind = np.random.default_rng(10), DataType[exponent]
     x = np.concatenate([drawn.uniform(0.1, 5, 300), drawn.integers(-4, 5, 300)]).astype(DataType[base].numpy)
@@ -147,9 +148,9 @@ def test_the_angle_of_a_point_on_the_abscissa_is_half_a_turn_or_none(data_type: 
     near(np.abs(found), np.array([np.pi, np.pi, 0, 0, np.pi / 2, np.pi / 2]), 8e-4, 0)
 
 
-@pytest.mark.parametrize("zero_point", [False, True])
-@pytest.mark.parametrize("output", ["INT8", "UINT8"])
-@pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16", "INT32"])
+@looped("zero_point", [False, True])
+@looped("output", ["INT8", "UINT8"])
+@looped("data_type", ["FLOAT32", "FLOAT16", "INT32"])
 def test_quantizing(data_type: str, output: str, zero_point: bool, device: Bare) -> None:
     """Scales are powers of two, so that every quotient is exact; halves go to the even integer."""
     drawn, kind = np.random.default_rng(12), DataType[output].numpy
@@ -167,9 +168,9 @@ def test_quantizing(data_type: str, output: str, zero_point: bool, device: Bare)
     np.testing.assert_array_equal(dispatched(device, *of("QUANTIZE_LINEAR", output, None, **inputs)), exact)
 
 
-@pytest.mark.parametrize("zero_point", [False, True])
-@pytest.mark.parametrize("output", ["FLOAT32", "FLOAT16"])
-@pytest.mark.parametrize("data_type", INTEGERS)
+@looped("zero_point", [False, True])
+@looped("output", ["FLOAT32", "FLOAT16"])
+@looped("data_type", INTEGERS)
 def test_dequantizing(data_type: str, output: str, zero_point: bool, device: Bare) -> None:
     """The difference is exact before it is rounded to FLOAT32, beyond 32 bits too."""
     drawn, kind = np.random.default_rng(13), DataType[data_type].numpy
