@@ -17,6 +17,7 @@ from dmlcts.backends.bindings import check_bindings, check_memory
 from dmlcts.backends.contract import BackendUnavailable, DeviceInfo, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.onnxruntime.models import Node, build, version_at
 from dmlcts.backends.onnxruntime.operators import COUNTERPARTS
+from dmlcts.backends.onnxruntime.sessions import OPTIMISATIONS, KeptSessions, loaded
 from dmlcts.backends.runtimes import (
     ALIGNMENT,
     CLIP,
@@ -49,10 +50,11 @@ _PROVIDERS: Mapping[str, tuple[str, str]] = {
     "DML": ("DmlExecutionProvider", "on Windows: pip install onnxruntime-directml"),
 }
 _INSTALL = "pip install onnxruntime onnx"
-_OPTIMISATIONS = {"off": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "all": "ORT_ENABLE_ALL"}
 _LEAST_OPSET = 6
 _ATTRIBUTES_UNTIL = 11  # from this opset on Clip's bounds are inputs of the tensor's type
 _BROADCAST_FROM = 8  # before this opset Max does not take a scalar beside a tensor
+_PROBED: dict[tuple[Any, ...], tuple[Tables, Mapping[str, frozenset[DataType]]]] = {}
+"""What a process found out by loading hundreds of models, with the tables that the key's identity is of."""
 
 
 class OnnxRuntimeBackend:
@@ -87,7 +89,7 @@ class OnnxRuntimeBackend:
             BackendUnavailable: a package is missing, or the provider is not there.
         """
         for option, value, known in (
-            ("bounds", bounds, ("constant", "input")), ("optimize", optimize, _OPTIMISATIONS),
+            ("bounds", bounds, ("constant", "input")), ("optimize", optimize, OPTIMISATIONS),
             ("threshold", threshold, ("max", "clip")), ("fold", fold, ("no", "yes")),
         ):  # fmt: skip
             choice(option, value, known)
@@ -128,9 +130,8 @@ class OnnxRuntimeDevice:
         self._tables = tables or load_tables()
         self._closed = False
         self._complaint = ""
-        self._taken_parts = {
-            part: self._taken(table, part) for table in self._tables.operators.values() for part in parts(table)
-        }
+        self._sessions = KeptSessions()
+        self._taken_parts = self._probed()
         self._claimed = {
             name: frozenset[DataType]().union(*(self._taken_parts[part] for part in parts(table)))
             for name, table in self._tables.operators.items()
@@ -148,6 +149,18 @@ class OnnxRuntimeDevice:
             data_types=self._claimed,
             details={"options": dict(options), "onnx": onnx.__version__, "mapping": mapping_rows(self._mapping())},
         )
+
+    def _probed(self) -> Mapping[str, frozenset[DataType]]:
+        """What :meth:`_taken` finds for each part; once in a process for all devices of these options and tables."""
+        key = (self.runtime, tuple(sorted(self.options.items())), id(self._tables))
+        if key not in _PROBED:
+            found = {
+                part: self._taken(table, part) for table in self._tables.operators.values() for part in parts(table)
+            }
+            if not any(found.values()):
+                return found  # whoever opens it again may have mended that
+            _PROBED[key] = self._tables, found
+        return _PROBED[key][1]
 
     def _taken(self, table: OperatorTable, part: str) -> frozenset[DataType]:
         """The element types on which the provider runs a part of an operator, found by loading a model of each."""
@@ -275,28 +288,18 @@ class OnnxRuntimeDevice:
             InvalidArgument: it refuses the model, as Clip-6 does where min is above max.
             ExecutionFailed: it loads it on another provider.
         """
-        chosen = self.runtime.SessionOptions()
-        chosen.log_severity_level = 4  # what goes wrong is raised; the log would repeat it
-        chosen.intra_op_num_threads = int(self.options["threads"])
-        level = _OPTIMISATIONS[self.options["optimize"]]
-        chosen.graph_optimization_level = getattr(self.runtime.GraphOptimizationLevel, level)
-        provider = self.options["provider"]
-        if provider != "CPUExecutionProvider":
-            chosen.enable_mem_pattern = False  # DirectML's provider asks for it
-            chosen.add_session_config_entry("session.disable_cpu_ep_fallback", "1")  # never judge the wrong one
-        try:
-            made = self.runtime.InferenceSession(model, chosen, providers=[provider])
-        except Exception as error:  # its errors have names of their own, one of them the contract's
-            said = " ".join(str(error).split())
-            if type(error).__name__ in ("NotImplemented", "InvalidGraph") or "disable_cpu_ep_fallback" in said:
-                raise NotSupported(f"onnxruntime: {said}") from error
-            raise InvalidArgument(f"onnxruntime does not load the model: {said}") from error
-        if made.get_providers()[0] != provider:
-            raise ExecutionFailed(f"onnxruntime fell back from {provider} to {made.get_providers()[0]}")
-        return made
+        return loaded(self.runtime, self.options, model)
+
+    def session_of(self, operator: OperatorDesc, table: OperatorTable, node: Node) -> Any:
+        """The loaded model of ``operator``, kept for the next kernel of an equal description.
+
+        Raises:
+            NotSupported, InvalidArgument, ExecutionFailed: as in :meth:`session`.
+        """
+        return self._sessions.of(operator, lambda: self.session(self.model(operator, table, node)))
 
     def create(self, operator: OperatorDesc) -> OnnxRuntimeKernel:
-        """Check ``operator`` and load a model of it.
+        """Check ``operator`` and load a model of it; kernels of equal descriptions share what is loaded.
 
         Raises:
             InvalidArgument: the description breaks the rules of the tables, or the runtime refuses the model.
@@ -313,8 +316,9 @@ class OnnxRuntimeDevice:
         return OnnxRuntimeKernel(self, operator, table, node)
 
     def close(self) -> None:
-        """Refuse further work; calling it again does nothing."""
+        """Refuse further work and release the models; calling it again does nothing."""
         self._closed = True
+        self._sessions.close()
 
     def __enter__(self) -> Self:
         return self
@@ -334,7 +338,7 @@ class OnnxRuntimeKernel:
         self._table = table
         self._node = node
         self._folds = device.options["fold"] == "yes"
-        self._session = None if self._folds else device.session(device.model(operator, table, node))
+        self._session = None if self._folds else device.session_of(operator, table, node)
         self._closed = False
 
     def dispatch(self, memory: NDArray[np.uint8], bindings: Mapping[str, Region]) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from dmlcts.backends import BackendUnavailable, ExecutionFailed, InvalidArgument, NotSupported
 from dmlcts.backends.onnxruntime.backend import OnnxRuntimeBackend, OnnxRuntimeDevice
+from dmlcts.backends.onnxruntime.sessions import KeptSessions
 from dmlcts.backends.runtimes import cast_bound, load, parts, sample
 from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables
@@ -73,6 +74,46 @@ def test_the_other_operators(threshold: str) -> None:
     with opened(threshold=threshold) as device:
         assert run(device, describe("THRESHOLD", Min=0.5), [-3, 0.5, 0.75, 2, 9]).tolist() == [0.5, 0.5, 0.75, 2, 9]
         assert run(device, describe("ROUND"), [0.5, 1.5, -2.5, 2.25, -0.75]).tolist() == [0, 2, -2, 2, -1]
+
+
+@needs_runtime
+def test_a_model_is_loaded_once_for_equal_descriptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[bytes] = []
+    usual = OnnxRuntimeDevice.session
+
+    def counting(self: OnnxRuntimeDevice, model: bytes) -> Any:
+        loads.append(model)
+        return usual(self, model)
+
+    with opened() as device:
+        monkeypatch.setattr(OnnxRuntimeDevice, "session", counting)
+        assert run(device, describe(Min=-1.0, Max=2.0), [-3, -1, 0, 2, 7]).tolist() == [-1, -1, 0, 2, 2]
+        assert run(device, describe(Min=-1.0, Max=2.0), [5, 4, 3, -2, -3]).tolist() == [2, 2, 2, -1, -1]
+        assert len(loads) == 1, "a kernel of an equal description finds it, after the first was closed"
+        others = [describe(Min=0.0, Max=2.0), describe(Min=-0.0, Max=2.0), describe(sizes=(4,), Min=-1.0, Max=2.0)]
+        for operator in others:
+            device.create(operator).close()
+        assert len(loads) == 4, "bounds that differ in their bits, and other sizes, are other models"
+        before = len(loads)
+        with opened() as other:
+            assert len(loads) == before, "which types it takes is known in this process"
+            assert run(other, describe(Min=-1.0, Max=2.0), [-3, -1, 0, 2, 7]).tolist() == [-1, -1, 0, 2, 2]
+        assert len(loads) == before + 1, "a device does not share models with another"
+
+
+def test_few_sessions_are_kept() -> None:
+    kept, made = KeptSessions(), []
+
+    def load(number: int) -> int:
+        return kept.of(describe(sizes=(1 + number,)), lambda: made.append(number) or number)
+
+    for number in range(600):
+        assert load(number) == number
+        load(0)
+    assert len(kept) == 512
+    assert made == list(range(600)), "the one in use stays"
+    load(1)
+    assert made[-1] == 1, "the longest unused was released"
 
 
 @needs_runtime
