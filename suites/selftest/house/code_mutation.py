@@ -12,6 +12,16 @@ What is changed: comparisons, arithmetic and bitwise operators, ``and``/``or``, 
 signs and ``not``, conditions (negated), returned values (dropped), slices (a bound dropped or moved), pairs of
 functions (min/max, any/all, floor/ceil, zeros/ones, ...), and statements (dropped). What is not: text,
 annotations, decorators, imports, and assertions.
+
+Why no library does this, as tried in November 2026 on ``suites/measuring/integer_arithmetic.py`` and its 51 tests:
+mutmut 3.8.1, the closest, forks and chooses tests by the functions that they call, but only in a copy below
+``src/dmlcts`` (here folders are imported under other names than their paths), where it took as long as this program;
+it changes neither decorated functions nor what stands outside functions (62 of the 341 explained changes), and numbers
+its changes, so that no reason could be kept by what a change is. pytest-gremlins 1.12.2 stopped at a warning of
+coverage; without it, it ran all 51 tests for each change, had tried 35 of 86 after two and a half minutes (this program
+tried 213 in less than two), and keeps reasons as comments in the code. Not tried, by their sources: cosmic-ray 8.7.0
+starts the test command anew for each change and chooses no tests by coverage, and mutatest 3.1.0 needs coverage below
+6.0, where pytest-cov needs 7.10 or later.
 """
 
 from __future__ import annotations
