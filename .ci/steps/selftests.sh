@@ -1,6 +1,10 @@
 # The suite's own tests; each once, but for those that something else decides the second time.
 
-tested() { PYTHONPATH="$PWD/.ci" .venv/bin/pytest -q -n auto --dist worksteal --selftests "$selftests" -p passed_before "$@"; }
+tested() {
+  local size=(--selftests "$selftests")
+  [ "$everything" = no ] || size+=(--profile full)  # more examples of what is drawn
+  PYTHONPATH="$PWD/.ci" .venv/bin/pytest -q -n auto --dist worksteal "${size[@]}" -p passed_before "$@"
+}
 
 # With --all everything runs anew, on more examples; otherwise what did not run, or did not pass, in the README's command.
 other_selftests() {
