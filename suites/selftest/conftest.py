@@ -64,25 +64,35 @@ def command_server() -> Iterator[CommandServer | None]:
         yield server
 
 
-@pytest.fixture
-def dmlcts(tmp_path: Path, command_server: CommandServer | None) -> Callable[..., Ran]:
-    """Runs ``dmlcts`` with the given arguments in an empty folder, in a process of its own.
+@pytest.fixture(scope="session")
+def command(command_server: CommandServer | None) -> Callable[..., Ran]:
+    """Runs ``dmlcts`` with the given arguments in a folder that is there, in a process of its own.
 
-    With ``from_the_start``, and off Linux, that is a new interpreter, otherwise one that has imported the suite.
+    With ``from_the_start``, and off Linux, that is a new interpreter, otherwise one that has imported the suite. For
+    fixtures that several tests read; a test takes ``dmlcts``.
     """
 
-    def run(*arguments: str, folder: Path | None = None, from_the_start: bool = False) -> Ran:
-        where = folder or tmp_path
+    def run(*arguments: str, folder: Path, from_the_start: bool = False) -> Ran:
         if from_the_start or command_server is None:
             done = subprocess.run(
                 own_python("-m", "dmlcts.suites.commands.main", *arguments),
-                cwd=where, env=safe_environment(), capture_output=True, text=True, timeout=SECONDS, check=False,
+                cwd=folder, env=safe_environment(), capture_output=True, text=True, timeout=SECONDS, check=False,
             )  # fmt: skip
             code, out, err = done.returncode, done.stdout, done.stderr
         else:
-            code, out, err = command_server.run(arguments, where)
-        path = where / "results" / "results.json"
+            code, out, err = command_server.run(arguments, folder)
+        path = folder / "results" / "results.json"
         results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
         return Ran(code, out, err, results)
+
+    return run
+
+
+@pytest.fixture
+def dmlcts(tmp_path: Path, command: Callable[..., Ran]) -> Callable[..., Ran]:
+    """Runs ``dmlcts`` with the given arguments as ``command`` does, in an empty folder where none is given."""
+
+    def run(*arguments: str, folder: Path | None = None, from_the_start: bool = False) -> Ran:
+        return command(*arguments, folder=folder or tmp_path, from_the_start=from_the_start)
 
     return run

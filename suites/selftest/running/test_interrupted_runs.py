@@ -29,23 +29,22 @@ def results_in(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., Any]) -> Path:
     """The results folder of an undisturbed run of the selection."""
     folder = tmp_path_factory.mktemp("whole")
-    subprocess.run([*COMMAND, "run", *SELECTED], cwd=folder, check=True, capture_output=True)
+    ran = command("run", *SELECTED, folder=folder)
+    assert ran.code == 0, ran.out + ran.err
     return folder / "results"
 
 
 @pytest.fixture(scope="module")
-def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def shards(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., Any]) -> list[Path]:
     folder = tmp_path_factory.mktemp("shards")
     made = []
     for part in ("1/2", "2/2"):
         place = folder / part[0]
-        done = subprocess.run(
-            [*COMMAND, "run", *SELECTED, "--shard", part, "--results", str(place)], check=False, capture_output=True
-        )
-        assert done.returncode == 4, "a shard alone is incomplete"
+        ran = command("run", *SELECTED, "--shard", part, "--results", str(place), folder=folder)
+        assert ran.code == 4, "a shard alone is incomplete"
         made.append(place)
     return made
 
@@ -64,7 +63,8 @@ def test_two_runs_differ_in_the_volatile_fields_alone(tmp_path: Path, whole: Pat
 @pytest.mark.size("thorough")
 def test_processes_of_pytest_xdist_find_the_same(tmp_path: Path, whole: Path, dmlcts: Callable[..., Any]) -> None:
     pytest.importorskip("xdist")
-    assert dmlcts("run", *SELECTED, "--isolation", "process", "-n", "2").code == 0
+    ran = dmlcts("run", *SELECTED, "--isolation", "process", "-n", "2")
+    assert (ran.code, "running again" in ran.out) == (0, False), ran.out + ran.err
     assert stable(results_in(tmp_path / "results")) == stable(results_in(whole))
 
 
@@ -205,10 +205,10 @@ def recorded(folder: Path, count: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def slow(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., Any]) -> Path:
     folder = tmp_path_factory.mktemp("slow")
-    done = subprocess.run([*COMMAND, "run", *SLOW], cwd=folder, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    ran = command("run", *SLOW, folder=folder)
+    assert ran.code == 0, ran.out + ran.err
     return folder / "results"
 
 
