@@ -71,12 +71,12 @@ class Terminates(Reference):
 
 @pytest.fixture
 def judged(tmp_path: Path, dmlcts: Callable[..., Ran]) -> Callable[..., Ran]:
-    """Judges one of the implementations above in two processes."""
+    """Judges one of the implementations above, in two processes where no other number is given."""
     pytest.importorskip("xdist")
     (tmp_path / "one.py").write_text(ONE_SIZE, encoding="utf-8")
 
-    def run(name: str, *more: str) -> Ran:
-        ran = dmlcts("run", "--backend", f"one.py:{name}", *SELECTED, "-n", "2", *more)
+    def run(name: str, *more: str, processes: int = 2) -> Ran:
+        ran = dmlcts("run", "--backend", f"one.py:{name}", *SELECTED, "-n", str(processes), *more)
         assert "Traceback" not in ran.out + ran.err, ran.out + ran.err
         assert "INTERNALERROR" not in ran.out + ran.err, ran.out + ran.err
         return ran
@@ -93,7 +93,7 @@ def test_a_test_whose_process_dies_once_runs_again(tmp_path: Path, judged: Calla
     found = read_journal(tmp_path / "results")
     assert (len(found.records), found.collection, found.ended) == (TESTS, Collection(TESTS, TESTS), True)
     shutil.move(tmp_path / "results", tmp_path / "first")
-    control = judged("Right")
+    control = judged("Right", processes=1)  # test_interrupted_runs.py has one of two processes
     assert (control.code, "running again" in control.out) == (0, False)
     assert {record.test for record in found.records} == {
         record.test for record in read_journal(tmp_path / "results").records
@@ -115,7 +115,7 @@ def test_who_kills_the_judge_where_it_would_be_convicted_is_not_conformant(
     assert [record.test.endswith(AT) for record in lost] == [True]
     assert "was ended by SIGKILL" in lost[0].failures[0].title
     assert (lost[0].failures[0].operator, lost[0].failures[0].data_type) == ("ELEMENT_WISE_IS_NAN", "FLOAT32")
-    assert judged("Wrong").code == 1, "the control: who lets itself be judged is convicted"
+    assert judged("Wrong", processes=1).code == 1, "the control: who lets itself be judged is convicted"
 
 
 @pytest.mark.size("all")
@@ -135,7 +135,7 @@ def test_a_run_whose_processes_are_all_ended_has_no_verdict_and_continues(
     assert ran.err.count("\n") == 1, ran.err
     assert "all 2 processes of this run ended by SIGTERM, before all tests had run: no verdict; " in ran.err
     (tmp_path / "enough").touch()
-    again = dmlcts("run", "--resume", "results", "-n", "2") if "--resume" in ran.err else judged("Terminates")
+    again = dmlcts("run", "--resume", "results") if "--resume" in ran.err else judged("Terminates", processes=1)
     assert again.code == 0, again.out + again.err
     assert len(read_journal(tmp_path / "results").records) == TESTS
 
@@ -160,7 +160,7 @@ def test_pytest_alone_says_the_same(tmp_path: Path, name: str, code: int, said: 
 @pytest.mark.size("thorough")
 def test_the_judge_alone_takes_no_verdict_with_it(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     (tmp_path / "one.py").write_text(ONE_SIZE, encoding="utf-8")
-    ran = dmlcts("run", "--backend", "one.py:KillsOnce", *SELECTED, from_the_start=True)
+    ran = dmlcts("run", "--backend", "one.py:KillsOnce", *SELECTED)
     assert (ran.code, ran.results) == (-9, None)
     assert not read_journal(tmp_path / "results").ended
     again = dmlcts("run", "--resume", "results")
