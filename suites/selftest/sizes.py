@@ -1,8 +1,9 @@
 """Sizes: which selftests a command runs. README's runs ``brief``, ``.ci/run`` ``thorough``, ``.ci/run --all`` all.
 
 A test is in every size unless it is marked ``size("thorough")`` or ``size("all")``: from which size on it runs. A
-parametrised one can leave its first parameters to smaller sizes: ``size("all", thorough=4, brief=1)``. Of one marked
-``sampled(3)``, ``all`` runs every parameter, and the other sizes every third.
+parametrised one can leave its first parameters to smaller sizes: ``size("all", thorough=4, brief=1)``. A parameter's
+own marker comes before its function's. Of one marked ``sampled(3)``, ``all`` runs every parameter, and the other sizes
+every third.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ def chosen(items: Iterable[pytest.Item], size: str) -> list[pytest.Item]:
 
 def _most(item: pytest.Item, size: str) -> float:
     """How many parameters of the item's test a size runs."""
-    mark = item.get_closest_marker("size")
+    own = [mark for mark in item.own_markers if mark.name == "size"]  # the function's, then the parameter's
+    mark = own[-1] if own else item.get_closest_marker("size")
     if mark is None or SIZES.index(size) >= SIZES.index(mark.args[0]):
         return float("inf")
     return float(mark.kwargs.get(size, 0))

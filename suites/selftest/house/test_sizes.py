@@ -16,7 +16,10 @@ def collected(name: str, number: int, *marks: pytest.MarkDecorator) -> list[Any]
     """A test's items, as pytest gives them to the hook."""
     found = {decorator.name: decorator.mark for decorator in marks}
     return [
-        SimpleNamespace(nodeid=f"test_it.py::{name}[{place}]", get_closest_marker=found.get) for place in range(number)
+        SimpleNamespace(
+            nodeid=f"test_it.py::{name}[{place}]", get_closest_marker=found.get, own_markers=[*found.values()]
+        )
+        for place in range(number)
     ]
 
 
@@ -44,6 +47,12 @@ def test_smaller_sizes_run_the_first_parameters_where_the_marker_says_so(size: s
 @pytest.mark.parametrize(("size", "places"), [("brief", [0, 3, 6]), ("thorough", [0, 3, 6]), ("all", [*range(7)])])
 def test_sizes_below_all_run_one_of_so_many_sampled_parameters(size: str, places: list[int]) -> None:
     assert run_by(size, collected("test_many", 7, pytest.mark.sampled(3))) == [f"test_many[{at}]" for at in places]
+
+
+@pytest.mark.parametrize("size", [pytest.param("brief", marks=pytest.mark.size("brief"))])
+@pytest.mark.size("all")
+def test_a_parameter_s_own_size_comes_before_its_function_s(size: str, request: pytest.FixtureRequest) -> None:
+    assert chosen([request.node], size) == [request.node]
 
 
 def left_out_of(items: list[Any], *, args: list[str], lists: bool = False) -> list[Any]:
