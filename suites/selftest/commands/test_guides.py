@@ -9,10 +9,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.installing import HOUSE, installed
 
 IMPLEMENTING = HOUSE / "backends" / "IMPLEMENTING.md"
@@ -79,7 +81,7 @@ def steps() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.size("thorough")
-def test_the_guide_to_backends_does_what_it_shows(tmp_path: Path) -> None:
+def test_the_guide_to_backends_does_what_it_shows(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     """Some seconds: it runs the suite six times, on a few clauses each, and once on all of ROUND on FLOAT32."""
     programs: dict[str, str] = {}
     commands = 0
@@ -97,12 +99,9 @@ def test_the_guide_to_backends_does_what_it_shows(tmp_path: Path) -> None:
         assert command.startswith("$ dmlcts ")
         words = shlex.split(command[len("$ dmlcts ") :])
         words = [name for word in words for name in expanded(word, tmp_path)]
-        ran = subprocess.run(
-            [sys.executable, "-m", "dmlcts.suites.commands.main", *words],
-            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
-        missing = shows(shown, ran.stdout)
-        assert not missing, f"{command}\ndoes not print: {missing}\nbut:\n{ran.stdout[-3000:]}{ran.stderr}"
+        ran = dmlcts(*words)
+        missing = shows(shown, ran.out)
+        assert not missing, f"{command}\ndoes not print: {missing}\nbut:\n{ran.out[-3000:]}{ran.err}"
         commands += 1
     assert (commands, sorted(programs)) == (6, ["mine.py", "native.py", "rounding.c"])
 

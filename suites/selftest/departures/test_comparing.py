@@ -58,23 +58,19 @@ SELECTED = ("--operator", "CLIP", "--data-type", "INT8,FLOAT16", "--clause", "cl
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def compared(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., Ran]) -> dict[str, Any]:
     """A comparison of two real runs and two backends that cannot run, made by the command itself."""
-    import subprocess
-    import sys
-
     folder = tmp_path_factory.mktemp("comparison")
     (folder / "mine.py").write_text(INVERTED, "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "dmlcts.suites.commands.main", "compare", "cpu[feature_level=5.0]", "mine.py:Inverted",
-         "nowhere", "--json", "c.json", "--html", "c.html", "--markdown", "c.md", *SELECTED],
-        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+    ran = command(
+        "compare", "cpu[feature_level=5.0]", "mine.py:Inverted", "nowhere", "--json", "c.json", "--html", "c.html",
+        "--markdown", "c.md", *SELECTED, folder=folder,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert ran.code == 0, ran.out + ran.err
     read = {name: (folder / f"c.{name}").read_text("utf-8") for name in ("html", "md")}
     return {
         "folder": folder,
-        "out": done.stdout,
+        "out": ran.out,
         "document": load_document(folder / "c.json", "comparison-1", ""),
         **read,
     }

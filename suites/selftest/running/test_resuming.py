@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -33,14 +32,12 @@ root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reaso
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., Ran]) -> Path:
     """A folder with mine.py and, under results, the run that it was judged in."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "mine.py").write_text(MINE, encoding="utf-8")
-    asked = ("run", "--backend", "mine.py:Mine", "-o", "mark=1", *ROUND)
-    subprocess.run(
-        [sys.executable, "-m", "dmlcts.suites.commands.main", *asked], cwd=folder, check=True, capture_output=True
-    )
+    ran = command("run", "--backend", "mine.py:Mine", "-o", "mark=1", *ROUND, folder=folder)
+    assert ran.code == 0, ran.out + ran.err
     (folder / "it-ran").unlink()
     return folder
 
