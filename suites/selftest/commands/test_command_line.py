@@ -110,7 +110,8 @@ def test_an_unavailable_backend_ends_with_3(folder: Path, dmlcts: Callable[..., 
 
 
 def test_fewer_types_than_the_level_obliges_end_with_4(folder: Path, dmlcts: Callable[..., Any]) -> None:
-    ran = dmlcts("run", "--backend", "third.py:FewerTypes", "--operator", "CLIP", "--clause", "clip.formula")
+    claimed_and_another = ("--operator", "CLIP", "--clause", "clip.formula", "--data-type", "FLOAT32,FLOAT16")
+    ran = dmlcts("run", "--backend", "third.py:FewerTypes", *claimed_and_another)
     assert ran.code == 4, ran.out + ran.err
     assert ran.results["verdict"] == "INCOMPLETE"
     assert ran.outcomes("clip.formula") == {"pass", "not_supported"}
