@@ -171,7 +171,10 @@ main()
 """
 
 
-@pytest.mark.parametrize("parts", [False, pytest.param(True, marks=pytest.mark.size("all"))])
+@pytest.mark.parametrize(
+    "parts",
+    [pytest.param(False, marks=pytest.mark.size("thorough")), pytest.param(True, marks=pytest.mark.size("all"))],
+)
 def test_the_guide_to_certification_does_what_it_shows(parts: bool, tmp_path: Path) -> None:
     """A certification of an operator, a draft and the verification; the long one divides the run into parts as well.
 
