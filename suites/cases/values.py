@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ Array = NDArray[Any]
 
 _LITTLE = sys.byteorder == "little"
 _BLOCK = 1 << 16  # elements changed at once, so that they are still in the cache
+_BEGINNING = 1024  # elements of a bulk stream that are drawn at once, and kept
+_MOST_KEPT = 1 << 18  # elements of a longer beginning that is kept
 BULK_PERIOD = 1_048_583  # a prime: no position that a kernel may take for another one is a multiple of it away
 
 
@@ -99,8 +102,7 @@ class Values:
             bits = np.arange(count, dtype=np.uint64) + np.uint64(self.first)
             return (bits & np.uint64((1 << width) - 1)).astype(self.data_type.bits_dtype).view(self.data_type.numpy)
         if self.data is None:
-            once = _bulk(self.data_type, self.seed, min(count, BULK_PERIOD))
-            return once if count <= BULK_PERIOD else repeated(once, count)
+            return _bulk_elements(self.data_type, self.seed, count)
         stream = np.frombuffer(self.data, self.data_type.numpy.newbyteorder("<")).astype(self.data_type.numpy)
         return stream[:count] if count <= stream.size else repeated(stream, count)
 
@@ -193,6 +195,30 @@ def repeated(once: Array, count: int) -> Array:
     found[:whole].reshape(-1, once.size)[...] = once
     found[whole:] = once[: count - whole]
     return found
+
+
+def _bulk_elements(data_type: DataType, seed: int, count: int) -> Array:
+    if count <= _BEGINNING:
+        return _few(data_type, seed)[:count].copy()
+    if count <= _MOST_KEPT:
+        return _many(data_type, seed, count).copy()
+    once = _bulk(data_type, seed, min(count, BULK_PERIOD))
+    return once if count <= BULK_PERIOD else repeated(once, count)
+
+
+@lru_cache(maxsize=1024)  # 8 kilobytes at most; all operators have the seeds in common
+def _few(data_type: DataType, seed: int) -> Array:
+    return _frozen(_bulk(data_type, seed, _BEGINNING))
+
+
+@lru_cache(maxsize=4)  # a history asks for those of one case several times in a row
+def _many(data_type: DataType, seed: int, count: int) -> Array:
+    return _frozen(_bulk(data_type, seed, count))
+
+
+def _frozen(array: Array) -> Array:
+    array.setflags(write=False)
+    return array
 
 
 def _bulk(data_type: DataType, seed: int, count: int) -> Array:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import DataType, ScalarUnion
+from dmlcts.specs import DataType, ScalarUnion, ScaleBias
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.models.operators import AttributeTable
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.oracles import of_one_type
 from dmlcts.suites.generation import edge_values
+
+Attributes = Mapping[str, Attribute]
+"""All attributes of a description, by name."""
 
 _MOST_SETS = 40
 _OTHER_NUMBERS = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -0.25, 100.0, -2.0, -0.5, 4.0, 1.5, -3.0, 5.0, 7.0, 33.0, 301.0,
@@ -37,6 +43,38 @@ def ordinary(table: OperatorTable, signature: Signature) -> dict[str, Attribute]
         elif item.is_number:
             found[item.name] = number(table, signature, item, low if item.role == "low" else 1.0)
     return found
+
+
+def variants(table: OperatorTable, signature: Signature, low: float, high: float) -> tuple[Attributes, ...]:
+    """What kernels beside another have: the last enumerator, then with a ScaleBias, and each other enumerator.
+
+    Args:
+        table: the operator's table.
+        signature: what its type variables stand for.
+        low: the lower bound.
+        high: every other number.
+    """
+    return _variants(ByIdentity(table), signature, low, high)
+
+
+@lru_cache(maxsize=1 << 10)
+def _variants(
+    given: ByIdentity[OperatorTable], signature: Signature, low: float, high: float
+) -> tuple[Attributes, ...]:
+    table = given.value
+    last = ordinary(table, signature)
+    for item in table.attributes:
+        if item.is_number:
+            last[item.name] = number(table, signature, item, low if item.role == "low" else high)
+        elif item.type == "ENUM":
+            last[item.name] = item.enumerators[-1]
+    found = [last]
+    for item in table.attributes:
+        if item.type == "DML_SCALE_BIAS":
+            found.append({**last, item.name: ScaleBias(2, 1)})
+        elif item.type == "ENUM":
+            found += [{**last, item.name: name} for name in item.enumerators[:-1]]
+    return tuple(map(MappingProxyType, found))
 
 
 def between(table: OperatorTable, signature: Signature, low: Any = None, high: Any = None) -> dict[str, Attribute]:

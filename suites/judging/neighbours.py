@@ -25,6 +25,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.generation import attributes as ordinary_attributes
+from dmlcts.suites.generation.attributes import Attributes
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import Finding, Judgement, is_mishap
 from dmlcts.suites.judging.outputs import judge_dispatch, judge_oracle
@@ -58,15 +59,26 @@ def neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
 
 
 def _judged_variants(
-    bench: Bench, table: OperatorTable, case: Case, order: Callable[..., Iterable[OperatorDesc]] = iter
+    bench: Bench, table: OperatorTable, case: Case, order: Callable[..., Iterable[Attributes]] = iter
 ) -> Iterator[OperatorDesc]:
-    return (one for one in order([*_variants(table, case)]) if one != case.operator and bench.obliged(one))
+    tensors = {name: (one.data_type, one.rank) for name, one in case.operator.tensors.items()}
+    if not table.supports(tensors, bench.level):
+        return iter(())  # nobody is obliged to accept one of them
+    return (one for one in _variants(table, case, order) if one != case.operator and bench.obliged(one))
 
 
 def _most_telling_first(others: Others, case: Case) -> list[OperatorTable]:
     """First those that share attributes with an operator, then the rest in turn: each comes beside it in some case."""
+    return _in_turn(others, _number_of(case))
+
+
+def _number_of(case: Case) -> int:
+    return zlib.crc32(repr(case.operator).encode())
+
+
+def _in_turn(others: Others, number: int) -> list[OperatorTable]:
     alike, rest = others
-    start = zlib.crc32(repr(case.operator).encode()) % max(1, len(rest))
+    start = number % max(1, len(rest))
     return [*alike, *rest[start:], *rest[:start]]
 
 
@@ -95,24 +107,10 @@ def _takes(table: OperatorTable, tensors: Collection[str]) -> bool:
     return needed <= set(tensors) <= set(table.tensors)
 
 
-def _variants(table: OperatorTable, case: Case) -> Iterator[OperatorDesc]:
+def _variants(table: OperatorTable, case: Case, order: Callable[..., Iterable[Attributes]]) -> Iterator[OperatorDesc]:
     low, high = (2, 6) if case.data_type.is_floating or table.operator != case.operator.name else (3, 7)
-    signature = Signature.of(case.operator, table)
-    attributes = ordinary_attributes.ordinary(table, signature)
-    for item in table.attributes:
-        if item.is_number:
-            value = low if item.role == "low" else high
-            attributes[item.name] = ordinary_attributes.number(table, signature, item, value)
-        elif item.type == "ENUM":
-            attributes[item.name] = item.enumerators[-1]
-    variants = [attributes]
-    for item in table.attributes:
-        if item.type == "DML_SCALE_BIAS":
-            variants.append({**attributes, item.name: ScaleBias(2, 1)})
-        elif item.type == "ENUM":
-            variants += [{**attributes, item.name: name} for name in item.enumerators[:-1]]
-    for variant in variants:
-        yield OperatorDesc(table.operator, case.operator.tensors, variant)
+    for attributes in order(ordinary_attributes.variants(table, Signature.of(case.operator, table), low, high)):
+        yield OperatorDesc(table.operator, case.operator.tensors, attributes)
 
 
 def _nearly_alike(bench: Bench, table: OperatorTable, case: Case) -> list[OperatorDesc]:
@@ -221,8 +219,9 @@ def _nearest(table: OperatorTable, own: Signature) -> list[Signature]:
 def two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
     mine = bench.tables.operator(case.operator.name)
-    telling = _most_telling_first(_takers(bench, case), case)[:_MOST_OTHERS]
-    start = zlib.crc32(repr(case.operator).encode()) % max(1, len(telling))  # each of them has its turn
+    number = _number_of(case)
+    telling = _in_turn(_takers(bench, case), number)[:_MOST_OTHERS]
+    start = number % max(1, len(telling))  # each of them has its turn
     others = (one for table in [*telling[start:], *telling[:start]] for one in _judged_variants(bench, table, case))
     return [*itertools.islice(_judged_variants(bench, mine, case, reversed), 1), *itertools.islice(others, 1)]
 

@@ -151,6 +151,20 @@ def test_overlapping_inputs_hold_what_is_stored_last() -> None:
 
 
 @named("data_type", TYPES)
+def test_the_beginning_of_a_bulk_stream_is_the_same_whatever_its_length_and_whoever_changed_it(
+    data_type: DataType,
+) -> None:
+    """What is kept of a stream is nobody's to change."""
+    stream = Values.bulk(data_type, 3)
+    whole = stream.array(300_000)  # more than is kept
+    for count in (1, 7, 1023, 1024, 1025, 5000, 1 << 18):
+        found = stream.array(count)
+        assert found.tobytes() == whole[:count].tobytes()
+        found[...] = 1
+        assert stream.array(count).tobytes() == whole[:count].tobytes()
+
+
+@named("data_type", TYPES)
 def test_bulk_values_repeat_with_their_seed_and_cover_the_range(data_type: DataType) -> None:
     values = Values.bulk(data_type, 3).array(10_000)
     assert (values == Values.bulk(data_type, 3).array(10_000)).all()
