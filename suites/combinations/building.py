@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -11,25 +10,26 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
-from dmlcts.specs import DataType, ScaleBias, UsageError
+from dmlcts.specs import DataType, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.checks import OwnCheck
+from dmlcts.specs.computed import computed
 from dmlcts.specs.identity import ByIdentity
 from dmlcts.specs.models import FactorsTable
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.cases.recipe import Recipe
+from dmlcts.suites.cases.recipe import Recipe, generator_of
 from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.combinations import drawing, magnitudes, sizes
 from dmlcts.suites.combinations.classifying import ACTIVATIONS, looked_at, stored_count
 from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, OUTPUT_LAYOUT
-from dmlcts.suites.combinations.factors import Space, space_of
+from dmlcts.suites.combinations.factors import Space, counts_of, space_of
+from dmlcts.suites.generation import distinct, operands
 from dmlcts.suites.generation.attributes import fitting_numbers
-from dmlcts.suites.generation.subject import Subject, tensor
+from dmlcts.suites.generation.subject import Subject
 
 _PLACEMENTS = {
     "apart": Placement(),
@@ -39,6 +39,7 @@ _PLACEMENTS = {
     "one-region": Placement(one_region=True),
 }
 _EXTRA = (4, 60, 256)  # bytes
+_RANKS = range(1, 9)
 _HISTORIES = {"again": "dispatched again", "after-another": "after another", "beside-another": "beside another"}
 _STRIDE_CLAUSES = {
     "packed": "packed", "padded": "padded", "gap-2-16": "padded", "gap-2-24": "padded",
@@ -62,23 +63,6 @@ def space(subject: Subject, factors: FactorsTable | None, profile: str = "quick"
     if factors is None:
         raise UsageError("there is no table of factors", "reinstall dmlcts")
     return space_of(factors, subject.table, subject.data_type, subject.ranks, profile)
-
-
-def base_levels(space: Space) -> Mapping[str, str]:
-    """The base level of every factor."""
-    return {factor.name: factor.base for factor in space.factors}
-
-
-def counts_of(factors: FactorsTable) -> Mapping[str, tuple[int, int]]:
-    """The least and the greatest number of elements, by level of ``count``."""
-    return _counts(ByIdentity(factors))
-
-
-@lru_cache(maxsize=4)
-def _counts(given: ByIdentity[FactorsTable]) -> Mapping[str, tuple[int, int]]:
-    factors = given.value
-    found = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
-    return MappingProxyType(found)
 
 
 def without(bench: Bench, case: Case, factor: str) -> Case | None:
@@ -107,41 +91,14 @@ def removable(bench: Bench, case: Case) -> tuple[str, ...]:
     return tuple(factor for factor, _ in case.recipe.levels if without(bench, case, factor) is not None)
 
 
-class _Words(ISeedSequence):
-    """A seed sequence that keeps what it gives PCG64: mixing it takes longer than most of what is drawn with it."""
-
-    def __init__(self, entropy: list[int]) -> None:
-        self._sequence = np.random.SeedSequence(entropy)
-        self._kept = self._sequence.generate_state(4, np.uint64)
-
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
-        """As the sequence's own."""
-        known = n_words == self._kept.size and np.dtype(dtype) == self._kept.dtype
-        return self._kept if known else self._sequence.generate_state(n_words, dtype)
-
-
-@lru_cache(maxsize=1 << 12)
-def _words(seed: int, name: str) -> _Words:
-    return _Words([seed, zlib.crc32(name.encode())])
-
-
-def _generator(recipe: Recipe, name: str) -> np.random.Generator:
-    return _drawing(recipe.seed, name)
-
-
-def _drawing(seed: int, name: str) -> np.random.Generator:
-    words: Any = _words(seed, name)  # numpy takes any ISeedSequence, its stubs do not
-    return np.random.Generator(np.random.PCG64(words))
-
-
 @lru_cache(maxsize=1 << 12)
 def _shape(seed: int, rank: int, spread: str, sides: str, least: int, greatest: int) -> tuple[int, ...]:
-    return sizes.choose(_drawing(seed, "sizes"), rank, spread, sides, least, greatest)
+    return sizes.choose(generator_of(seed, "sizes"), rank, spread, sides, least, greatest)
 
 
 @lru_cache(maxsize=1 << 13)
 def _strides(seed: int, factor: str, shape: tuple[int, ...], layout: str) -> tuple[int, ...] | None:
-    return sizes.strides_for(_drawing(seed, factor), shape, layout)
+    return sizes.strides_for(generator_of(seed, factor), shape, layout)
 
 
 def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
@@ -152,8 +109,91 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
         recipe: a level for every factor of the subject's space, which its constraints allow.
         factors: the table of factors.
     """
-    levels, data_type = recipe.by_factor, subject.data_type
-    counts = counts_of(factors)[levels["count"]]
+    levels, alike = recipe.by_factor, _alike(ByIdentity(subject))
+    laid = _laid(alike, recipe, counts_of(factors)[levels["count"]])
+    attributes: Mapping[str, Any]
+    values: Values | Streams
+    if subject.of_one_type:
+        attributes, values = _attributes(alike, recipe, laid.count)
+    else:
+        attributes, values = _told(subject, recipe), _together(subject, recipe, laid)
+    expectation = _HISTORIES.get(levels["history"], "oracle")
+    if not subject.data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
+        expectation = "one value"
+    return Case(
+        subject.described(laid.tensors, attributes), values,
+        value_clause(subject, levels, attributes),
+        layout_clause(subject, levels), expectation, laid.placement, recipe,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """A subject in whose place any other may stand of which the same follows from a recipe.
+
+    Attributes:
+        by: all that this depends on.
+        subject: one of them.
+    """
+
+    by: Hashable
+    subject: Subject = field(compare=False)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @computed
+    def _hash(self) -> int:
+        return hash(self.by)
+
+
+@lru_cache(maxsize=1024)
+def _first(alike: _Alike) -> _Alike:
+    return alike
+
+
+@lru_cache(maxsize=1024)
+def _alike(given: ByIdentity[Subject]) -> _Alike:
+    """By all that tensors, places, and attributes of an only input's operator depend on."""
+    subject, table = given.value, given.value.table
+    single = tuple((name, tuple(subject.one_element(name, rank).rank for rank in _RANKS)) for name in subject.single)
+    by: tuple[Hashable, ...] = (
+        tuple(subject.types.items()), tuple(subject.inputs), single, table.output, subject.data_type,
+        tuple(table.tensors[table.output].may_alias),
+    )  # fmt: skip
+    if subject.of_one_type:
+        named = tuple((item.name, item.type) for item in table.attributes)
+        by = (*by, named, tuple(table.float_attributes), table.lower, table.upper)
+    return _first(_Alike(by, subject))
+
+
+@dataclass(frozen=True, eq=False)
+class _Laid:
+    """Where the tensors of a case stand, and how they are laid out.
+
+    Attributes:
+        tensors: their descriptions.
+        placement: their places.
+        shown: the name of the input whose elements decide the level of ``input``.
+        count: how many elements of it are dispatched, those that a stride of zero repeats once.
+    """
+
+    tensors: Mapping[str, TensorDesc]
+    placement: Placement
+    shown: str
+    count: int
+
+
+@lru_cache(maxsize=1 << 12)  # those of a signature come again with the next operator
+def _laid(alike: _Alike, recipe: Recipe, counts: tuple[int, int]) -> _Laid:
+    """Sizes, strides and places of a recipe's levels.
+
+    Args:
+        alike: for which subjects.
+        recipe: the levels.
+        counts: the least and the greatest number of elements.
+    """
+    subject, levels = alike.subject, recipe.by_factor
     shape = _shape(recipe.seed, int(levels["rank"]), levels["spread"], levels["sides"], *counts)
     factor_of = dict(zip(subject.inputs, INPUT_LAYOUTS, strict=False))
     laid = {name: _strides(recipe.seed, factor, shape, levels[factor])
@@ -171,27 +211,12 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
         placement = replace(placement, alias="" if alias == next(iter(subject.types)) else alias)
     if placement.one_region:
         laid = dict.fromkeys(laid, source)
-    attributes: dict[str, Any]
-    values: Values | Streams
-    if subject.of_one_type:
-        attributes, values = _attributes(subject, recipe, stored_count(tensor(data_type, shape, source)))
-        operator = subject.describe(shape, attributes, source, target, layouts=laid)
-    else:
-        attributes = _told(subject, recipe)
-        operator = subject.describe(shape, attributes, source, target, layouts=laid)
-        shown = looked_at(operator, data_type)
-        values = _together(subject, recipe, shown, stored_count(operator.inputs[shown]))
-    history = levels["history"]
-    expectation = _HISTORIES.get(history, "oracle")
-    if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
-        expectation = "one value"
+    operator = subject.describe(shape, {}, source, target, layouts=laid)
+    shown = looked_at(operator, subject.data_type)
+    count = stored_count(operator.inputs[shown])
     if levels["room"] == "larger-total-size":
         operator = sizes.with_larger_totals(operator, _EXTRA[recipe.seed % len(_EXTRA)])
-    return Case(
-        operator, values,
-        value_clause(subject, levels, attributes),
-        layout_clause(subject, levels), expectation, placement, recipe,
-    )  # fmt: skip
+    return _Laid(operator.tensors, placement, shown, count)
 
 
 def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
@@ -199,7 +224,7 @@ def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
 
     Numbers are no factor: they are drawn.
     """
-    levels, generator = recipe.by_factor, _generator(recipe, "attributes")
+    levels, generator = recipe.by_factor, generator_of(recipe.seed, "attributes")
     found = dict(subject.revealing())
     for item in subject.table.attributes:
         if item.type == "ENUM":
@@ -227,52 +252,47 @@ def _plain_scale_bias(generator: np.random.Generator, data_type: DataType, level
                      0.0 if level in ("scale-only", "identity") else bias)  # fmt: skip
 
 
-def _together(subject: Subject, recipe: Recipe, shown: str, count: int) -> Streams:
-    """The streams of several inputs, or of one whose output has another type, of the recipe's level of ``input``.
-
-    Args:
-        subject: the operator and its types.
-        recipe: the levels.
-        shown: the name of the input whose elements decide the level.
-        count: how many elements of it are dispatched, those that a stride of zero repeats once.
-    """
+def _together(subject: Subject, recipe: Recipe, laid: _Laid) -> Streams:
+    """The streams of several inputs, or of one whose output has another type, of the recipe's level of ``input``."""
     level = recipe.by_factor["input"]
     if level == "bulk":
         return subject.bulk(recipe.seed)
-    return _streams(_Alike(_streamed(subject), subject), recipe.seed, level, shown, min(count, drawing.LENGTH))
+    names = tuple(subject.ones)
+    count = min(laid.count, drawing.LENGTH)
+    streams = _streams(_streamed(ByIdentity(subject)), recipe.seed, level, names.index(laid.shown), count)
+    return Streams(tuple(zip(names, streams, strict=True)))
 
 
-@dataclass(frozen=True)
-class _Alike:
-    """A subject in whose place any other may stand whose streams are the same.
-
-    Attributes:
-        by: all that their streams depend on.
-        subject: one of them.
-    """
-
-    by: Hashable
-    subject: Subject = field(compare=False)
-
-
-def _streamed(subject: Subject) -> Hashable:
-    """All that the streams of a subject depend on besides their seed."""
-    rows = subject.table.tensors
-    return (
-        tuple((name, data_type, rows[name].nonzero) for name, data_type in subject.types.items()),
-        tuple(subject.inputs), tuple(subject.single), subject.table.output, subject.data_type,
-    )  # fmt: skip
+@lru_cache(maxsize=1024)
+def _streamed(given: ByIdentity[Subject]) -> _Alike:
+    """By all that the streams of a subject depend on besides their seed, whatever its tensors are called."""
+    subject, rows = given.value, given.value.table.tensors
+    inputs = tuple((values.data_type, rows[name].nonzero, name in subject.single)
+                   for name, values in subject.ones.items())  # fmt: skip
+    output = subject.types[subject.table.output] if len(subject.inputs) == 1 else None  # else it makes no difference
+    return _first(_Alike((inputs, output, subject.data_type), subject))
 
 
 @lru_cache(maxsize=3072)  # those of a signature come again with the next operator; 25 kilobytes at most, mostly 8
-def _streams(alike: _Alike, seed: int, level: str, shown: str, count: int) -> Streams:
-    subject = replace(alike.subject, seed=seed)
-    generator = _drawing(seed, "input")
+def _streams(alike: _Alike, seed: int, level: str, place: int, count: int) -> tuple[Values, ...]:
+    """The streams of all inputs, in their order.
+
+    Args:
+        alike: for which subjects.
+        seed: what they are drawn with.
+        level: the level of ``input``, one of an explicit stream.
+        place: of the input whose elements decide it.
+        count: how many elements of that are dispatched.
+    """
+    subject, generator = alike.subject, generator_of(seed, "input")
+    shown = tuple(subject.ones)[place]
     if level == "lattice":
-        elements = subject.edges()
+        elements = subject.of_arrays(operands.mixed(subject.inputs, seed))
     else:
-        elements = subject.distinct(drawing.LENGTH)
-        power = drawing.exponent(_drawing(seed, "power"), subject.data_type, "none", fractions=True)
+        output = subject.types[subject.table.output]
+        arrays = distinct.drawn_once(tuple(subject.inputs.items()), output, drawing.LENGTH, seed + 11)
+        elements = subject.of_arrays(arrays)
+        power = drawing.exponent(generator_of(seed, "power"), subject.data_type, "none", fractions=True)
         if level != "distinct":
             drawn = {name: drawing.stream(generator, data_type, level, power)
                      for name, data_type in subject.inputs.items() if data_type.is_floating}  # fmt: skip
@@ -282,13 +302,13 @@ def _streams(alike: _Alike, seed: int, level: str, shown: str, count: int) -> St
             mixed = drawing.mostly_numbers(elements.arrays[shown], numbers, generator)
             elements = subject.of_arrays(elements.arrays | {shown: mixed})
     at = drawing.beginning(elements.arrays[shown], subject.inputs[shown], level, count, generator)
-    return elements[at].streams
+    return tuple(elements[at].streams.values())
 
 
 @lru_cache(maxsize=1 << 12)
 def _placement(seed: int, level: str) -> Placement:
     """A placement of a level; where tensors do not stand apart, at any multiple of 16 bytes."""
-    numbers = _drawing(seed, "placement").integers(0, 40, 2)
+    numbers = generator_of(seed, "placement").integers(0, 40, 2)
     if level == "odd-offset":
         front, gap = 16 * (1 + 2 * numbers)
         return Placement(front=int(front), gap=int(gap))
@@ -296,30 +316,31 @@ def _placement(seed: int, level: str) -> Placement:
     return known if level == "apart" else replace(known, front=16 * (1 + int(numbers[0])))
 
 
-def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str, Any], Values]:
-    levels, data_type, table = recipe.by_factor, subject.data_type, subject.table
+@lru_cache(maxsize=1 << 12)  # most operators of one input have the same attributes
+def _attributes(alike: _Alike, recipe: Recipe, count: int) -> tuple[Mapping[str, Any], Values]:
+    levels, data_type, table = recipe.by_factor, alike.subject.data_type, alike.subject.table
     enumerations = {item.name: levels[item.name] for item in table.attributes if item.type == "ENUM"}
     scaling = levels.get("scale-bias", "none")
-    power = drawing.exponent(_generator(recipe, "power"), data_type, scaling, fractions=bool(enumerations))
+    power = drawing.exponent(generator_of(recipe.seed, "power"), data_type, scaling, fractions=bool(enumerations))
     x: Array
     if levels["input"] == "bulk":
         bulk = Values.bulk(data_type, recipe.seed)
         x = bulk.array(drawing.LENGTH)
     else:
-        x = drawing.stream(_generator(recipe, "input"), data_type, levels["input"], power)
+        x = drawing.stream(generator_of(recipe.seed, "input"), data_type, levels["input"], power)
     attributes: dict[str, Any] = dict(enumerations)
     given: ScaleBias | None = None
     if table.has_scale_bias:
-        given = drawing.scale_bias(_generator(recipe, "scale-bias"), data_type, scaling, power)
+        given = drawing.scale_bias(generator_of(recipe.seed, "scale-bias"), data_type, scaling, power)
         attributes |= {item.name: given for item in table.attributes if item.type == "DML_SCALE_BIAS"}
     low, high = -math.inf, math.inf
     if table.float_attributes:
         seen = drawing.scaled(x, given, data_type)
-        bounds = drawing.bounds(_generator(recipe, "bounds"), data_type, levels["bounds"], table, seen)
+        bounds = drawing.bounds(generator_of(recipe.seed, "bounds"), data_type, levels["bounds"], table, seen)
         attributes |= bounds
         low, high = float(bounds.get(table.lower or "", low)), float(bounds.get(table.upper or "", high))
     if levels["input"] == "bulk":
-        return attributes, bulk
+        return MappingProxyType(attributes), bulk
 
     def inside(values: Array) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):
@@ -327,10 +348,10 @@ def _attributes(subject: Subject, recipe: Recipe, count: int) -> tuple[dict[str,
             wide = wide if given is None else wide * float(given.scale) + float(given.bias)
         return np.asarray((low < wide) & (wide < high))
 
-    x = drawing.arranged(x, data_type, levels["input"], count, inside, _generator(recipe, "start"))
+    x = drawing.arranged(x, data_type, levels["input"], count, inside, generator_of(recipe.seed, "start"))
     if not data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
         x = magnitudes.with_limits(x, data_type) if given is None else magnitudes.kept_exact(x, given, data_type)
-    return attributes, Values.of(x, data_type)
+    return MappingProxyType(attributes), Values.of(x, data_type)
 
 
 def value_clause(subject: Subject, levels: Mapping[str, str], attributes: Mapping[str, Any]) -> str:

@@ -20,7 +20,6 @@ from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.combinations.building import counts_of
 from dmlcts.suites.combinations.classifying import (
     counted,
     input_of,
@@ -32,7 +31,7 @@ from dmlcts.suites.combinations.classifying import (
     source_of,
 )
 from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS
-from dmlcts.suites.combinations.factors import Factor, Space, factors_of, obliged_ranks, space_of
+from dmlcts.suites.combinations.factors import Factor, Space, counts_of, factors_of, obliged_ranks, space_of
 from dmlcts.suites.combinations.possible import Bits, asked, flat_offsets, possible
 from dmlcts.suites.combinations.sizes import layout_of
 from dmlcts.suites.generation.covering_subjects import covering_subjects

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 
 from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.identity import ByIdentity
@@ -108,6 +109,23 @@ def factors_of(
     return _factors(ByIdentity(factors), ByIdentity(table), data_type, ranks, profile)
 
 
+def base_levels(space: Space) -> Mapping[str, str]:
+    """The base level of every factor."""
+    return {factor.name: factor.base for factor in space.factors}
+
+
+def counts_of(factors: FactorsTable) -> Mapping[str, tuple[int, int]]:
+    """The least and the greatest number of elements, by level of ``count``."""
+    return _counts(ByIdentity(factors))
+
+
+@lru_cache(maxsize=4)
+def _counts(given: ByIdentity[FactorsTable]) -> Mapping[str, tuple[int, int]]:
+    factors = given.value
+    found = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
+    return MappingProxyType(found)
+
+
 @lru_cache(maxsize=256)
 def _space(
     given: ByIdentity[FactorsTable], operator: ByIdentity[OperatorTable], data_type: DataType, ranks: tuple[int, ...],
@@ -115,12 +133,11 @@ def _space(
 ) -> Space:  # fmt: skip
     factors, table = given.value, operator.value
     found = _factors(given, operator, data_type, ranks, profile)
-    counts = {level.name: level.counts for row in factors.factors for level in row.levels if level.counts is not None}
     by_name = {factor.name: factor.levels for factor in found}
     wide = dict(zip(table.wide_inputs, INPUT_LAYOUTS, strict=False))  # a table may have more than there are factors
     aliases = tuple(wide[name] for name in table.tensors[table.output].may_alias if name in wide)
     strength: int = getattr(factors.strengths, profile)
-    return Space(found, relations_of(factors, by_name, counts, data_type, aliases), strength)
+    return Space(found, relations_of(factors, by_name, counts_of(factors), data_type, aliases), strength)
 
 
 @lru_cache(maxsize=256)

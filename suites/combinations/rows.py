@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TypeVar
 
 from dmlcts.specs.tables import Tables
@@ -26,12 +27,16 @@ def profile_of(subject: Subject) -> str:
     return subject.profile.combinations
 
 
-def recipes(subject: Subject, tables: Tables, *, dear: bool = True) -> Iterator[Recipe]:
+def recipes(subject: Subject, tables: Tables, *, dear: bool = True) -> Sequence[Recipe]:
     """The rows of the subject's covering array, each with a seed of its own; with the levels that take time or not."""
     whole = space(subject, tables.factors, profile_of(subject))
-    array = covering_array(whole if dear else without_dear_levels(whole), subject.seed)
-    for index, row in enumerate(array.rows):
-        yield Recipe(array.levels(row), (subject.seed << 16) + index)
+    return _recipes(whole if dear else without_dear_levels(whole), subject.seed)
+
+
+@lru_cache(maxsize=256)  # subjects whose spaces are equal share the recipes, and what follows from each
+def _recipes(space: Space, seed: int) -> tuple[Recipe, ...]:
+    array = covering_array(space, seed)
+    return tuple(Recipe(array.levels(row), (seed << 16) + index) for index, row in enumerate(array.rows))
 
 
 def planned_cases(
@@ -65,5 +70,5 @@ def share_of(subject: Subject, rows: Sequence[_Shared]) -> Sequence[_Shared]:
 def cheap_cases(subject: Subject, tables: Tables) -> Iterator[Case]:
     """The rows without levels that take time: for signatures on which another one's stand for those."""
     if tables.factors is not None:
-        for recipe in share_of(subject, list(recipes(subject, tables, dear=False))):
+        for recipe in share_of(subject, recipes(subject, tables, dear=False)):
             yield build(subject, recipe, tables.factors)

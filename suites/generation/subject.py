@@ -28,7 +28,6 @@ _Given = TypeVar("_Given", bound=Attribute | float)
 
 Strides = Sequence[int] | None
 
-
 _MOST_KEPT = 2048  # elements of a subject that are drawn once
 
 
@@ -224,6 +223,10 @@ class Subject:
                 same = data_type is self.data_type and (own == strides or self.of_one_type)
                 total = total_size if same else documented_total_size(data_type, exact, own) + extra
             tensors[name] = tensor(data_type, exact, None if own is None else tuple(own), total)
+        return self.described(tensors, attributes)
+
+    def described(self, tensors: Mapping[str, TensorDesc], attributes: Mapping[str, Any]) -> OperatorDesc:
+        """A description on these tensors."""
         return OperatorDesc(self.table.operator, tensors, self._typed(attributes))
 
     def one_element(self, name: str, rank: int) -> TensorDesc:

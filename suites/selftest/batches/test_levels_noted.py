@@ -15,9 +15,10 @@ from dmlcts.suites.batches.plans import Plans
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams
-from dmlcts.suites.combinations.building import counts_of, space
+from dmlcts.suites.combinations.building import space
 from dmlcts.suites.combinations.classifying import levels_of
 from dmlcts.suites.combinations.coverage import Seen, encoded
+from dmlcts.suites.combinations.factors import counts_of
 from dmlcts.suites.combinations.rows import cheap_cases
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject

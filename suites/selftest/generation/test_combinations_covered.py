@@ -21,12 +21,12 @@ from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.combinations.building import counts_of, space
+from dmlcts.suites.combinations.building import space
 from dmlcts.suites.combinations.classifying import levels_of
 from dmlcts.suites.combinations.constraints import Relation
 from dmlcts.suites.combinations.coverage import counts, covered, decoded, encoded, told
 from dmlcts.suites.combinations.covering import covering_array
-from dmlcts.suites.combinations.factors import Factor, Space
+from dmlcts.suites.combinations.factors import Factor, Space, counts_of
 from dmlcts.suites.combinations.listing import excluded_pairs, print_combinations
 from dmlcts.suites.combinations.possible import asked, flat_offsets, possible
 from dmlcts.suites.combinations.rows import planned_cases, recipes

@@ -14,8 +14,9 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.cases.values import Values
-from dmlcts.suites.combinations.building import base_levels, build, counts_of, removable, space, without
+from dmlcts.suites.combinations.building import build, removable, space, without
 from dmlcts.suites.combinations.classifying import levels_of
+from dmlcts.suites.combinations.factors import base_levels, counts_of
 from dmlcts.suites.combinations.rows import planned_cases
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject

@@ -10,9 +10,10 @@ from dmlcts.specs.descriptions import documented_total_size
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.combinations.building import counts_of, space
+from dmlcts.suites.combinations.building import space
 from dmlcts.suites.combinations.classifying import levels_of
 from dmlcts.suites.combinations.coverage import covered, decoded, encoded
+from dmlcts.suites.combinations.factors import counts_of
 from dmlcts.suites.combinations.possible import asked
 from dmlcts.suites.combinations.rows import cheap_cases, without_dear_levels
 from dmlcts.suites.generation.covering_subjects import covering_subjects

@@ -12,6 +12,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.recipe import generator_of
 from dmlcts.suites.combinations import building
 from dmlcts.suites.combinations.classifying import kind_of
 from dmlcts.suites.combinations.drawing import LENGTH, arranged, begun, stream
@@ -60,7 +61,7 @@ def test_a_generator_draws_what_its_seed_says() -> None:
     for seed, name in ((0, "sizes"), (5 << 16, "input"), (7, "input")):
         plain = np.random.Generator(np.random.PCG64([seed, zlib.crc32(name.encode())]))
         for _ in range(2):
-            kept = building._drawing(seed, name)
+            kept = generator_of(seed, name)
             assert kept.bit_generator.state == plain.bit_generator.state
 
 
@@ -70,22 +71,53 @@ def without_nonzero(table: OperatorTable) -> OperatorTable:
     return table.model_copy(update={"tensors": rows})
 
 
+def without_alias(table: OperatorTable) -> OperatorTable:
+    """The table of an operator whose output may be the memory of its last input alone."""
+    output = table.tensors[table.output]
+    alone = output.model_copy(update={"may_alias": output.may_alias[-1:]})
+    return table.model_copy(update={"tensors": {**table.tensors, table.output: alone}})
+
+
 def drawn(table: OperatorTable, *, forgetting: bool) -> list[tuple[Case, str]]:
     found = []
     for one in signatures(table)[:3]:
         for case in list(cheap_cases(Subject(table, one, FeatureLevel("5.0"), 0, profile=QUICK), TABLES))[::5]:
             found.append((case, repr(case.values)))
             if forgetting:
-                building._streams.cache_clear()  # as if no other operator had been there
+                forget()  # as if no other operator had been there
     return found
 
 
-def test_streams_kept_of_other_operators_are_their_own() -> None:
-    """Of one name and type, inputs have an output of another type, or no zeros."""
-    names = ("IS_NAN", "CONSTANT_POW", "CLIP1", "ADD", "POW", "QUANTIZE_LINEAR")
+KEPT = (building._streams, building._laid, building._attributes)
+
+
+def forget() -> None:
+    for one in KEPT:
+        one.cache_clear()
+    building._first.cache_clear()
+
+
+def test_what_is_kept_of_other_operators_is_their_own() -> None:
+    """Of one name and type, inputs have an output of another type, or no zeros, or other memory for the output."""
+    names = (
+        "IS_NAN",
+        "CONSTANT_POW",
+        "CLIP1",
+        "ADD",
+        "POW",
+        "QUANTIZE_LINEAR",
+        "IF",
+        "ABS",
+        "SIGN",
+        "CEIL",
+        "ROUND",
+        "CLIP",
+        "THRESHOLD",
+    )
     tables = [TABLES.operators[f"ELEMENT_WISE_{name}"] for name in names]
-    tables.append(without_nonzero(tables[-1]))
-    building._streams.cache_clear()
+    tables.append(without_nonzero(TABLES.operators["ELEMENT_WISE_QUANTIZE_LINEAR"]))
+    tables.append(without_alias(TABLES.operators["ELEMENT_WISE_ADD"]))
+    forget()
     kept = [drawn(table, forgetting=False) for table in tables]
-    assert building._streams.cache_info().hits, "the control: some were shared"
+    assert all(one.cache_info().hits for one in KEPT), "the control: some were shared"
     assert kept == [drawn(table, forgetting=True) for table in tables]

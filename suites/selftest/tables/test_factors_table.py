@@ -10,7 +10,8 @@ import pytest
 from dmlcts.specs import DataType, FeatureLevel, TableError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.recipe import Recipe
-from dmlcts.suites.combinations.building import base_levels, build, space
+from dmlcts.suites.combinations.building import build, space
+from dmlcts.suites.combinations.factors import base_levels
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
