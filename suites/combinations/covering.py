@@ -23,6 +23,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.suites.combinations.constraints import Relation
 from dmlcts.suites.combinations.factors import Space
 from dmlcts.suites.combinations.possible import asked, flat_offsets
 
@@ -80,6 +81,16 @@ class _Trial:
     together: int
 
 
+@lru_cache(maxsize=512)  # spaces have many relations in common
+def _kept(relation: Relation, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """For each level of each factor what the relation allows that the level is in, as bits."""
+    kept = [[0] * size for size in sizes]
+    for order, one in enumerate(relation.allowed):
+        for levels, level in zip(kept, one, strict=True):
+            levels[level] |= 1 << order
+    return tuple(map(tuple, kept))
+
+
 class _Builder:
     """Adds rows until nothing is left that was asked for."""
 
@@ -93,12 +104,9 @@ class _Builder:
         ]  # fmt: skip
         place = space.position
         self.standing: list[int] = []
-        self.relations: list[list[tuple[int, list[int]]]] = [[] for _ in space.factors]
+        self.relations: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in space.factors]
         for number, relation in enumerate(space.relations):
-            kept = [[0] * self.sizes[place[name]] for name in relation.factors]
-            for order, one in enumerate(relation.allowed):
-                for levels, level in zip(kept, one, strict=True):
-                    levels[level] |= 1 << order
+            kept = _kept(relation, tuple(self.sizes[place[name]] for name in relation.factors))
             self.standing.append((1 << len(relation.allowed)) - 1)
             for levels, name in zip(kept, relation.factors, strict=True):
                 self.relations[place[name]].append((number, levels))
