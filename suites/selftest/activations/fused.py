@@ -19,7 +19,7 @@ TYPES = (DataType.FLOAT32, DataType.FLOAT16)
 EXACT = ("LINEAR", "HARD_SIGMOID", "RELU", "LEAKY_RELU", "THRESHOLDED_RELU", "IDENTITY", "SHRINK")
 
 
-def described(data_type: DataType, name: str, count: int = 1, **numbers: float) -> OperatorDesc:
+def add_with(data_type: DataType, name: str, count: int = 1, **numbers: float) -> OperatorDesc:
     """ADD1 on packed tensors of so many elements, with an activation by its short name."""
     subject = Subject.on(ADD1, data_type, LEVEL)
     fused = OperatorDesc(f"ACTIVATION_{name}", {}, numbers)
@@ -32,7 +32,7 @@ def every(data_type: DataType, name: str) -> Iterator[tuple[OperatorDesc, dict[s
     for numbers in known.number_sets:
         elements = activations.elements(subject, numbers)
         given = {name: elements.arrays[member] for name, member in ADD1.formula_names.items()}
-        yield described(data_type, name, elements.count, **numbers), given
+        yield add_with(data_type, name, elements.count, **numbers), given
 
 
 def typed(data_type: DataType, *values: float) -> np.ndarray[Any, np.dtype[Any]]:

@@ -12,7 +12,7 @@ from dmlcts.specs import DataType, TableError
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.loading.load import tables_of_files
 from dmlcts.specs.reading.table_files import TableFile, builtin_files
-from dmlcts.suites.selftest.activations.fused import TABLES, described
+from dmlcts.suites.selftest.activations.fused import TABLES, add_with
 
 NAME = "activations.yaml"
 
@@ -77,7 +77,7 @@ def test_the_directml_backend_knows_the_same_numbers_and_members() -> None:
 def test_the_cpu_backend_has_every_activation(name: str) -> None:
     known = load_tables().activations[name]
     with CpuBackend().open() as device:
-        device.create(described(DataType.FLOAT32, known.short_name, **known.number_sets[0])).close()
+        device.create(add_with(DataType.FLOAT32, known.short_name, **known.number_sets[0])).close()
 
 
 def test_the_table_is_among_the_digests() -> None:

@@ -16,7 +16,7 @@ from dmlcts.backends.runners.messages import encode_create
 from dmlcts.backends.wgpu.formulas import ACTIVATIONS
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.suites.cases.oracles import oracle_of
-from dmlcts.suites.selftest.activations.fused import TABLES, TYPES, described, every
+from dmlcts.suites.selftest.activations.fused import TABLES, TYPES, add_with, every
 from dmlcts.suites.selftest.activations.test_fused_oracles import members
 from dmlcts.suites.selftest.backends.bound_tensors import dispatched
 from dmlcts.suites.selftest.directml.directml_here import needs_directml
@@ -84,7 +84,7 @@ def test_in_microsofts_library(name: str, data_type: DataType, library: Any) -> 
 @pytest.mark.parametrize("name", ["ELEMENT_WISE_CLIP", "ELEMENT_WISE_ABS"])
 def test_microsofts_library_refuses_what_is_no_activation(name: str, library: Any) -> None:
     attributes: dict[str, Any] = {"ScaleBias": None} | ({"Min": -1.0, "Max": 1.0} if name.endswith("CLIP") else {})
-    operator = described(DataType.FLOAT32, "RELU")
+    operator = add_with(DataType.FLOAT32, "RELU")
     fused = OperatorDesc(name, {}, attributes)
     with pytest.raises(InvalidArgument, match="E_INVALIDARG"):
         library.create(OperatorDesc(operator.name, operator.tensors, {"FusedActivation": fused}))
@@ -96,11 +96,11 @@ def test_runtimes_say_that_they_have_none(backend: str) -> None:
     pytest.importorskip(backend)
     with open_device(resolve(backend)[1], {}) as device:
         with pytest.raises(NotSupported, match="ACTIVATION_RELU: no operator of the runtime has an activation fused"):
-            device.create(described(DataType.FLOAT32, "RELU"))
+            device.create(add_with(DataType.FLOAT32, "RELU"))
         with pytest.raises(InvalidArgument, match="not among the activations"):
-            device.create(described(DataType.FLOAT32, "SWISH"))
+            device.create(add_with(DataType.FLOAT32, "SWISH"))
 
 
 def test_runners_are_not_asked_what_the_protocol_cannot_say() -> None:
     with pytest.raises(NotSupported, match="dmlcts-runner/1 cannot say that ACTIVATION_RELU is fused"):
-        encode_create(1, described(DataType.FLOAT32, "RELU"))
+        encode_create(1, add_with(DataType.FLOAT32, "RELU"))

@@ -11,16 +11,16 @@ from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc, Usage
 from dmlcts.specs.description_data import read_operator, write_operator
 from dmlcts.specs.rules import violations
 from dmlcts.suites.judging.findings import attribute_text
-from dmlcts.suites.selftest.activations.fused import ADD1, TABLES, described
+from dmlcts.suites.selftest.activations.fused import ADD1, TABLES, add_with
 
 
 def test_it_compares_by_content_and_by_bits() -> None:
-    one, same = (described(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.5) for _ in range(2))
+    one, same = (add_with(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.5) for _ in range(2))
     assert one == same
     assert hash(one) == hash(same)
-    assert one != described(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.25)
-    assert one != described(DataType.FLOAT32, "THRESHOLDED_RELU", Alpha=0.5)
-    assert described(DataType.FLOAT32, "LINEAR", Alpha=0.0) != described(DataType.FLOAT32, "LINEAR", Alpha=-0.0)
+    assert one != add_with(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.25)
+    assert one != add_with(DataType.FLOAT32, "THRESHOLDED_RELU", Alpha=0.5)
+    assert add_with(DataType.FLOAT32, "LINEAR", Alpha=0.0) != add_with(DataType.FLOAT32, "LINEAR", Alpha=-0.0)
     fused = one.activation
     assert fused is not None
     with pytest.raises(TypeError):
@@ -32,7 +32,7 @@ def test_it_compares_by_content_and_by_bits() -> None:
 
 def test_it_is_written_and_read_again_with_every_bit() -> None:
     nan = np.array(0x7FA12345, np.uint32).view(np.float32)[()]
-    one = described(DataType.FLOAT16, "SHRINK", Bias=nan, Threshold=-0.0)
+    one = add_with(DataType.FLOAT16, "SHRINK", Bias=nan, Threshold=-0.0)
     assert read_operator(write_operator(one)) == one
     written = write_operator(one)["attributes"]["FusedActivation"]
     assert written["operator"] == "ACTIVATION_SHRINK"
@@ -40,7 +40,7 @@ def test_it_is_written_and_read_again_with_every_bit() -> None:
 
 
 def test_operators_within_fused_ones_are_refused() -> None:
-    written = write_operator(described(DataType.FLOAT32, "RELU"))
+    written = write_operator(add_with(DataType.FLOAT32, "RELU"))
     inner = written["attributes"]["FusedActivation"]
     inner["attributes"] = {"FusedActivation": {"operator": "ACTIVATION_RELU", "tensors": {}, "attributes": {}}}
     with pytest.raises(UsageError, match="is an operator within a fused one; fuse one that has none itself"):
@@ -53,16 +53,16 @@ def test_operators_within_fused_ones_are_refused() -> None:
     ("attributes", {"Alpha": {"bits": "1"}}, "attribute Alpha is not a FLOAT"),
 ])  # fmt: skip
 def test_what_is_malformed_is_refused(member: str, value: object, said: str) -> None:
-    written = write_operator(described(DataType.FLOAT32, "RELU"))
+    written = write_operator(add_with(DataType.FLOAT32, "RELU"))
     written["attributes"]["FusedActivation"][member] = value
     with pytest.raises(UsageError, match=said):
         read_operator(written)
 
 
 def test_it_is_told_with_its_numbers() -> None:
-    fused = described(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.5).activation
+    fused = add_with(DataType.FLOAT32, "LEAKY_RELU", Alpha=0.5).activation
     assert attribute_text(fused) == "ACTIVATION_LEAKY_RELU with Alpha 0.5 (0x3f000000)"
-    assert attribute_text(described(DataType.FLOAT32, "RELU").activation) == "ACTIVATION_RELU"
+    assert attribute_text(add_with(DataType.FLOAT32, "RELU").activation) == "ACTIVATION_RELU"
 
 
 @pytest.mark.parametrize(("name", "level", "clause"), [
@@ -85,11 +85,11 @@ def test_which_activations_a_level_lists(name: str, level: str, clause: str) -> 
 ])  # fmt: skip
 def test_the_cpu_backend_refuses_other_members(numbers: dict[str, float], said: str) -> None:
     with CpuBackend().open() as device, pytest.raises(InvalidArgument, match=said):
-        device.create(described(DataType.FLOAT32, "LEAKY_RELU", **numbers))
+        device.create(add_with(DataType.FLOAT32, "LEAKY_RELU", **numbers))
 
 
 def test_the_cpu_backend_refuses_tensors_that_have_to_be_null() -> None:
-    one = described(DataType.FLOAT32, "RELU")
+    one = add_with(DataType.FLOAT32, "RELU")
     fused = OperatorDesc("ACTIVATION_RELU", {"InputTensor": one.input, "OutputTensor": one.output})
     with CpuBackend().open() as device, pytest.raises(InvalidArgument, match="has tensors, which have to be null"):
         device.create(OperatorDesc(one.name, one.tensors, {"FusedActivation": fused}))

@@ -10,7 +10,7 @@ import pytest
 
 from dmlcts.specs import DataType, OperatorDesc, UsageError
 from dmlcts.suites.cases.oracles import oracle_of
-from dmlcts.suites.selftest.activations.fused import ADD1, EXACT, TABLES, TYPES, described, every, typed
+from dmlcts.suites.selftest.activations.fused import ADD1, EXACT, TABLES, TYPES, add_with, every, typed
 from dmlcts.suites.selftest.approximation.probing import disagreements
 from dmlcts.suites.selftest.mutants.approximate import activations
 from dmlcts.suites.selftest.mutants.reference import Reference
@@ -73,7 +73,7 @@ def test_a_sum_that_is_not_rounded_before_the_activation_is_right(name: str, dat
 @on_both_types
 def test_a_sum_beyond_the_type_may_come_back_or_not(data_type: DataType) -> None:
     most = float(np.finfo(data_type.numpy).max)
-    operator = described(data_type, "LINEAR", Alpha=0.25, Beta=0)
+    operator = add_with(data_type, "LINEAR", Alpha=0.25, Beta=0)
     assert admitted(operator, most, most, most / 2)
     assert admitted(operator, most, most, np.inf)
     assert not admitted(operator, most, most, most / 8)
@@ -83,18 +83,18 @@ def test_a_sum_beyond_the_type_may_come_back_or_not(data_type: DataType) -> None
 @on_both_types
 def test_the_other_side_of_each_number(data_type: DataType) -> None:
     after = float(np.nextafter(data_type.numpy.type(1), data_type.numpy.type(2)))
-    threshold = described(data_type, "THRESHOLDED_RELU", Alpha=1)
+    threshold = add_with(data_type, "THRESHOLDED_RELU", Alpha=1)
     assert admitted(threshold, 1, 0, 0)
     assert not admitted(threshold, 1, 0, 1)
     assert admitted(threshold, after, 0, after)
     assert not admitted(threshold, after, 0, 0)
-    shrink = described(data_type, "SHRINK", Bias=0.25, Threshold=1)
+    shrink = add_with(data_type, "SHRINK", Bias=0.25, Threshold=1)
     for sign in (1, -1):
         assert admitted(shrink, sign, 0, 0)
         assert not admitted(shrink, sign, 0, sign * 0.75)
         assert admitted(shrink, 3 * sign, -sign, sign * 1.75)
         assert not admitted(shrink, 3 * sign, -sign, sign * 2.25)
-    leaky = described(data_type, "LEAKY_RELU", Alpha=0.5)
+    leaky = add_with(data_type, "LEAKY_RELU", Alpha=0.5)
     assert admitted(leaky, 1, 2, 3)
     assert not admitted(leaky, 1, 2, 1.5)
     assert admitted(leaky, 1, -3, -1)
@@ -105,7 +105,7 @@ def test_the_other_side_of_each_number(data_type: DataType) -> None:
 def test_a_choice_by_an_inexact_sum_may_go_either_way(data_type: DataType) -> None:
     """1 and a little more than a half of the distance to the next number: either is a sum."""
     step = float(np.finfo(data_type.numpy).eps)
-    threshold = described(data_type, "THRESHOLDED_RELU", Alpha=1)
+    threshold = add_with(data_type, "THRESHOLDED_RELU", Alpha=1)
     assert admitted(threshold, 1, 0.75 * step, 1 + step)
     assert admitted(threshold, 1, 0.75 * step, 0)
     assert not admitted(threshold, 1, 0.75 * step, 1 + 2 * step)
@@ -113,7 +113,7 @@ def test_a_choice_by_an_inexact_sum_may_go_either_way(data_type: DataType) -> No
 
 def test_shrink_asks_in_either_order_below_a_threshold_of_zero() -> None:
     """Both pages: both conditions hold, and the two give the sides in another order."""
-    shrink = described(DataType.FLOAT32, "SHRINK", Bias=0.25, Threshold=-2)
+    shrink = add_with(DataType.FLOAT32, "SHRINK", Bias=0.25, Threshold=-2)
     assert admitted(shrink, 1, 0, 0.75)
     assert admitted(shrink, 1, 0, 1.25)
     assert not admitted(shrink, 1, 0, 0)
@@ -126,7 +126,7 @@ def test_shrink_asks_in_either_order_below_a_threshold_of_zero() -> None:
 ])  # fmt: skip
 def test_what_a_sum_that_is_no_number_may_give(data_type: DataType, name: str, given: set[float]) -> None:
     numbers = TABLES.activations[f"ACTIVATION_{name}"].number_sets[0]
-    operator = described(data_type, name, **numbers)
+    operator = add_with(data_type, name, **numbers)
     for output in (0.0, 1.0, np.nan, np.inf, 2.0):
         wanted = any(output == one or (np.isnan(output) and np.isnan(one)) for one in given)
         assert admitted(operator, np.inf, -np.inf, output) == wanted, output
@@ -143,7 +143,7 @@ def _inside(low: float, high: float) -> Callable[[float], bool]:
 def test_the_wide_bounds_keep_the_range_of_a_function(
     data_type: DataType, name: str, allowed: Callable[[float], bool]
 ) -> None:
-    operator = described(data_type, name)
+    operator = add_with(data_type, name)
     for total in (-50.0, -3.0, -0.5, 0.0, 0.5, 3.0, 50.0):
         for output in (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0):
             assert allowed(output) or not admitted(operator, total, 0, output), (total, output)
@@ -164,16 +164,16 @@ def test_the_oracle_refuses_every_mutant(mutant: str) -> None:
 
 def test_what_no_table_has_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match="ADD1 cannot be given ACTIVATION_SWISH; known activations: LINEAR"):
-        TABLES.fused(described(DataType.FLOAT32, "SWISH"))
+        TABLES.fused(add_with(DataType.FLOAT32, "SWISH"))
     add = TABLES.operator("ADD")
-    fused = described(DataType.FLOAT32, "RELU")
+    fused = add_with(DataType.FLOAT32, "RELU")
     with pytest.raises(UsageError, match="ADD cannot be given ACTIVATION_RELU"):
         TABLES.fused(OperatorDesc(add.operator, fused.tensors, dict(fused.attributes)))
 
 
 def test_without_an_activation_nothing_of_them_is_left_open() -> None:
     """What clauses on activations leave open acts where one is fused, and nowhere else."""
-    open_with = TABLES.fused(described(DataType.FLOAT32, "RELU"))[0].latitudes(DataType.FLOAT32, strict=False)
+    open_with = TABLES.fused(add_with(DataType.FLOAT32, "RELU"))[0].latitudes(DataType.FLOAT32, strict=False)
     open_without = TABLES.law(ADD1).latitudes(DataType.FLOAT32, strict=False)
     assert {"nan", "wider-activation"} <= open_with
     assert not {"nan", "wider-activation", "inexact-threshold"} & open_without

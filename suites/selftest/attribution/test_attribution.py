@@ -21,7 +21,8 @@ from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, streams_of
-from dmlcts.suites.selftest.judging.test_judging import bench, case, clip, f32
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
+from dmlcts.suites.selftest.judging.test_judging import bench, f32
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 
@@ -68,7 +69,7 @@ def blamed(backend: Any, one: Case) -> str:
 def test_what_is_wrong_in_any_packed_tensor_of_that_length_is_about_position(
     clause: str, changes: dict[str, Any]
 ) -> None:
-    operator = clip(strides=(2,)) if clause.startswith("tensor") else clip()
+    operator = clip(tensor(strides=(2,))) if clause.startswith("tensor") else clip()
     values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
     one = case(operator, layout_clause=clause, values=values, **changes)
     assert blamed(WrongInPairs(), one) == "tensor.position"
@@ -81,14 +82,14 @@ def test_what_is_wrong_in_any_packed_tensor_of_that_length_is_about_position(
 def test_a_clause_that_a_packed_tensor_has_too_is_not_looked_for_in_one(clause: str, elsewhere: bool) -> None:
     values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
     on = bench(WrongInPairs())
-    (finding,) = judge_case(on, case(clip(strides=(2,)), layout_clause=clause, values=values)).findings
+    (finding,) = judge_case(on, case(clip(tensor(strides=(2,))), layout_clause=clause, values=values)).findings
     found = _anywhere(on, finding, Effort())
     assert (found is finding, found.case.operator.input.strides is None) == (not elsewhere, elsewhere)
 
 
 @pytest.mark.parametrize("count, elsewhere", [(1 << 16, True), ((1 << 16) + 1, False)])
 def test_a_packed_tensor_is_tried_up_to_a_length(count: int, elsewhere: bool) -> None:
-    operator = clip(sizes=(count,), strides=(2,))
+    operator = clip(tensor((count,), strides=(2,)))
     on = bench(WrongInPairs())
     (finding,) = judge_case(on, case(operator, layout_clause="tensor.strides.padded")).findings
     assert (_anywhere(on, finding, Effort()) is not finding) is elsewhere
@@ -100,7 +101,7 @@ def test_only_wrong_values_under_the_clause_of_the_layout_are_looked_for_in_a_pa
 ) -> None:
     on = bench(WrongInPairs())
     values = Values.of([-100, 100, 0, 3, 7], DataType.INT8)
-    one = case(clip(strides=(2,)), layout_clause="tensor.strides.padded", values=values)
+    one = case(clip(tensor(strides=(2,))), layout_clause="tensor.strides.padded", values=values)
     (finding,) = judge_case(on, one).findings
     assert _anywhere(on, finding, Effort()) is not finding, "the control"
     other = replace(finding, **changes)
@@ -128,7 +129,7 @@ def test_fewer_elements_are_tried_again_without_what_is_not_needed() -> None:
     """As found here, the case has not been shrunk before."""
     on = bench(WrongInPairs())
     values = Values.of([-100, 100, 0, 3] * 8, DataType.INT8)
-    operator = clip(sizes=(32,))
+    operator = clip(tensor((32,)))
     (finding,) = judge_case(on, case(operator, values=values)).findings
     found = needing(on, finding, Effort())
     assert (found.clause, found.case.operator.output.sizes) == ("tensor.position", (2,))
@@ -156,7 +157,7 @@ def test_of_several_long_dimensions_one_is_tried_of_as_many_elements_and_each_al
     strides: tuple[int, ...] | None, sizes: list[tuple[int, ...]]
 ) -> None:
     """Strides leave no dimension that holds them all."""
-    finding = Finding("", "fail", case(clip(sizes=(2, 1, 3), strides=strides)), "")
+    finding = Finding("", "fail", case(clip(tensor((2, 1, 3), strides=strides))), "")
     assert shapes(_one_long_axis(bench(Reference()), finding)) == sizes
 
 
@@ -193,13 +194,13 @@ def test_one_long_dimension_is_tried_of_all_elements_where_no_tensor_has_strides
 def test_a_lower_rank_loses_dimensions_of_one_element_first(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, lower: list[Any]
 ) -> None:
-    finding = Finding("", "fail", case(clip(sizes=sizes, strides=strides)), "")
+    finding = Finding("", "fail", case(clip(tensor(sizes, strides=strides))), "")
     found = [one.operator.input for one in _lower_rank(bench(Reference()), finding)]
     assert [(it.sizes, it.strides) for it in found] == lower
 
 
 def test_of_several_dimensions_the_first_elements_of_the_long_one_are_left_out() -> None:
-    one = case(clip(sizes=(1, 2, 1)), values=Values.of([1, 2], DataType.INT8))
+    one = case(clip(tensor((1, 2, 1))), values=Values.of([1, 2], DataType.INT8))
     assert shapes(later(one)) == [(1, 1, 1)]
 
 
@@ -209,7 +210,7 @@ def test_of_several_dimensions_the_first_elements_of_the_long_one_are_left_out()
 def test_the_first_elements_are_left_out_where_each_has_a_value_of_its_own(
     values: list[int], strides: tuple[int, ...] | None, left: list[list[int]]
 ) -> None:
-    one = case(clip(sizes=(2,), strides=strides), values=Values.of(values, DataType.INT8))
+    one = case(clip(tensor((2,), strides=strides)), values=Values.of(values, DataType.INT8))
     assert [it.values.first.array(1).tolist() for it in later(one)] == left
 
 
@@ -218,7 +219,7 @@ def test_an_input_of_one_element_keeps_it_where_the_first_of_the_others_are_left
              "OutputTensor": (DataType.UINT8, 3)}  # fmt: skip
     tensors = {name: TensorDesc(kind, (count,)) for name, (kind, count) in kinds.items()}
     quantize = OperatorDesc("ELEMENT_WISE_QUANTIZE_LINEAR", tensors, {})
-    one = replace(case(clip(sizes=(3,))), operator=quantize)
+    one = replace(case(clip(tensor((3,)))), operator=quantize)
     (left,) = later(replace(one, values=streams_of(one, ([1, 2, 3], [4]))))
     assert dict(left.values.items()) == {"InputTensor": Values.of([2, 3], DataType.FLOAT32),
                                          "ScaleTensor": Values.of([4], DataType.FLOAT32)}  # fmt: skip
@@ -327,5 +328,5 @@ def test_a_clause_on_special_values_is_blamed_for_those_alone(named: str, struck
     """A test of zeros or subnormals has ordinary elements beside them."""
     backend = type("Wrong", (WrongAt,), {"struck": struck})()
     values = Values.of([-0.5, struck, 0.5, 1.5], DataType.FLOAT32)
-    one = Case(clip((4,), DataType.FLOAT32), values, f"clip.{named}")
+    one = Case(clip(tensor((4,), DataType.FLOAT32)), values, f"clip.{named}")
     assert blamed(backend, one) == clause

@@ -24,6 +24,7 @@ from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, account, evidence
 from dmlcts.suites.selftest.conftest import Ran
+from dmlcts.suites.selftest.descriptions import case
 from dmlcts.suites.selftest.judging.test_judging import bench, f32
 from dmlcts.suites.selftest.mutants.layout import packed
 from dmlcts.suites.selftest.mutants.making import LEVEL
@@ -189,7 +190,7 @@ class SecondDispatchDoesNothing(Reference):
         return kernel
 
 
-def clip(
+def lay(
     sizes: tuple[int, ...] = (6,), source: Any = None, target: Any = None, scale_bias: ScaleBias | None = SCALED,
     bounds: tuple[float, float] = (-100, 100), name: str = "ELEMENT_WISE_CLIP",
 ) -> OperatorDesc:  # fmt: skip
@@ -201,9 +202,8 @@ def clip(
     return OperatorDesc(name, tensors, attributes)
 
 
-def case(operator: OperatorDesc, layout_clause: str | None = "tensor.position", **changes: Any) -> Case:
-    values = Values.of(np.arange(1, 60) * 1.5 - 20, DataType.FLOAT32)
-    return replace(Case(operator, values, "clip.formula", layout_clause), **changes)
+def ramp(operator: OperatorDesc, layout_clause: str | None = "tensor.position", **changes: Any) -> Case:
+    return case(operator, **{"values": np.arange(1, 60) * 1.5 - 20, "layout_clause": layout_clause, **changes})
 
 
 def least(backend: Any, one: Case) -> Finding:
@@ -215,43 +215,43 @@ def least(backend: Any, one: Case) -> Finding:
 
 def test_where_tensors_differ_in_sizes_no_other_sizes_and_strides_are_tried() -> None:
     tensors = {"InputTensor": TensorDesc(DataType.FLOAT32, (2, 3)), "OutputTensor": TensorDesc(DataType.FLOAT32, (6,))}
-    unlike = Finding("", "fail", case(OperatorDesc("ELEMENT_WISE_CLIP", tensors, clip().attributes)), "")
+    unlike = Finding("", "fail", ramp(OperatorDesc("ELEMENT_WISE_CLIP", tensors, lay().attributes)), "")
     tried = {factor.name for factor in _applicable(unlike)}
     laid = {"input strides", "output strides", "shape", "rank", "count"}
     assert tried == {factor.name for factor in FACTORS} - laid
 
 
-STRIDED = case(clip(source=(3,)), "tensor.strides.padded")
+STRIDED = ramp(lay(source=(3,)), "tensor.strides.padded")
 WIDE = (1, 1, 1, 1, 2, 30)
 COMBINATIONS = {
     "strides": (LostWhereStrided, STRIDED, "tensor.strides.padded", ("scaling", "input strides")),
     "strides, met elsewhere": (LostWhereStrided, replace(STRIDED, layout_clause="tensor.position"),
                                "tensor.strides.packed", ("scaling", "input strides")),
-    "output strides": (LostWhereWrittenApart, case(clip(target=(3,)), "tensor.strides.output"),
+    "output strides": (LostWhereWrittenApart, ramp(lay(target=(3,)), "tensor.strides.output"),
                        "tensor.strides.output", ("scaling", "output strides")),
-    "two dimensions": (LostInTwoDimensions, case(clip((3, 4), (9, 1)), "tensor.strides.padded"),
+    "two dimensions": (LostInTwoDimensions, ramp(lay((3, 4), (9, 1)), "tensor.strides.padded"),
                        "tensor.position", ("scaling", "shape")),
-    "rank": (LostAboveRankFour, case(clip(WIDE, packed(WIDE)), "tensor.strides.packed"),
+    "rank": (LostAboveRankFour, ramp(lay(WIDE, packed(WIDE)), "tensor.strides.packed"),
              "tensor.position", ("scaling", "rank")),
-    "count": (LostInLongTensors, case(clip((59,), (2,)), "tensor.strides.padded"),
+    "count": (LostInLongTensors, ramp(lay((59,), (2,)), "tensor.strides.padded"),
               "tensor.position", ("scaling", "count")),
     "a value": (Lost, STRIDED, "clip.formula", ("scaling",)),
-    "in place": (StridesIgnoredInPlace, case(clip((6,), (2,), (2,)), "tensor.strides.padded",
+    "in place": (StridesIgnoredInPlace, ramp(lay((6,), (2,), (2,)), "tensor.strides.padded",
                                              placement=Placement(in_place=True)),
                  "clip.in-place", ("in place", "input strides")),
-    "bounds": (StridesIgnoredWithoutAnUpperBound, case(clip((6,), (2,), bounds=(-9, np.inf)), "tensor.strides.padded"),
+    "bounds": (StridesIgnoredWithoutAnUpperBound, ramp(lay((6,), (2,), bounds=(-9, np.inf)), "tensor.strides.padded"),
                "tensor.strides.padded", ("bounds", "input strides")),
-    "strides alone": (StridesIgnored, case(clip((2, 6), (8, 1), (1, 2)), "tensor.strides.output"),
+    "strides alone": (StridesIgnored, ramp(lay((2, 6), (8, 1), (1, 2)), "tensor.strides.output"),
                       "tensor.strides.padded", ("input strides",)),
-    "broadcast": (StridesIgnored, case(clip((6,), (0,), (2,)), "tensor.strides.output"),
+    "broadcast": (StridesIgnored, ramp(lay((6,), (0,), (2,)), "tensor.strides.output"),
                   "tensor.strides.broadcast", ("input strides",)),
-    "offset": (OffsetIgnored, case(clip((6,), (2,)), "tensor.strides.padded"), "binding.offset", ("offset",)),
-    "mode": (ModeLostInLongTensors, case(clip((59,), (2,), name="ELEMENT_WISE_ROUND"), "tensor.strides.padded",
+    "offset": (OffsetIgnored, ramp(lay((6,), (2,)), "tensor.strides.padded"), "binding.offset", ("offset",)),
+    "mode": (ModeLostInLongTensors, ramp(lay((59,), (2,), name="ELEMENT_WISE_ROUND"), "tensor.strides.padded",
                                          clause="round.toward-infinity"),
              "tensor.position", ("count", "enumerator")),
-    "history": (SecondDispatchDoesNothing, case(clip(), "execution.repeatable", expectation="again"),
+    "history": (SecondDispatchDoesNothing, ramp(lay(), "execution.repeatable", expectation="again"),
                 "execution.repeatable", ("history",)),
-    "nothing": (OneWrong, case(clip((6,), (2,), scale_bias=None), "tensor.strides.padded",
+    "nothing": (OneWrong, ramp(lay((6,), (2,), scale_bias=None), "tensor.strides.padded",
                                values=Values.of([1, 3, 5], DataType.FLOAT32)),
                 "clip.formula", ()),
 }  # fmt: skip
@@ -278,8 +278,8 @@ def test_the_smallest_case_shows_the_same_again_and_not_without_what_it_needs(na
 
 
 def test_what_is_not_needed_is_left_out_of_the_case() -> None:
-    operator = clip((2, 6), (8, 1), (1, 2), bounds=(-9, np.inf))
-    wide = case(operator, "tensor.strides.output", placement=Placement(front=32))
+    operator = lay((2, 6), (8, 1), (1, 2), bounds=(-9, np.inf))
+    wide = ramp(operator, "tensor.strides.output", placement=Placement(front=32))
     found = least(StridesIgnored(), wide)
     operator = found.case.operator
     assert operator.attributes["ScaleBias"] is None
@@ -327,7 +327,7 @@ def test_of_several_strided_inputs_those_are_named_whose_strides_matter(
 
 def test_a_nan_beside_it_is_needed() -> None:
     values = Values.of([1, np.nan, 5, 7, 9], DataType.FLOAT32)
-    found = least(WrongBesideNaN(), case(clip((5,), (2,), scale_bias=None), "tensor.strides.padded", values=values))
+    found = least(WrongBesideNaN(), ramp(lay((5,), (2,), scale_bias=None), "tensor.strides.padded", values=values))
     assert found.clause == "tensor.strides.padded"
     assert found.needs == ("input strides", "inputs")
     assert np.array_equal(found.case.values.first.array(2), [np.nan, 5], equal_nan=True)
@@ -339,26 +339,26 @@ def test_the_account_says_what_is_needed_and_what_each_is_needed_for() -> None:
     said = "ScaleBias and input strides (right without ScaleBias; right with a packed input)"
     assert evidence(found)["needs"] == said
     assert f"  needs        {said}" in account(bench(Reference()).tables, found, "dmlcts replay x").splitlines()
-    long = least(LostInLongTensors(), case(clip((59,)), "tensor.position"))
+    long = least(LostInLongTensors(), ramp(lay((59,)), "tensor.position"))
     assert evidence(long)["needs"] == "ScaleBias and 41 elements (right without ScaleBias; right with 40)"
 
 
 def test_a_value_test_that_needs_neighbours_is_about_position() -> None:
-    found = least(LostInLongTensors(), case(clip((59,)), None, clause="clip.scale-bias"))
+    found = least(LostInLongTensors(), ramp(lay((59,)), None, clause="clip.scale-bias"))
     assert (found.clause, found.case.layout_clause) == ("tensor.position", "tensor.position")
-    alone = least(Lost(), case(clip((59,)), None, clause="clip.scale-bias"))
+    alone = least(Lost(), ramp(lay((59,)), None, clause="clip.scale-bias"))
     assert (alone.clause, alone.needs) == ("clip.scale-bias", ("scaling",))
 
 
 def test_a_clause_on_what_may_be_refused_is_about_its_values_too() -> None:
-    wide = case(clip(WIDE), None, clause="clip.support.later-level")
+    wide = ramp(lay(WIDE), None, clause="clip.support.later-level")
     assert least(LostAboveRankFour(), wide).clause == "clip.support.later-level"
     assert least(LostAboveRankFour(), replace(wide, clause="clip.formula")).clause == "tensor.position"
 
 
 def test_what_could_not_be_tried_is_not_claimed() -> None:
     on = bench(LostWhereStrided())
-    first = judge_case(on, case(clip((3, 4), (9, 2)), "tensor.strides.padded")).findings[0]
+    first = judge_case(on, ramp(lay((3, 4), (9, 2)), "tensor.strides.padded")).findings[0]
     enough, too_few = (smallest(on, first, Effort(removals=removals)) for removals in (120, 3))
     assert (enough.clause, enough.needs) == ("tensor.strides.padded", ("input strides", "scaling"))
     assert (too_few.clause, too_few.needs, "needs" in evidence(too_few)) == ("tensor.strides.padded", (), False)

@@ -26,8 +26,9 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.item_record import _tallies
 from dmlcts.suites.running.replay import replay
 from dmlcts.suites.selftest.conftest import Ran
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.first_three import first_three
-from dmlcts.suites.selftest.judging.test_judging import bench, case, clip, f32
+from dmlcts.suites.selftest.judging.test_judging import bench, f32
 from dmlcts.suites.selftest.mutants.rare import OneElementInTenThousandAtRandom
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 from dmlcts.suites.selftest.mutants.state import AttributesMissingInTheCacheKey
@@ -85,7 +86,7 @@ def test_how_often_is_said() -> None:
 
 def test_what_is_wrong_another_way_each_time_is_not_repeatable() -> None:
     on = bench(OneElementInTenThousandAtRandom())
-    many = case(clip((400_000,)), values=Values.bulk(clip().input.data_type, 1))
+    many = case(clip(tensor((400_000,))), values=Values.bulk(clip().input.data_type, 1))
     found = smallest(on, judge_case(on, many).findings[0])
     assert found.clause == "execution.repeatable"
     assert "never in the same way twice" in dict(found.details)["again"]
@@ -104,7 +105,7 @@ def bounded(low: float) -> OperatorDesc:
 def test_what_ran_before_is_named_and_minimal() -> None:
     on = bench(AttributesMissingInTheCacheKey())
     culprit, victim = case(bounded(-2)), case(bounded(-5))
-    others = [case(clip((length,))) for length in range(6, 40)]
+    others = [case(clip(tensor((length,)))) for length in range(6, 40)]
     for one in (*others[:17], culprit, *others[17:]):
         assert not judge_case(on, one).findings
     found = smallest(on, judge_case(on, victim).findings[0])
@@ -148,7 +149,7 @@ def test_company_is_tried_on_eight_pairs_of_devices_and_on_two_for_many_elements
             return self
 
     on = bench(Opening())
-    large = case(clip((count,)), earlier=(case(bounded(-5)),))
+    large = case(clip(tensor((count,))), earlier=(case(bounded(-5)),))
     dependent(on, Finding("execution.independent", "fail", large, "wrong"), Finding("", "fail", large, ""))
     assert len(opened) == 1 + devices
 

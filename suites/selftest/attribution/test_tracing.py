@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, evidence
+from dmlcts.suites.selftest.descriptions import case, clip
 from dmlcts.suites.selftest.judging.test_judging import OneWrong, bench, f32
 from dmlcts.suites.selftest.mutants.combined.several_inputs import SecondTakenForPackedBesidePackedFirst
 from dmlcts.suites.selftest.mutants.layout import InputStridesIgnored
@@ -50,13 +50,10 @@ class LeavesTheLast(Reference):
         self.view(memory, region, tensor)[..., -1] = kept
 
 
-def clip(data_type: DataType, sizes: tuple[int, ...] = (6,), source: Any = None, **changes: Any) -> Case:
-    tensors = {"InputTensor": TensorDesc(data_type, sizes, source), "OutputTensor": TensorDesc(data_type, sizes)}
-    bounds = (-2048, 2046) if data_type.is_floating else (-100, 100)
-    attributes = {"ScaleBias": None, "Min": f32(bounds[0]), "Max": f32(bounds[1])}
-    operator = OperatorDesc("ELEMENT_WISE_CLIP", tensors, attributes)
-    values = Values.of([-90, 7, 55, -31, 12, 3], data_type)
-    return replace(Case(operator, values, "clip.formula", "tensor.position"), **changes)
+def clip_case(data_type: DataType, sizes: tuple[int, ...] = (6,), source: Any = None, **changes: Any) -> Case:
+    low, high = (-2048, 2046) if data_type.is_floating else (-100, 100)
+    operator = clip(TensorDesc(data_type, sizes, source), TensorDesc(data_type, sizes), Min=f32(low), Max=f32(high))
+    return case(operator, **{"values": [-90, 7, 55, -31, 12, 3], **changes})
 
 
 def least(backend: type[Reference], one: Case) -> Finding:
@@ -83,7 +80,7 @@ def test_where_a_wrong_value_comes_from(
 ) -> None:
     if "sizes" in case and data_type.itemsize < 4:
         origin = "of the input that hold no element: read from a gap"  # a total size is a multiple of 4 bytes
-    found = least(backend, clip(data_type, **case))
+    found = least(backend, clip_case(data_type, **case))
     said = evidence(found).get("origin")
     assert found.clause != "tensor.output.complete"
     assert (said is None) if origin is None else (said is not None and said.endswith(origin)), said
@@ -91,8 +88,8 @@ def test_where_a_wrong_value_comes_from(
 
 @pytest.mark.parametrize("data_type", TYPES)
 def test_what_is_never_written_is_that(data_type: DataType) -> None:
-    for case in (clip(data_type), clip(data_type, placement=Placement(output_first=True))):
-        assert least(LeavesTheLast, case).clause == "tensor.output.complete"
+    for one in (clip_case(data_type), clip_case(data_type, placement=Placement(output_first=True))):
+        assert least(LeavesTheLast, one).clause == "tensor.output.complete"
 
 
 @pytest.mark.parametrize("data_type", TYPES)
@@ -100,7 +97,7 @@ def test_no_element_that_was_written_is_told_as_not_written(data_type: DataType)
     generator = np.random.Generator(np.random.PCG64(3))
     for backend, source in ((ReadsTheOutput, None), (InputOffsetIgnored, None), (InputStridesIgnored, (0,))):
         values = Values.of(generator.integers(-100, 100, 500), data_type)
-        findings = judge_case(bench(backend()), clip(data_type, (500,), source, values=values)).findings
+        findings = judge_case(bench(backend()), clip_case(data_type, (500,), source, values=values)).findings
         assert [finding.clause for finding in findings] == ["tensor.position"]
 
 
@@ -167,14 +164,14 @@ def test_of_several_inputs_the_one_is_named_that_is_read_wrongly(
 
 
 def test_a_neighbour_is_named() -> None:
-    assert evidence(least(ReadsTheNext, clip(DataType.INT8)))["origin"] == (
+    assert evidence(least(ReadsTheNext, clip_case(DataType.INT8)))["origin"] == (
         "it changes with the input at index [1]: another element's"
     )
 
 
 @pytest.mark.parametrize("data_type", TYPES)
 def test_a_broadcast_input_with_a_packed_output_is_about_broadcasts(data_type: DataType) -> None:
-    met = clip(data_type, (2, 3), (0, 1), layout_clause="tensor.strides.output")
+    met = clip_case(data_type, (2, 3), (0, 1), layout_clause="tensor.strides.output")
     assert least(InputStridesIgnored, met).clause == "tensor.strides.broadcast"
-    padded = clip(data_type, (2, 3), (7, 2), layout_clause="tensor.strides.output")
+    padded = clip_case(data_type, (2, 3), (7, 2), layout_clause="tensor.strides.output")
     assert least(InputStridesIgnored, padded).clause == "tensor.strides.padded"

@@ -76,7 +76,7 @@ def dispatched(
     return found
 
 
-def described(
+def of_sizes(
     name: str,
     types: Mapping[str, DataType],
     sizes: tuple[int, ...],

@@ -20,7 +20,8 @@ from dmlcts.suites.cases.values import Values
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.losses import Hazards
-from dmlcts.suites.selftest.judging.scripted import bench, clip, tensor, threshold
+from dmlcts.suites.selftest.descriptions import clip, tensor
+from dmlcts.suites.selftest.judging.scripted import bench, threshold
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 LAYOUTS = (None, (15, 5, 1), (1, 2, 8), (17, 6, 1), (0, 5, 1), (0, 0, 0))
@@ -34,7 +35,7 @@ PLACES = (
 VALUES = (-100, -2, 0, 3, 100, 7, -1)
 
 
-def described(
+def redirected(
     make: Callable[[TensorDesc], OperatorDesc], data_type: DataType, strides: Any, target: Any, larger: int = 0
 ) -> OperatorDesc:
     source = TensorDesc(data_type, SIZES, strides)
@@ -56,9 +57,9 @@ def cases() -> list[Case]:
                     for place in PLACES:
                         if place.in_place and (strides != target or 0 in (strides or ())):
                             continue
-                        operator = described(make, data_type, strides, target, 0 if place.in_place else 8)
+                        operator = redirected(make, data_type, strides, target, 0 if place.in_place else 8)
                         if place.in_place:
-                            operator = described(make, data_type, strides, target)
+                            operator = redirected(make, data_type, strides, target)
                         clause = "clip.formula" if make is clip else "threshold.formula"
                         found.append(
                             Case(

@@ -15,7 +15,8 @@ from dmlcts.suites.cases.memory import elements
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.together import _HISTORIES, program_of
-from dmlcts.suites.selftest.judging.scripted import Device, bench, clip, rounding, threshold
+from dmlcts.suites.selftest.descriptions import clip
+from dmlcts.suites.selftest.judging.scripted import Device, bench, rounding, threshold
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 STRIDED = TensorDesc(DataType.FLOAT32, (3, 5), (12, 2))

@@ -13,7 +13,7 @@ from dmlcts.backends.cpu.device import CpuKernel
 from dmlcts.backends.cpu.layouts import coalesced, is_disjoint
 from dmlcts.backends.cpu.programs import PROGRAMS
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
-from dmlcts.suites.selftest.backends.bound_tensors import Array, aligned, described, dispatched
+from dmlcts.suites.selftest.backends.bound_tensors import Array, aligned, dispatched, of_sizes
 
 PAIR = ("ATensor", "BTensor")
 OUTPUT = "OutputTensor"
@@ -26,7 +26,7 @@ def kernel_of(operator: OperatorDesc, may_alias: tuple[str, ...] = PAIR) -> CpuK
 
 
 def subtraction(sizes: tuple[int, ...], **strides: tuple[int, ...]) -> OperatorDesc:
-    return described("SUBTRACT", dict.fromkeys((*PAIR, OUTPUT), INT32), sizes, strides)
+    return of_sizes("SUBTRACT", dict.fromkeys((*PAIR, OUTPUT), INT32), sizes, strides)
 
 
 SIZES = (2, 3, 4)
@@ -58,7 +58,7 @@ def test_negate_reads_every_step(data_type: DataType) -> None:
     """NumPy 2.4's negative is wrong for a step of 4 elements of 4 bytes, or 8 of 8; packed outputs are right."""
     x = np.arange(1, 34).astype(data_type.numpy)
     for source, target in itertools.product(range(1, 18), (1, 2, 7)):
-        operator = described(
+        operator = of_sizes(
             "NEGATE",
             dict.fromkeys(("InputTensor", OUTPUT), data_type),
             (33,),
@@ -87,7 +87,7 @@ def test_in_place_of_either_operand(
 
 def test_operands_and_output_in_one_region() -> None:
     for name, wanted in (("ADD", [2, 4, 6]), ("MULTIPLY", [1, 4, 9]), ("DIFFERENCE_SQUARE", [0, 0, 0])):
-        operator = described(name, dict.fromkeys((*PAIR, OUTPUT), INT32), (3,))
+        operator = of_sizes(name, dict.fromkeys((*PAIR, OUTPUT), INT32), (3,))
         given = {"ATensor": np.array([1, 2, 3])}
         for same in ({"BTensor": "ATensor"}, {"BTensor": "ATensor", OUTPUT: "ATensor"}):
             assert dispatched(kernel_of(operator), operator, given, OUTPUT, same).tolist() == wanted
@@ -110,7 +110,7 @@ def test_every_rank_with_results_of_another_type(rank: int) -> None:
     for axis in order:
         permuted[axis], step = step, step * sizes[axis]
     kinds = {"ATensor": DataType.INT64, "BTensor": DataType.INT64, OUTPUT: DataType.UINT32}
-    operator = described("LOGICAL_LESS_THAN", kinds, sizes, {"BTensor": tuple(permuted)})
+    operator = of_sizes("LOGICAL_LESS_THAN", kinds, sizes, {"BTensor": tuple(permuted)})
     given = {name: generator.integers(-2, 2, sizes) for name in PAIR}
     got = dispatched(kernel_of(operator, ()), operator, given, OUTPUT)
     assert np.array_equal(got, given["ATensor"] < given["BTensor"])
@@ -118,7 +118,7 @@ def test_every_rank_with_results_of_another_type(rank: int) -> None:
 
 def test_a_choice_between_broadcast_operands() -> None:
     kinds = {"ConditionTensor": UINT8, **dict.fromkeys((*PAIR, OUTPUT), DataType.FLOAT16)}
-    operator = described("IF", kinds, (2, 3), {"ConditionTensor": (0, 1), "ATensor": (0, 0), "BTensor": (1, 0)})
+    operator = of_sizes("IF", kinds, (2, 3), {"ConditionTensor": (0, 1), "ATensor": (0, 0), "BTensor": (1, 0)})
     given = {"ConditionTensor": np.array([[0, 2, 1]] * 2), "ATensor": np.full((2, 3), 7), "BTensor": [[1] * 3, [2] * 3]}
     got = dispatched(kernel_of(operator, ()), operator, given, OUTPUT)
     assert got.tolist() == [[1, 7, 7], [2, 7, 7]]

@@ -11,7 +11,7 @@ from dmlcts.backends import InvalidArgument
 from dmlcts.backends.cpu.device import CpuKernel
 from dmlcts.backends.cpu.programs import PROGRAMS
 from dmlcts.specs import DataType, ScalarUnion, ScaleBias
-from dmlcts.suites.selftest.backends.bound_tensors import Array, described, dispatched
+from dmlcts.suites.selftest.backends.bound_tensors import Array, dispatched, of_sizes
 
 F64, F32, F16 = DataType.FLOAT64, DataType.FLOAT32, DataType.FLOAT16
 FLOATS = [F32, F16]
@@ -45,7 +45,7 @@ def run(name: str, kind: DataType, *values: Any, gives: DataType | None = None, 
     types = {member: DataType.UINT8 if member == "ConditionTensor" else kind for member in inputs}
     given = {member: arrays(types[member], one) for member, one in zip(inputs, values, strict=True)}
     count = len(values[0])
-    operator = described(name, {**types, output: gives or kind}, (count,), **attributes)
+    operator = of_sizes(name, {**types, output: gives or kind}, (count,), **attributes)
     kernel = CpuKernel(operator, PROGRAMS[operator.name](operator), inputs, output, inputs, 16)
     found = dispatched(kernel, operator, given, output)
     for member in inputs:
@@ -373,7 +373,7 @@ def test_every_strided_truth_is_written(kind: DataType, step: int) -> None:
         ("IS_NAN", {}, [0, 1, 0, 0]),
         ("IS_INFINITY", {"InfinityMode": "EITHER"}, [0, 0, 1, 0]),
     ):
-        operator = described(name, types, (66,), {"OutputTensor": (step,)}, **attributes)
+        operator = of_sizes(name, types, (66,), {"OutputTensor": (step,)}, **attributes)
         kernel = CpuKernel(operator, PROGRAMS[operator.name](operator), ONE, "OutputTensor", (), 16)
         found = dispatched(kernel, operator, {"InputTensor": values}, "OutputTensor")
         assert found.tolist() == [*wanted * 16, *wanted[:2]]

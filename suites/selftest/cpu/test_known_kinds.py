@@ -12,15 +12,14 @@ from dmlcts.backends.descriptions import checked_table
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.rules import violations
+from dmlcts.suites.selftest.descriptions import clip
 
 LEVEL = FeatureLevel("2.1")
 TABLES = load_tables()
 
 
-def clip(source: TensorDesc, target: TensorDesc | None = None, **attributes: object) -> OperatorDesc:
-    given = {"ScaleBias": None, "Min": np.float32(0), "Max": np.float32(1)} | attributes
-    tensors = {"InputTensor": source, "OutputTensor": target or source}
-    return OperatorDesc("ELEMENT_WISE_CLIP", tensors, given)  # type: ignore[arg-type]
+def unit_clip(source: TensorDesc, target: TensorDesc | None = None, **attributes: object) -> OperatorDesc:
+    return clip(source, target, Min=np.float32(0), Max=np.float32(1), **attributes)
 
 
 def floats(*sizes: int, **more: object) -> TensorDesc:
@@ -28,19 +27,19 @@ def floats(*sizes: int, **more: object) -> TensorDesc:
 
 
 WRONG = [
-    clip(floats(2, 0, 2, 2)),
-    clip(floats(1, 1, 1, 1 << 32)),
-    clip(floats(2, 2, 2, 2, total_size_in_bytes=60)),
-    clip(floats(2, 2, 2, 2), floats(2, 2, 2, 3)),
-    clip(floats(2, 2, 2, 2, 2, 2)),
-    clip(floats(2, 2, 2, 2), TensorDesc(DataType.FLOAT16, (2, 2, 2, 2))),
+    unit_clip(floats(2, 0, 2, 2)),
+    unit_clip(floats(1, 1, 1, 1 << 32)),
+    unit_clip(floats(2, 2, 2, 2, total_size_in_bytes=60)),
+    unit_clip(floats(2, 2, 2, 2), floats(2, 2, 2, 3)),
+    unit_clip(floats(2, 2, 2, 2, 2, 2)),
+    unit_clip(floats(2, 2, 2, 2), TensorDesc(DataType.FLOAT16, (2, 2, 2, 2))),
 ]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_what_is_wrong_is_found_after_what_is_right(wrong: OperatorDesc) -> None:
     tables = replace(TABLES)
-    right = clip(floats(2, 2, 2, 2))
+    right = unit_clip(floats(2, 2, 2, 2))
     alone = violations(wrong, LEVEL, replace(TABLES))
     for _ in range(2):
         assert violations(right, LEVEL, tables) == ()
@@ -48,7 +47,7 @@ def test_what_is_wrong_is_found_after_what_is_right(wrong: OperatorDesc) -> None
 
 
 def test_a_kind_is_known_at_its_level_alone() -> None:
-    tables, deep = replace(TABLES), clip(floats(1, 1, 1, 1, 1, 2, 2, 2))
+    tables, deep = replace(TABLES), unit_clip(floats(1, 1, 1, 1, 1, 2, 2, 2))
     assert violations(deep, FeatureLevel("6.4"), tables) == ()
     assert violations(deep, LEVEL, tables) != ()
 
@@ -60,20 +59,20 @@ def test_what_was_found_wrong_last_is_said_of_that_description_and_level_alone()
     assert len({one[0].text for one in alone if one}) == len(WRONG)
     for (wrong, level), found in zip(asked * 2, alone * 2, strict=True):
         assert violations(wrong, level, tables) == violations(wrong, level, tables) == found
-        assert violations(clip(floats(2, 2, 2, 2)), level, tables) == ()
+        assert violations(unit_clip(floats(2, 2, 2, 2)), level, tables) == ()
 
 
 @pytest.mark.parametrize(
     "wrong, said",
     [
-        (clip(floats(2, 2, 2, 2, strides=(8, 4, 2, -1), total_size_in_bytes=64)), "unsigned"),
-        (clip(floats(2, 2, 2, 2), floats(2, 2, 2, 2, strides=(0, 4, 2, 1))), "zero"),
-        (clip(floats(2, 2, 2, 2), Mean=np.float32(1)), "Mean"),
+        (unit_clip(floats(2, 2, 2, 2, strides=(8, 4, 2, -1), total_size_in_bytes=64)), "unsigned"),
+        (unit_clip(floats(2, 2, 2, 2), floats(2, 2, 2, 2, strides=(0, 4, 2, 1))), "zero"),
+        (unit_clip(floats(2, 2, 2, 2), Mean=np.float32(1)), "Mean"),
     ],
 )
 def test_what_cannot_be_said_is_refused_after_what_can(wrong: OperatorDesc, said: str) -> None:
     tables = replace(TABLES)
     for _ in range(2):
-        checked_table(clip(floats(2, 2, 2, 2)), LEVEL, tables, zero_output_strides=False)
+        checked_table(unit_clip(floats(2, 2, 2, 2)), LEVEL, tables, zero_output_strides=False)
         with pytest.raises(InvalidArgument, match=said):
             checked_table(wrong, LEVEL, tables, zero_output_strides=False)

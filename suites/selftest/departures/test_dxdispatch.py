@@ -18,11 +18,11 @@ from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values
 from dmlcts.suites.generation.drawn.layouts import sizes, strides
+from dmlcts.suites.selftest.descriptions import clip
 
 
-def clip(tensor: TensorDesc, output: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:
-    said = {"ScaleBias": None, "Min": np.float32(-1), "Max": np.float32(1)} | attributes
-    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": output or tensor}, said)
+def even_clip(source: TensorDesc, target: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:
+    return clip(source, target, **{"Min": np.float32(-1), "Max": np.float32(1)} | attributes)
 
 
 def told(operator: OperatorDesc, values: list[Any], **placement: Any) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def told(operator: OperatorDesc, values: list[Any], **placement: Any) -> dict[st
 
 
 def test_one_element_is_told_in_full() -> None:
-    assert told(clip(TensorDesc(DataType.FLOAT32, (1,))), [-0.0]) == {
+    assert told(even_clip(TensorDesc(DataType.FLOAT32, (1,))), [-0.0]) == {
         "$comment": "why",
         "resources": {
             "InputTensor": {"initialValuesDataType": "UINT32", "initialValues": [0x80000000]},
@@ -76,7 +76,7 @@ def test_one_element_is_told_in_full() -> None:
 
 
 def test_in_place_execution_binds_one_resource_twice() -> None:
-    written = told(clip(TensorDesc(DataType.INT8, (3,))), [1, 2, 3], in_place=True)
+    written = told(even_clip(TensorDesc(DataType.INT8, (3,))), [1, 2, 3], in_place=True)
     assert list(written["resources"]) == ["InputTensor"]
     assert written["commands"][0]["bindings"] == {"InputTensor": "InputTensor", "OutputTensor": "InputTensor"}
     assert written["commands"][1]["resource"] == "InputTensor"
@@ -88,7 +88,7 @@ def test_in_place_execution_binds_one_resource_twice() -> None:
 )
 def test_attributes_beyond_json_numbers_are_texts(value: float, shown: Any) -> None:
     scale_bias = ScaleBias(np.float32(value), np.float32(2))
-    desc = told(clip(TensorDesc(DataType.FLOAT32, (1,)), ScaleBias=scale_bias, Min=np.float32(value)), [0])[
+    desc = told(even_clip(TensorDesc(DataType.FLOAT32, (1,)), ScaleBias=scale_bias, Min=np.float32(value)), [0])[
         "dispatchables"
     ]["operator"]["desc"]
     assert desc["Min"] == shown
@@ -99,7 +99,7 @@ def test_attributes_beyond_json_numbers_are_texts(value: float, shown: Any) -> N
 def test_the_input_resource_holds_what_the_arena_holds(data: st.DataObject) -> None:
     shape = data.draw(sizes((1, 2, 3, 4), most=32))
     source = TensorDesc(DataType.INT16, shape, data.draw(strides(shape, padded=True, permuted=True, broadcast=True)))
-    operator = clip(source, TensorDesc(DataType.INT16, source.sizes))
+    operator = even_clip(source, TensorDesc(DataType.INT16, source.sizes))
     case = Case(operator, Values.of(np.arange(1, 60), DataType.INT16), "clip.formula")
     written = model(case.to_json())["resources"]["InputTensor"]["initialValues"]
     arena = Arena.prepare(case)
@@ -110,18 +110,18 @@ def test_the_input_resource_holds_what_the_arena_holds(data: st.DataObject) -> N
 
 
 def test_a_bulk_recipe_and_a_large_tensor_have_no_model_and_the_limit_has_one() -> None:
-    case = Case(clip(TensorDesc(DataType.INT32, (2,))), Values.bulk(DataType.INT32, 7), "clip.formula")
+    case = Case(even_clip(TensorDesc(DataType.INT32, (2,))), Values.bulk(DataType.INT32, 7), "clip.formula")
     with pytest.raises(DxDispatchError, match="seeded recipe"):
         model(case.to_json())
-    told(clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS,))), [1])
+    told(even_clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS,))), [1])
     with pytest.raises(DxDispatchError, match="4097 elements"):
-        told(clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS + 1,))), [1])
+        told(even_clip(TensorDesc(DataType.INT32, (MOST_ELEMENTS + 1,))), [1])
 
 
 @pytest.mark.parametrize("pattern, there", [("0xff", True), ("0x100", False), ("9" * 5000, False), ("-0x1", False)])
 def test_a_pattern_beyond_the_type_is_malformed(pattern: str, there: bool) -> None:
     tensor = TensorDesc(DataType.UINT8, (1,))
-    case = Case(clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
+    case = Case(even_clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
     written, because = told_model(case | {"values": {"InputTensor": {"bits": [pattern]}}})
     assert (written is not None, "the case is malformed" in because) == (there, not there)
 
@@ -129,7 +129,7 @@ def test_a_pattern_beyond_the_type_is_malformed(pattern: str, there: bool) -> No
 @pytest.mark.parametrize("patterns, there", [(["0x1"], True), ([], False)])
 def test_values_without_one_are_malformed(patterns: list[str], there: bool) -> None:
     tensor = TensorDesc(DataType.UINT8, (1,))
-    case = Case(clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
+    case = Case(even_clip(tensor), Values.of([1], DataType.UINT8), "clip.formula").to_json()
     written, because = told_model(case | {"values": {"InputTensor": {"bits": patterns}}})
     assert (written is not None, "the case is malformed" in because) == (there, not there)
 
@@ -164,7 +164,7 @@ def test_a_fused_activation_is_told_without_tensors() -> None:
 
 
 def test_a_case_whose_values_the_results_do_not_hold_says_so() -> None:
-    case = Case(clip(TensorDesc(DataType.INT8, (1,))), Values.of([1], DataType.INT8), "clip.formula").to_json()
+    case = Case(even_clip(TensorDesc(DataType.INT8, (1,))), Values.of([1], DataType.INT8), "clip.formula").to_json()
     assert told_model(case)[0] is not None
     del case["values"]
     assert told_model(case) == (None, "no DxDispatch model: its values are too many for the results to hold; "

@@ -19,7 +19,7 @@ from dmlcts.suites.selftest.exact_oracle.exact_answers import (
     TABLES,
     TINY16,
     TINY32,
-    clip,
+    clipped,
     describe,
     pattern,
     threshold,
@@ -38,8 +38,8 @@ def test_documented_float16_casts() -> None:
         def bound(v: float, strict: bool = False, sign: float = sign) -> Acceptable:
             """What the element at the far side becomes: the bound itself."""
             if sign > 0:
-                return clip(F16, INF, -INF, v, strict=strict)
-            return clip(F16, -INF, -v, INF, strict=strict)
+                return clipped(F16, INF, -INF, v, strict=strict)
+            return clipped(F16, -INF, -v, INF, strict=strict)
 
         assert bound(below_overflow) == values(F16, sign * 65504)
         assert bound(65520.0) == values(F16, infinite, sign * 65504)
@@ -80,9 +80,9 @@ def test_undocumented_float16_casts() -> None:
 
 def test_bounds_of_float64_are_the_float_itself() -> None:
     for strict in (False, True):
-        assert clip(F64, 5.0, -1.0, float(np.float32(0.1)), strict=strict) == values(F64, float(np.float32(0.1)))
-        assert clip(F64, INF, -1.0, 65520.0, strict=strict) == values(F64, 65520.0)
-        assert clip(F64, INF, -1.0, TINY32, strict=strict) == values(F64, TINY32), "a normal number of FLOAT64"
+        assert clipped(F64, 5.0, -1.0, float(np.float32(0.1)), strict=strict) == values(F64, float(np.float32(0.1)))
+        assert clipped(F64, INF, -1.0, 65520.0, strict=strict) == values(F64, 65520.0)
+        assert clipped(F64, INF, -1.0, TINY32, strict=strict) == values(F64, TINY32), "a normal number of FLOAT64"
 
 
 # ---------------------------------------------------------------------------------------- integers
@@ -91,10 +91,10 @@ def test_bounds_of_float64_are_the_float_itself() -> None:
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("data_type", [DataType.INT8, DataType.INT64])
 def test_documented_integer_casts_truncate(data_type: DataType, strict: bool) -> None:
-    assert clip(data_type, 100, -2.9, 2.9, strict=strict) == values(data_type, 2)
-    assert clip(data_type, -100, -2.9, 2.9, strict=strict) == values(data_type, -2)
-    assert clip(data_type, -100, -0.9, 0.9, strict=strict) == values(data_type, 0)
-    assert clip(data_type, 127, TINY32, 127.99999, strict=strict) == values(data_type, 127)
+    assert clipped(data_type, 100, -2.9, 2.9, strict=strict) == values(data_type, 2)
+    assert clipped(data_type, -100, -2.9, 2.9, strict=strict) == values(data_type, -2)
+    assert clipped(data_type, -100, -0.9, 0.9, strict=strict) == values(data_type, 0)
+    assert clipped(data_type, 127, TINY32, 127.99999, strict=strict) == values(data_type, 127)
 
 
 def test_undocumented_integer_casts_have_two_neighbours() -> None:
@@ -127,20 +127,20 @@ def test_a_documented_cast_has_one_result_whatever_latitude_a_clause_lists(
 def test_large_integers_are_compared_exactly() -> None:
     i32, i64, u64 = DataType.INT32, DataType.INT64, DataType.UINT64
     for x in (2**24 + 1, 2**24 + 2, 2**30 - 1, -(2**24) - 1):
-        assert clip(i32, x, -(2.0**31), 2.0**30) == values(i32, x)
-    assert clip(i32, 2**24 + 1, 0.0, 2.0**24) == values(i32, 2**24)
-    assert clip(i32, 2**24 - 1, 2.0**24, 2.0**30) == values(i32, 2**24)
+        assert clipped(i32, x, -(2.0**31), 2.0**30) == values(i32, x)
+    assert clipped(i32, 2**24 + 1, 0.0, 2.0**24) == values(i32, 2**24)
+    assert clipped(i32, 2**24 - 1, 2.0**24, 2.0**30) == values(i32, 2**24)
     # From here on the numbers are no FLOAT64 either, so `values` and `pattern` are given integers.
     for x in (2**53 + 1, 2**53 - 1, -(2**53) - 1, 2**62 - 1):
-        assert clip(i64, x, -(2.0**63), 2.0**62) == values(i64, x)
-    assert clip(i64, 2**53 + 1, 0.0, 2.0**53) == values(i64, 2**53)
-    assert clip(i64, 2**53 + 1, 2.0**53, 2.0**60) == values(i64, 2**53 + 1)
-    assert clip(i64, 2**63 - 1, -(2.0**63), 2.0**63 - 2.0**39) == values(i64, 2**63 - 2**39)
-    assert clip(i64, -(2**63), -(2.0**63), 0.0) == values(i64, -(2**63))
+        assert clipped(i64, x, -(2.0**63), 2.0**62) == values(i64, x)
+    assert clipped(i64, 2**53 + 1, 0.0, 2.0**53) == values(i64, 2**53)
+    assert clipped(i64, 2**53 + 1, 2.0**53, 2.0**60) == values(i64, 2**53 + 1)
+    assert clipped(i64, 2**63 - 1, -(2.0**63), 2.0**63 - 2.0**39) == values(i64, 2**63 - 2**39)
+    assert clipped(i64, -(2**63), -(2.0**63), 0.0) == values(i64, -(2**63))
     assert threshold(i64, -(2**63) + 1, -(2.0**63)) == values(i64, -(2**63) + 1)
     for x, expected in ((2**63 - 1, 2**63 - 1), (2**63, 2**63), (2**63 + 1, 2**63), (2**64 - 1, 2**63)):
-        assert clip(u64, x, 0.0, 2.0**63) == values(u64, expected)
-        assert clip(u64, x, 2.0**63, 2.0**64 - 2.0**40) == values(u64, min(max(x, 2**63), 2**64 - 2**40))
+        assert clipped(u64, x, 0.0, 2.0**63) == values(u64, expected)
+        assert clipped(u64, x, 2.0**63, 2.0**64 - 2.0**40) == values(u64, min(max(x, 2**63), 2**64 - 2**40))
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -150,16 +150,16 @@ def test_bounds_at_and_outside_the_type(data_type: DataType, strict: bool) -> No
     beyond = 2.0 ** (bits - 1 if data_type.is_signed else bits)
     lowest = -beyond if data_type.is_signed else 0.0
     largest = pattern(data_type, -1) >> data_type.is_signed
-    assert clip(data_type, 1, lowest, 5.0, strict=strict) == values(data_type, 1)
+    assert clipped(data_type, 1, lowest, 5.0, strict=strict) == values(data_type, 1)
     assert threshold(data_type, largest, lowest, strict) == values(data_type, largest)
     for outside in (beyond, -beyond * 2, INF, -INF, NAN):
         with pytest.raises(Unconstrained) as raised:
-            clip(data_type, 1, 0.0, outside, strict=strict)
+            clipped(data_type, 1, 0.0, outside, strict=strict)
         assert "Max" in raised.value.cause
         assert data_type.name in str(raised.value)
         with pytest.raises(Unconstrained):
             threshold(data_type, 1, outside, strict)
     if not data_type.is_signed:
         with pytest.raises(Unconstrained):
-            clip(data_type, 1, -1.0, 5.0, strict=strict)
-        assert clip(data_type, 3, -0.9, 5.0, strict=strict) == values(data_type, 3)
+            clipped(data_type, 1, -1.0, 5.0, strict=strict)
+        assert clipped(data_type, 3, -0.9, 5.0, strict=strict) == values(data_type, 3)

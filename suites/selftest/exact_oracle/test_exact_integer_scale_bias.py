@@ -12,7 +12,7 @@ from dmlcts.specs.arithmetic.integer_range import IntegerRange
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import ScaleBias
 from dmlcts.specs.oracle.outcome import Acceptable
-from dmlcts.suites.selftest.exact_oracle.exact_answers import INF, INTEGERS, NAN, accept, clip, threshold, values
+from dmlcts.suites.selftest.exact_oracle.exact_answers import INF, INTEGERS, NAN, accept, clipped, threshold, values
 
 I8, U8, I16, U16 = DataType.INT8, DataType.UINT8, DataType.INT16, DataType.UINT16
 I32, U32, I64, U64 = DataType.INT32, DataType.UINT32, DataType.INT64, DataType.UINT64
@@ -46,9 +46,9 @@ def test_what_fits_is_exact(strict: bool) -> None:
 
 
 def test_scaling_comes_before_the_bounds() -> None:
-    assert clip(I8, 30, 0.0, 64.0, ScaleBias(3.0, 0.0)) == values(I8, 64)
-    assert clip(I8, 5, 0.0, 7.0, ScaleBias(1.5, 0.0)) == values(I8, 7), "7 or 8, and at most 7"
-    assert clip(U8, 1, 2.0, 100.0, ScaleBias(1.0, -3.0)) == values(U8, 2, 100), "0 or 254, and then the bounds"
+    assert clipped(I8, 30, 0.0, 64.0, ScaleBias(3.0, 0.0)) == values(I8, 64)
+    assert clipped(I8, 5, 0.0, 7.0, ScaleBias(1.5, 0.0)) == values(I8, 7), "7 or 8, and at most 7"
+    assert clipped(U8, 1, 2.0, 100.0, ScaleBias(1.0, -3.0)) == values(U8, 2, 100), "0 or 254, and then the bounds"
     assert threshold(I8, 30, 7.5) == values(I8, 30)
     assert accept("THRESHOLD", I8, 5, Min=7.5, ScaleBias=ScaleBias(1.5, 0.0)) == values(I8, 7, 8)
 

@@ -33,7 +33,7 @@ from dmlcts.suites.selftest.exact_oracle.exact_answers import (
     TOWARD_INFINITY,
     TOWARD_ZERO,
     Attribute,
-    clip,
+    clipped,
     describe,
     f32,
     pattern,
@@ -125,22 +125,22 @@ def test_the_official_vectors_of_round(mode: str) -> None:
 @pytest.mark.parametrize("data_type", [F16, F32, F64, DataType.INT8, DataType.INT64])
 def test_clip_and_threshold_of_plain_numbers(data_type: DataType, strict: bool) -> None:
     for x, expected in ((-9, -2), (-2, -2), (-1, -1), (1, 1), (3, 3), (4, 3), (100, 3)):
-        assert clip(data_type, x, -2.0, 3.0, strict=strict) == values(data_type, expected)
+        assert clipped(data_type, x, -2.0, 3.0, strict=strict) == values(data_type, expected)
     for x, expected in ((-9, -2), (-2, -2), (-1, -1), (100, 100)):
         assert threshold(data_type, x, -2.0, strict) == values(data_type, expected)
     for x in (-100, -5, 1, 3, 7, 100):
-        assert clip(data_type, x, 5.0, -5.0, strict=strict) == values(data_type, 5), "inverted bounds give Min"
-        assert clip(data_type, x, 5.0, 5.0, strict=strict) == values(data_type, 5), "equal bounds give that value"
+        assert clipped(data_type, x, 5.0, -5.0, strict=strict) == values(data_type, 5), "inverted bounds give Min"
+        assert clipped(data_type, x, 5.0, 5.0, strict=strict) == values(data_type, 5), "equal bounds give that value"
 
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("data_type", [F16, F32, F64])
 def test_infinite_bounds_and_inputs(data_type: DataType, strict: bool) -> None:
     for x in (-INF, -1.0, 1.0, INF):
-        assert clip(data_type, x, -INF, INF, strict=strict) == values(data_type, x)
-        assert clip(data_type, x, INF, INF, strict=strict) == values(data_type, INF)
-        assert clip(data_type, x, -INF, -INF, strict=strict) == values(data_type, -INF)
-        assert clip(data_type, x, -2.0, 2.0, strict=strict) == values(data_type, max(-2, min(x, 2)))
+        assert clipped(data_type, x, -INF, INF, strict=strict) == values(data_type, x)
+        assert clipped(data_type, x, INF, INF, strict=strict) == values(data_type, INF)
+        assert clipped(data_type, x, -INF, -INF, strict=strict) == values(data_type, -INF)
+        assert clipped(data_type, x, -2.0, 2.0, strict=strict) == values(data_type, max(-2, min(x, 2)))
         assert threshold(data_type, x, -INF, strict) == values(data_type, x)
         assert threshold(data_type, x, INF, strict) == values(data_type, INF)
 
@@ -151,19 +151,19 @@ def test_zeros_are_equal_unless_strict() -> None:
         larger = -0.0 if math.copysign(1, x) < 0 and math.copysign(1, bound) < 0 else 0.0
         assert threshold(data_type, x, bound, strict=True) == values(data_type, larger)
         smaller = -0.0 if math.copysign(1, x) < 0 or math.copysign(1, bound) < 0 else 0.0
-        assert clip(data_type, x, -1.0, bound, strict=True) == values(data_type, smaller)
-    assert clip(F32, -0.0, -0.0, 0.0, strict=True) == values(F32, -0.0)
-    assert clip(F32, 5.0, -1.0, -0.0, strict=True) == values(F32, -0.0)
-    assert clip(F32, 5.0, -1.0, -0.0) == values(F32, 0.0, -0.0)
+        assert clipped(data_type, x, -1.0, bound, strict=True) == values(data_type, smaller)
+    assert clipped(F32, -0.0, -0.0, 0.0, strict=True) == values(F32, -0.0)
+    assert clipped(F32, 5.0, -1.0, -0.0, strict=True) == values(F32, -0.0)
+    assert clipped(F32, 5.0, -1.0, -0.0) == values(F32, 0.0, -0.0)
 
 
 def test_float32_subnormals_may_be_flushed_unless_strict() -> None:
     tiny = TINY32
-    assert clip(F32, tiny, -1.0, 1.0) == values(F32, tiny, 0.0, -0.0)
-    assert clip(F32, tiny, -1.0, 1.0, strict=True) == values(F32, tiny)
-    assert clip(F32, 5.0, -1.0, 3 * tiny) == values(F32, 3 * tiny, 0.0, -0.0), "a bound"
-    assert clip(F32, 5.0, -1.0, 3 * tiny, strict=True) == values(F32, 3 * tiny)
-    assert clip(F32, -tiny, 1.0, 2.0) == values(F32, 1.0)
+    assert clipped(F32, tiny, -1.0, 1.0) == values(F32, tiny, 0.0, -0.0)
+    assert clipped(F32, tiny, -1.0, 1.0, strict=True) == values(F32, tiny)
+    assert clipped(F32, 5.0, -1.0, 3 * tiny) == values(F32, 3 * tiny, 0.0, -0.0), "a bound"
+    assert clipped(F32, 5.0, -1.0, 3 * tiny, strict=True) == values(F32, 3 * tiny)
+    assert clipped(F32, -tiny, 1.0, 2.0) == values(F32, 1.0)
     assert rounded(F32, tiny, TOWARD_INFINITY, strict=False) == values(F32, 0.0, -0.0)
 
 
@@ -171,14 +171,14 @@ def test_float32_subnormals_may_be_flushed_unless_strict() -> None:
 def test_float16_and_float64_subnormals_are_kept(strict: bool) -> None:
     for data_type, tiny in ((F16, TINY16), (F64, TINY64)):
         for sign in (1.0, -1.0):
-            assert clip(data_type, sign * tiny, -1.0, 1.0, strict=strict) == values(data_type, sign * tiny)
+            assert clipped(data_type, sign * tiny, -1.0, 1.0, strict=strict) == values(data_type, sign * tiny)
             assert threshold(data_type, sign * tiny, -1.0, strict) == values(data_type, sign * tiny)
         zero = (0.0,) if strict else (0.0, -0.0)
         assert threshold(data_type, tiny, 0.0, strict) == values(data_type, tiny), "greater than zero"
         assert threshold(data_type, -tiny, 0.0, strict) == values(data_type, *zero)
-    assert clip(F16, 5.0, -1.0, 3 * TINY16, strict=strict) == values(F16, 3 * TINY16), "a bound"
-    assert clip(F16, 2 * TINY16, TINY16, 3 * TINY16, strict=strict) == values(F16, 2 * TINY16)
-    assert clip(F64, 5.0, -1.0, TINY32, strict=strict) == values(F64, TINY32), "no subnormal of FLOAT64"
+    assert clipped(F16, 5.0, -1.0, 3 * TINY16, strict=strict) == values(F16, 3 * TINY16), "a bound"
+    assert clipped(F16, 2 * TINY16, TINY16, 3 * TINY16, strict=strict) == values(F16, 2 * TINY16)
+    assert clipped(F64, 5.0, -1.0, TINY32, strict=strict) == values(F64, TINY32), "no subnormal of FLOAT64"
 
 
 def test_a_comparison_may_flush_its_operands_and_return_one_unflushed() -> None:
@@ -197,18 +197,18 @@ def test_a_comparison_may_flush_its_operands_and_return_one_unflushed() -> None:
     assert threshold(F32, -smallest, -tiny) == values(F32, -tiny, 0.0, -0.0)
     assert threshold(F32, smallest, smallest - tiny) == values(F32, smallest)
     # min(x, Max) likewise, and then max(Min, ...) of what it gave.
-    assert clip(F32, tiny, -1.0, 0.0) == values(F32, tiny, 0.0, -0.0)
-    assert clip(F32, 3 * tiny, -1.0, 2 * tiny) == values(F32, 3 * tiny, 2 * tiny, 0.0, -0.0)
-    assert clip(F32, 2 * tiny, tiny, 3 * tiny) == values(F32, tiny, 2 * tiny, 3 * tiny, 0.0, -0.0)
-    assert clip(F32, 2 * tiny, tiny, 3 * tiny, strict=True) == values(F32, 2 * tiny)
-    assert clip(F32, 5.0, 2 * tiny, tiny) == values(F32, tiny, 2 * tiny, 0.0, -0.0)
+    assert clipped(F32, tiny, -1.0, 0.0) == values(F32, tiny, 0.0, -0.0)
+    assert clipped(F32, 3 * tiny, -1.0, 2 * tiny) == values(F32, 3 * tiny, 2 * tiny, 0.0, -0.0)
+    assert clipped(F32, 2 * tiny, tiny, 3 * tiny) == values(F32, tiny, 2 * tiny, 3 * tiny, 0.0, -0.0)
+    assert clipped(F32, 2 * tiny, tiny, 3 * tiny, strict=True) == values(F32, 2 * tiny)
+    assert clipped(F32, 5.0, 2 * tiny, tiny) == values(F32, tiny, 2 * tiny, 0.0, -0.0)
 
 
 def test_a_normal_smallest_number_is_never_flushed() -> None:
-    assert clip(F16, 2.0**-14, -1.0, 1.0) == values(F16, 2.0**-14)
-    assert clip(F32, 2.0**-126, -1.0, 1.0) == values(F32, 2.0**-126)
-    assert clip(F64, 2.0**-1022, -1.0, 1.0) == values(F64, 2.0**-1022)
-    assert clip(F16, 5.0, -1.0, TINY16 * 1024) == values(F16, 2.0**-14)
+    assert clipped(F16, 2.0**-14, -1.0, 1.0) == values(F16, 2.0**-14)
+    assert clipped(F32, 2.0**-126, -1.0, 1.0) == values(F32, 2.0**-126)
+    assert clipped(F64, 2.0**-1022, -1.0, 1.0) == values(F64, 2.0**-1022)
+    assert clipped(F16, 5.0, -1.0, TINY16 * 1024) == values(F16, 2.0**-14)
 
 
 def test_round_float64() -> None:
@@ -228,11 +228,11 @@ each_floating = pytest.mark.parametrize("data_type", [F16, F32, F64])
 
 @each_floating
 def test_nan_input(data_type: DataType) -> None:
-    assert clip(data_type, NAN, -1.0, 2.0) == values(data_type, -1.0, 2.0, nan=True)
+    assert clipped(data_type, NAN, -1.0, 2.0) == values(data_type, -1.0, 2.0, nan=True)
     # Strict: min(NaN, Max) is NaN or Max; the maximum with Min is then NaN, Min, or max(Min, Max).
-    assert clip(data_type, NAN, -1.0, 2.0, strict=True) == values(data_type, -1.0, 2.0, nan=True)
-    assert clip(data_type, NAN, 2.0, -1.0) == values(data_type, 2.0, -1.0, nan=True), "rule 6 adds Max"
-    assert clip(data_type, NAN, 2.0, -1.0, strict=True) == values(data_type, 2.0, nan=True)
+    assert clipped(data_type, NAN, -1.0, 2.0, strict=True) == values(data_type, -1.0, 2.0, nan=True)
+    assert clipped(data_type, NAN, 2.0, -1.0) == values(data_type, 2.0, -1.0, nan=True), "rule 6 adds Max"
+    assert clipped(data_type, NAN, 2.0, -1.0, strict=True) == values(data_type, 2.0, nan=True)
     assert threshold(data_type, NAN, 2.0) == values(data_type, 2.0, nan=True)
     assert threshold(data_type, NAN, 2.0, strict=True) == values(data_type, 2.0, nan=True)
 
@@ -245,21 +245,21 @@ def test_nan_bound(data_type: DataType) -> None:
     assert threshold(data_type, -5.0, NAN) == values(data_type, -5.0, 0.0, -0.0, nan=True)
     assert threshold(data_type, -5.0, NAN, strict=True) == values(data_type, -5.0, nan=True)
     # The example of the issue: min(-3, 2) is -3, and 2 comes from nothing.
-    assert clip(data_type, -3.0, NAN, 2.0) == values(data_type, -3.0, 0.0, -0.0, nan=True)
-    assert clip(data_type, -3.0, NAN, 2.0, strict=True) == values(data_type, -3.0, nan=True)
+    assert clipped(data_type, -3.0, NAN, 2.0) == values(data_type, -3.0, 0.0, -0.0, nan=True)
+    assert clipped(data_type, -3.0, NAN, 2.0, strict=True) == values(data_type, -3.0, nan=True)
     # min(5, 3) is 3, and so is the maximum of 3 and 0; x itself comes from nothing.
-    assert clip(data_type, 5.0, NAN, 3.0) == values(data_type, 3.0, nan=True)
-    assert clip(data_type, 5.0, NAN, 3.0, strict=True) == values(data_type, 3.0, nan=True)
+    assert clipped(data_type, 5.0, NAN, 3.0) == values(data_type, 3.0, nan=True)
+    assert clipped(data_type, 5.0, NAN, 3.0, strict=True) == values(data_type, 3.0, nan=True)
     # A NaN Max: min gives NaN, x or min(x, 0).
-    assert clip(data_type, 5.0, 7.0, NAN) == values(data_type, 7.0, nan=True)
-    assert clip(data_type, 5.0, 7.0, NAN, strict=True) == values(data_type, 7.0, nan=True)
-    assert clip(data_type, 5.0, -7.0, NAN) == values(data_type, 5.0, -7.0, 0.0, -0.0, nan=True), "max(Min, NaN): -7"
-    assert clip(data_type, 5.0, -7.0, NAN, strict=True) == values(data_type, 5.0, -7.0, nan=True)
+    assert clipped(data_type, 5.0, 7.0, NAN) == values(data_type, 7.0, nan=True)
+    assert clipped(data_type, 5.0, 7.0, NAN, strict=True) == values(data_type, 7.0, nan=True)
+    assert clipped(data_type, 5.0, -7.0, NAN) == values(data_type, 5.0, -7.0, 0.0, -0.0, nan=True), "max(Min, NaN): -7"
+    assert clipped(data_type, 5.0, -7.0, NAN, strict=True) == values(data_type, 5.0, -7.0, nan=True)
     # Both: every minimum and maximum of x, 0 and NaN.
-    assert clip(data_type, 5.0, NAN, NAN) == values(data_type, 5.0, 0.0, -0.0, nan=True)
-    assert clip(data_type, 5.0, NAN, NAN, strict=True) == values(data_type, 5.0, nan=True)
-    assert clip(data_type, NAN, NAN, NAN) == values(data_type, 0.0, -0.0, nan=True)
-    assert clip(data_type, NAN, NAN, NAN, strict=True) == Acceptable(frozenset(), any_nan=True)
+    assert clipped(data_type, 5.0, NAN, NAN) == values(data_type, 5.0, 0.0, -0.0, nan=True)
+    assert clipped(data_type, 5.0, NAN, NAN, strict=True) == values(data_type, 5.0, nan=True)
+    assert clipped(data_type, NAN, NAN, NAN) == values(data_type, 0.0, -0.0, nan=True)
+    assert clipped(data_type, NAN, NAN, NAN, strict=True) == Acceptable(frozenset(), any_nan=True)
 
 
 def test_every_nan_pattern_is_a_nan() -> None:
@@ -357,7 +357,7 @@ def test_clip_strict_on_finite_float32_is_python_min_and_max(data: st.DataObject
     low, high, x = (data.draw(st.floats(width=32, allow_nan=False)) for _ in range(3))
     x = x or 1.0
     expected = max(low, min(x, high))
-    result = clip(F32, x, low, high, strict=True)
+    result = clipped(F32, x, low, high, strict=True)
     if expected != 0:
         assert result == values(F32, expected)
     else:

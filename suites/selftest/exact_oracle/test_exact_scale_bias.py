@@ -19,21 +19,21 @@ from dmlcts.suites.selftest.exact_oracle.exact_answers import (
     TINY16,
     TINY32,
     TINY64,
-    clip,
+    clipped,
     values,
 )
 
 
 def unclamped(data_type: DataType, x: float, scale: float, bias: float, strict: bool = False) -> Acceptable:
-    return clip(data_type, x, -INF, INF, ScaleBias(scale, bias), strict)
+    return clipped(data_type, x, -INF, INF, ScaleBias(scale, bias), strict)
 
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("data_type", [F16, F32, F64])
 def test_scale_bias_comes_before_the_clamp(data_type: DataType, strict: bool) -> None:
     assert unclamped(data_type, 3.0, 2.0, 1.0, strict) == values(data_type, 7.0)
-    assert clip(data_type, 3.0, 0.0, 5.0, ScaleBias(2.0, 1.0), strict) == values(data_type, 5.0)
-    assert clip(data_type, 3.0, 0.0, 5.0, ScaleBias(-2.0, 1.0), True) == values(data_type, 0.0)
+    assert clipped(data_type, 3.0, 0.0, 5.0, ScaleBias(2.0, 1.0), strict) == values(data_type, 5.0)
+    assert clipped(data_type, 3.0, 0.0, 5.0, ScaleBias(-2.0, 1.0), True) == values(data_type, 0.0)
 
 
 def test_fused_and_separate_differ_in_float32() -> None:
@@ -106,14 +106,14 @@ def test_scale_bias_that_gives_nan() -> None:
             assert unclamped(data_type, 1.0, NAN, 0.0, strict) == values(data_type, -INF, INF, nan=True)
             assert unclamped(data_type, 1.0, 1.0, NAN, strict) == values(data_type, -INF, INF, nan=True)
     # Rule 6 adds Max = -1 of inverted bounds; strict does not.
-    assert clip(F32, INF, 2.0, -1.0, ScaleBias(0.0, 0.0)) == values(F32, 2.0, -1.0, nan=True)
-    assert clip(F32, INF, 2.0, -1.0, ScaleBias(0.0, 0.0), True) == values(F32, 2.0, nan=True)
+    assert clipped(F32, INF, 2.0, -1.0, ScaleBias(0.0, 0.0)) == values(F32, 2.0, -1.0, nan=True)
+    assert clipped(F32, INF, 2.0, -1.0, ScaleBias(0.0, 0.0), True) == values(F32, 2.0, nan=True)
     # One path of several: rn16(scale) is infinite, 0 * infinity a NaN; the others give 0.
-    assert clip(F16, 0.0, -1.0, 2.0, ScaleBias(1e5, 0.0)) == values(F16, 0.0, -0.0, -1.0, 2.0, nan=True)
-    assert clip(F16, 0.0, -1.0, 2.0, ScaleBias(1e5, 0.0), True) == values(F16, 0.0)
+    assert clipped(F16, 0.0, -1.0, 2.0, ScaleBias(1e5, 0.0)) == values(F16, 0.0, -0.0, -1.0, 2.0, nan=True)
+    assert clipped(F16, 0.0, -1.0, 2.0, ScaleBias(1e5, 0.0), True) == values(F16, 0.0)
     # A subnormal scale may be flushed, and infinity times it is then a NaN.
-    assert clip(F32, INF, -1.0, 2.0, ScaleBias(TINY32, 0.0)) == values(F32, -1.0, 2.0, nan=True)
-    assert clip(F32, INF, -1.0, 2.0, ScaleBias(TINY32, 0.0), True) == values(F32, 2.0)
+    assert clipped(F32, INF, -1.0, 2.0, ScaleBias(TINY32, 0.0)) == values(F32, -1.0, 2.0, nan=True)
+    assert clipped(F32, INF, -1.0, 2.0, ScaleBias(TINY32, 0.0), True) == values(F32, 2.0)
 
 
 def test_subnormals_inside_scale_bias() -> None:

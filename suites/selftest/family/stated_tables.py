@@ -132,7 +132,7 @@ def stated_tables(**changed: str) -> Tables:
     return tables_of_files([*builtin_files(), *files], runnable=False)
 
 
-def described(tables: Tables, name: str, **types: DataType) -> OperatorDesc:
+def without_attributes(tables: Tables, name: str, **types: DataType) -> OperatorDesc:
     """A description of one of the tables, without attributes."""
     table = tables.operator(name)
     tensors = {member: TensorDesc(types[row.type], (1,)) for member, row in table.tensors.items()}

@@ -76,7 +76,7 @@ def test_bits_beyond_the_width_are_refused() -> None:
         ScalarUnion(DataType.UINT8, 256)
 
 
-def described(
+def clip_like(
     min_type: str = "INT64", a: DataType = DataType.INT64, b: DataType = DataType.UINT8, rank: int = 4, b_rank: int = 4
 ) -> OperatorDesc:
     tensors = {"ATensor": TensorDesc(a, (1,) * rank), "BTensor": TensorDesc(b, (1,) * b_rank),
@@ -86,9 +86,9 @@ def described(
 
 
 def test_descriptions_hold_unions_by_their_content() -> None:
-    assert described() == described()
-    assert described() != described("INT8")
-    assert described().attributes["Min"] == ScalarUnion.of(DataType.INT64, 3)
+    assert clip_like() == clip_like()
+    assert clip_like() != clip_like("INT8")
+    assert clip_like().attributes["Min"] == ScalarUnion.of(DataType.INT64, 3)
 
 
 @pytest.fixture(scope="module")
@@ -100,15 +100,15 @@ def tables() -> Tables:
 @pytest.mark.parametrize(
     ("operator", "level", "wanted"),
     [
-        (described(), "2.0", []),
-        (described("INT8"), "2.0", ["clip-like.constraint.attribute-type"]),
-        (described(), "1.0", ["clip-like.support.later-level"]),
-        (described("INT8", DataType.INT8), "1.0", []),
-        (described("INT8", DataType.INT8, rank=3), "1.0", ["clip-like.support.later-level"]),
-        (described("INT8", DataType.INT8, b_rank=3), "1.0", []),
-        (described("INT8", DataType.INT8, b_rank=2), "1.0", ["clip-like.support.later-level"]),
-        (described("INT64", DataType.INT64, DataType.INT8), "2.0", ["clip-like.support.unlisted"]),
-        (described("INT32", DataType.INT32), "2.0", ["clip-like.support.unlisted"] * 2),
+        (clip_like(), "2.0", []),
+        (clip_like("INT8"), "2.0", ["clip-like.constraint.attribute-type"]),
+        (clip_like(), "1.0", ["clip-like.support.later-level"]),
+        (clip_like("INT8", DataType.INT8), "1.0", []),
+        (clip_like("INT8", DataType.INT8, rank=3), "1.0", ["clip-like.support.later-level"]),
+        (clip_like("INT8", DataType.INT8, b_rank=3), "1.0", []),
+        (clip_like("INT8", DataType.INT8, b_rank=2), "1.0", ["clip-like.support.later-level"]),
+        (clip_like("INT64", DataType.INT64, DataType.INT8), "2.0", ["clip-like.support.unlisted"]),
+        (clip_like("INT32", DataType.INT32), "2.0", ["clip-like.support.unlisted"] * 2),
     ],
 )
 def test_rules_hold_for_each_tensor(tables: Tables, operator: OperatorDesc, level: str, wanted: list[str]) -> None:

@@ -20,10 +20,10 @@ from dmlcts.suites.selftest.family.stated_tables import (
     MEAN,
     SHIFT,
     SIGN,
-    described,
     edges,
     pairs,
     stated_tables,
+    without_attributes,
 )
 
 F32, INT8, INT32, INT64, UINT8, UINT32, UINT64 = (
@@ -33,7 +33,7 @@ F32, INT8, INT32, INT64, UINT8, UINT32, UINT64 = (
 
 def point(name: str, data_type: DataType, **changed: str) -> SilentPoint:
     tables = stated_tables(**changed)
-    (found,) = silent_points(tables.operator(name), described(tables, name, T=data_type))
+    (found,) = silent_points(tables.operator(name), without_attributes(tables, name, T=data_type))
     return found
 
 
@@ -105,7 +105,7 @@ def rows(inputs: Mapping[str, np.ndarray], data_type: DataType, step: int = 1) -
 @pytest.mark.parametrize(("name", "data_type"), EVERY)
 def test_both_meanings_of_a_silent_point_are_equal(name: str, data_type: DataType) -> None:
     tables = stated_tables()
-    table, operator = tables.operator(name), described(tables, name, T=data_type)
+    table, operator = tables.operator(name), without_attributes(tables, name, T=data_type)
     inputs = inputs_of(name, data_type)
     for one, exact in zip(silent_points(table, operator), exact_silent_points(table, operator), strict=True):
         there = one.where(inputs).tolist()
@@ -129,7 +129,7 @@ def test_both_meanings_of_a_silent_point_are_equal(name: str, data_type: DataTyp
 @pytest.mark.parametrize(("name", "data_type"), EVERY)
 def test_both_oracles_take_what_a_silent_point_accepts(name: str, data_type: DataType, strict: bool) -> None:
     tables = stated_tables()
-    law, operator = tables.law(tables.operator(name)), described(tables, name, T=data_type)
+    law, operator = tables.law(tables.operator(name)), without_attributes(tables, name, T=data_type)
     inputs = {key: array[::7] for key, array in inputs_of(name, data_type).items()}
     acceptance = TypedVectorOracle(law, operator, strict=strict).acceptance(inputs)
     oracle = TypedOracle(law, operator, strict=strict)
@@ -141,7 +141,7 @@ def test_both_oracles_take_what_a_silent_point_accepts(name: str, data_type: Dat
 def test_what_is_accepted_stands_in_place_of_the_formula() -> None:
     tables = stated_tables()
     law = tables.law(tables.operator("HALF"))
-    operator = described(tables, "HALF", T=UINT8)
+    operator = without_attributes(tables, "HALF", T=UINT8)
 
     def accepted(a: int, b: int, *, strict: bool = False) -> set[int]:
         return set(TypedOracle(law, operator, strict).acceptable({"a": a, "b": b}).patterns)
@@ -150,9 +150,9 @@ def test_what_is_accepted_stands_in_place_of_the_formula() -> None:
     assert accepted(200, 100) == {150, 22}
     assert accepted(200, 100, strict=True) == {150}
     sign = tables.law(tables.operator("SIGN_OF"))
-    given = TypedOracle(sign, described(tables, "SIGN_OF", T=F32)).acceptable({"x": 0x7FC0_0000})
+    given = TypedOracle(sign, without_attributes(tables, "SIGN_OF", T=F32)).acceptable({"x": 0x7FC0_0000})
     assert (given.any_nan, given.patterns) == (True, {0, 1 << 31})
-    given = TypedOracle(sign, described(tables, "SIGN_OF", T=F32), strict=True).acceptable({"x": 0x7FC0_0000})
+    given = TypedOracle(sign, without_attributes(tables, "SIGN_OF", T=F32), strict=True).acceptable({"x": 0x7FC0_0000})
     assert (given.any_nan, given.patterns) == (False, {0})
 
 
@@ -161,7 +161,7 @@ def test_what_is_accepted_stands_in_place_of_the_formula() -> None:
 
 def relation(name: str, **types: DataType) -> Relation:
     tables = stated_tables()
-    operator = described(tables, name, **types)
+    operator = without_attributes(tables, name, **types)
     (clause,) = relation_clauses(tables.operator(name), operator)
     return Relation(tables.operators, tables.operator(name), clause, operator)
 
@@ -217,15 +217,15 @@ def test_a_relation_says_what_has_to_be_dispatched() -> None:
 
 def test_relations_are_for_the_types_of_their_clause() -> None:
     tables = stated_tables()
-    assert relation_clauses(tables.operator("SHIFT"), described(tables, "SHIFT", T=UINT32)) == []
-    assert len(relation_clauses(tables.operator("SHIFT"), described(tables, "SHIFT", T=UINT8))) == 1
+    assert relation_clauses(tables.operator("SHIFT"), without_attributes(tables, "SHIFT", T=UINT32)) == []
+    assert len(relation_clauses(tables.operator("SHIFT"), without_attributes(tables, "SHIFT", T=UINT8))) == 1
 
 
 def test_a_relation_is_obliged_from_the_level_of_all_its_operators_on() -> None:
     one = '{level: "1.0", dimension_counts: [1, 8]'
     tables = stated_tables(plus=ADD.replace(one, '{level: "3.0", dimension_counts: [1, 8]'))
     table = tables.operator("SHIFT")
-    (clause,) = relation_clauses(table, described(tables, "SHIFT", T=UINT8))
+    (clause,) = relation_clauses(table, without_attributes(tables, "SHIFT", T=UINT8))
     for _ in range(2):  # what is found once is kept
         assert tables.obliged(clause, table, FeatureLevel.LEVEL_2_1) == ()
         assert tables.obliged(clause, table, FeatureLevel.LEVEL_3_0) == (UINT8,)
@@ -300,7 +300,7 @@ def test_broken_statements_are_refused(case: tuple[str, str, str, str, str | Non
 
 def test_statements_are_evaluated_on_every_signature_of_their_types() -> None:
     tables = stated_tables()
-    assert {len(silent_points(tables.operator("SIGN_OF"), described(tables, "SIGN_OF", T=data_type)))
+    assert {len(silent_points(tables.operator("SIGN_OF"), without_attributes(tables, "SIGN_OF", T=data_type)))
             for data_type in (F32, DataType.FLOAT16)} == {1}  # fmt: skip
-    assert silent_points(tables.operator("SIGN_OF"), described(tables, "SIGN_OF", T=INT8)) == ()
+    assert silent_points(tables.operator("SIGN_OF"), without_attributes(tables, "SIGN_OF", T=INT8)) == ()
     assert len(signatures(tables.operator("SIGN_OF"))) == 3

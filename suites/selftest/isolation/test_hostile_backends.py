@@ -19,18 +19,18 @@ from dmlcts.reports.documents.validation import load_results
 from dmlcts.reports.views import html
 from dmlcts.reports.views.markdown import summary as markdown
 from dmlcts.reports.views.terminal import summary as terminal
-from dmlcts.specs import DataType, DmlctsError, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, DmlctsError, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import DeviceGone
-from dmlcts.suites.cases.values import Values
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judging.findings import account
 from dmlcts.suites.judging.losses import judge_surviving
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
+from dmlcts.suites.selftest.descriptions import case, clip
 from dmlcts.suites.selftest.isolation.hostile_backends import HOSTILE, IN_A_PROCESS_ONLY
 from dmlcts.suites.selftest.running.test_results import RUN
 
@@ -40,11 +40,9 @@ DANGEROUS = "\x1b\x9b\x07\x85\r\u202e\u2028"
 SECONDS = 2.0
 
 
-def case() -> Case:
-    tensor = TensorDesc(DataType.FLOAT32, (5,))
-    attributes = {"ScaleBias": None, "Min": np.float32(-1), "Max": np.float32(2)}
-    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-    return Case(operator, Values.of([-5.0, 0.5, 3.0, 1.0, -0.5], DataType.FLOAT32), "clip.formula")
+def value_case() -> Case:
+    operator = clip(TensorDesc(DataType.FLOAT32, (5,)), Min=np.float32(-1), Max=np.float32(2))
+    return case(operator, [-5.0, 0.5, 3.0, 1.0, -0.5], layout_clause=None)
 
 
 def ending(name: str, isolation: str, folder: Path) -> str:
@@ -56,7 +54,7 @@ def ending(name: str, isolation: str, folder: Path) -> str:
     except DmlctsError as error:
         return "refused" if str(error).strip() else "refused without a word"
     try:
-        judgement = judge_surviving(bench, case())
+        judgement = judge_surviving(bench, value_case())
         device = describe_device(bench.info)
     except DeviceGone:
         return "device_lost"

@@ -14,11 +14,11 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.outcomes import Mishap, Outcome, Refusal
-from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import Finding
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
 from dmlcts.suites.judging.losses import Hazards, judge_hazard, judge_surviving, survey
+from dmlcts.suites.selftest.descriptions import case, described
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 f32 = np.float32
@@ -26,15 +26,15 @@ TABLES = load_tables()
 CLIP = "ELEMENT_WISE_CLIP"
 
 
-def described(data_type: DataType = DataType.INT8, rank: int = 1, name: str = "CLIP") -> OperatorDesc:
-    tensor = TensorDesc(data_type, (1,) * rank)
-    bounds = {"ScaleBias": None, "Min": f32(-2)} | ({"Max": f32(99)} if name == "CLIP" else {})
-    return OperatorDesc(f"ELEMENT_WISE_{name}", {"InputTensor": tensor, "OutputTensor": tensor}, bounds)
+def of_one_element(data_type: DataType = DataType.INT8, rank: int = 1, name: str = "CLIP") -> OperatorDesc:
+    bounds = {"Min": f32(-2)} | ({"Max": f32(99)} if name == "CLIP" else {})
+    return described(name, TensorDesc(data_type, (1,) * rank), **bounds)
 
 
-def case(value: int = 0, clause: str = "clip.formula", operator: OperatorDesc | None = None, **changes: Any) -> Case:
-    operator = operator or described()
-    return Case(operator, Values.of([value], operator.input.data_type), clause, **changes)
+def value_case(
+    value: int = 0, clause: str = "clip.formula", operator: OperatorDesc | None = None, **changes: Any
+) -> Case:
+    return case(operator or of_one_element(), [value], clause=clause, layout_clause=None, **changes)
 
 
 # ------------------------------------------------------------------------------------------ the survey
@@ -112,12 +112,12 @@ def test_what_loses_the_process_once_in_the_survey_is_no_hazard_and_is_told_late
 ])  # fmt: skip
 def test_a_hazard_covers_what_is_dispatched_of_its_kind(hazards: Hazards, covered: list[str]) -> None:
     assert bool(hazards) is bool(covered)
-    cases = {f"{kind.name} {rank}": case(operator=described(kind, rank))
+    cases = {f"{kind.name} {rank}": value_case(operator=of_one_element(kind, rank))
              for kind in (DataType.INT8, DataType.UINT8) for rank in (1, 2)}  # fmt: skip
     assert [name for name, one in cases.items() if hazards.covers(one)] == covered
     for expectation in ("refused", "accepted", "either"):
-        assert hazards.covers(case(expectation=expectation)) is False
-    assert not hazards.covers(case(operator=described(name="THRESHOLD")))
+        assert hazards.covers(value_case(expectation=expectation)) is False
+    assert not hazards.covers(value_case(operator=of_one_element(name="THRESHOLD")))
 
 
 # --------------------------------------------------------------------------------------------- judging
@@ -168,7 +168,7 @@ def again(finding: Finding) -> str:
 def test_a_test_that_lost_four_processes_or_two_to_timeouts_asks_no_further(outcomes: list[str], tried: int) -> None:
     bench = Losing(outcomes)
     judge = Judge(bench, raising=False)
-    judge.all(case(value) for value in range(9))
+    judge.all(value_case(value) for value in range(9))
     assert (sorted(set(bench.dispatched)), judge.ledger.left_out) == (list(range(tried)), 9 - tried)
 
 
@@ -179,8 +179,8 @@ def test_after_a_failure_that_lost_the_process_no_other_example_is_tried(
     bench = Losing(outcomes, backend=backend)
     judge = Judge(bench)
     with pytest.raises(ConformanceFailure):
-        judge(case(0))
-    judge(case(5))
+        judge(value_case(0))
+    judge(value_case(5))
     assert (judge.ledger.left_out, bench.dispatched[-1]) == (left_out, 0 if left_out else 5)
 
 
@@ -188,7 +188,7 @@ def test_losses_that_were_expected_are_tried_once_each_however_many() -> None:
     bench = Losing(["crash"] * 6)
     bench.hazards = Hazards(operators=frozenset({CLIP}), first=frozenset({(CLIP, DataType.INT8)}))
     judge = Judge(bench, raising=False)
-    judge.all(case(value, "clip.support.level-3-0") for value in range(6))
+    judge.all(value_case(value, "clip.support.level-3-0") for value in range(6))
     assert (bench.dispatched, judge.ledger.left_out) == (list(range(6)), 0)
     assert [one.settled for one in judge.ledger.findings] == [True] * 6
     assert {again(one) for one in judge.ledger.findings} == {
@@ -197,7 +197,7 @@ def test_losses_that_were_expected_are_tried_once_each_however_many() -> None:
 
 
 def test_a_wrong_value_of_what_was_expected_to_be_lost_is_told_as_any_other() -> None:
-    (found,) = judge_hazard(Losing([], backend=ZeroWrong()), case(0)).findings
+    (found,) = judge_hazard(Losing([], backend=ZeroWrong()), value_case(0)).findings
     assert (found.outcome, found.settled) == ("fail", False)
     assert "again" not in dict(found.details)
 
@@ -206,7 +206,7 @@ def test_a_test_whose_every_case_was_left_out_tries_one_at_its_end() -> None:
     bench = Losing(["crash"] * 6)
     bench.hazards = Hazards(operators=frozenset({CLIP}))
     judge = Judge(bench)
-    judge.all([case(3), case(4)])
+    judge.all([value_case(3), value_case(4)])
     assert (bench.dispatched, judge.ledger.left_out) == ([], 2)
     with pytest.raises(ConformanceFailure, match="it is gone") as raised:
         judge.conclude()
@@ -219,7 +219,7 @@ def test_a_test_that_judged_another_case_or_had_none_tries_nothing_at_its_end() 
     bench.hazards = Hazards(operators=frozenset({CLIP}))
     judge = Judge(bench)
     judge.conclude()
-    judge.all([case(0, "threshold.formula", described(name="THRESHOLD")), case(1)])
+    judge.all([value_case(0, "threshold.formula", of_one_element(name="THRESHOLD")), value_case(1)])
     judge.conclude()
     assert bench.dispatched == [0]
 
@@ -230,19 +230,19 @@ def test_a_test_that_judged_another_case_or_had_none_tries_nothing_at_its_end() 
     ("crash", "the same in a fresh process: the case itself is to blame", "clip.formula"),
 ])  # fmt: skip
 def test_of_a_loss_it_is_said_what_a_fresh_process_does(second: str, said: str, clause: str) -> None:
-    (found,) = judge_surviving(Losing(["crash", second], by_turn=True), case()).findings
+    (found,) = judge_surviving(Losing(["crash", second], by_turn=True), value_case()).findings
     assert (again(found), found.clause, found.outcome) == (said, clause, "crash")
     assert found.settled is (second != "crash")
     assert found.title == ("it is gone" if second == "crash" else "it is gone, not again in a fresh process")
 
 
 def test_memory_that_a_fresh_process_has_is_what_earlier_dispatches_held() -> None:
-    (found,) = judge_surviving(Losing(["resource_error"], by_turn=True), case()).findings
+    (found,) = judge_surviving(Losing(["resource_error"], by_turn=True), value_case()).findings
     assert (found.clause, found.settled) == ("execution.repeatable", True)
 
 
 @pytest.mark.parametrize("outcomes", [["crash"], ["crash", "timeout"], [""]])
 def test_a_wrong_value_is_judged_once_and_a_loss_twice(outcomes: list[str]) -> None:
     bench = Losing(outcomes, by_turn=True, backend=ZeroWrong())
-    judge_surviving(bench, case(0))
+    judge_surviving(bench, value_case(0))
     assert len(bench.dispatched) == (2 if outcomes[0] else 1)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from dmlcts.backends.growth import Growth, Resident
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Execution, Outcome
-from dmlcts.suites.cases.values import Values
 from dmlcts.suites.isolation.proxy import IsolatedBackend
+from dmlcts.suites.selftest.descriptions import case, clip
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells what is shared")
 
@@ -70,11 +70,9 @@ class Backend(CpuBackend):
 """
 
 
-def case(elements: int = 5) -> Case:
-    tensor = TensorDesc(DataType.FLOAT32, (1, 1, 1, elements))
-    attributes = {"ScaleBias": None, "Min": np.float32(0), "Max": np.float32(1)}
-    operator = OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
-    return Case(operator, Values.of([0.5], DataType.FLOAT32), "clip.formula")
+def value_case(elements: int = 5) -> Case:
+    source = TensorDesc(DataType.FLOAT32, (1, 1, 1, elements))
+    return case(clip(source, Min=np.float32(0), Max=np.float32(1)), [0.5], layout_clause=None)
 
 
 def outcomes(folder: Path, leak: str, limit: int, elements: int = 5) -> list[Outcome]:
@@ -84,7 +82,7 @@ def outcomes(folder: Path, leak: str, limit: int, elements: int = 5) -> list[Out
     found: list[Outcome] = []
     try:
         while len(found) < MANY and all(isinstance(one, Execution) for one in found):
-            found.append(bench.run(case(elements)))
+            found.append(bench.run(value_case(elements)))
     finally:
         bench.close()
     return found
@@ -109,10 +107,10 @@ def test_what_the_suite_shares_does_not_count(tmp_path: Path) -> None:
     backend = IsolatedBackend(f"{tmp_path / 'leaking.py'}:Backend", 60, LIMIT)
     bench = Bench("leaking", backend, {"leak": "nothing"}, TABLES)
     try:
-        arenas = [bench.prepare(case(elements << 20)) for elements in (4, 5, 6)]  # 32, 40 and 48 MiB, all alive
+        arenas = [bench.prepare(value_case(elements << 20)) for elements in (4, 5, 6)]  # 32, 40 and 48 MiB, all alive
         for arena in arenas:
             arena.memory[:] = 0
-        kernels = [bench.create(case(elements << 20).operator) for elements in (4, 5, 6)]
+        kernels = [bench.create(value_case(elements << 20).operator) for elements in (4, 5, 6)]
         for kernel, arena in zip(kernels, arenas, strict=True):
             assert bench.dispatch(kernel, arena) is None
     finally:

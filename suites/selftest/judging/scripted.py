@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import numpy as np
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, Judgement
+from dmlcts.suites.selftest.descriptions import tensor
 from dmlcts.suites.selftest.first_three import first_three
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
@@ -24,16 +23,6 @@ TABLES = first_three()
 
 def bench(backend: Any, **changes: Any) -> Bench:
     return Bench("planted", backend, {}, TABLES, **changes)
-
-
-def tensor(sizes: tuple[int, ...] = (5,), data_type: DataType = DataType.INT8, **more: Any) -> TensorDesc:
-    return TensorDesc(data_type, sizes, **more)
-
-
-def clip(source: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:
-    source = source or tensor()
-    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": source, "OutputTensor": source},
-                        {"ScaleBias": None, "Min": f32(-2), "Max": f32(3)} | attributes)  # fmt: skip
 
 
 def threshold(source: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:
@@ -47,13 +36,6 @@ def rounding(source: TensorDesc, mode: str = "HALVES_TO_NEAREST_EVEN") -> Operat
 
 
 FLOAT = tensor((5,), DataType.FLOAT32)
-
-
-def case(operator: OperatorDesc | None = None, values: Any = (-100, -2, 0, 3, 100), **changes: Any) -> Case:
-    operator = operator or clip()
-    return replace(
-        Case(operator, Values.of(values, operator.input.data_type), "clip.formula", "tensor.position"), **changes
-    )
 
 
 class Device(Reference):

@@ -16,18 +16,16 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.judging.expectations import EXPECTATIONS, judge_case
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES, Finding, Judgement
 from dmlcts.suites.judging.refusals import support_clause
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.scripted import (
     FLOAT,
     Device,
     bench,
-    case,
-    clip,
     details,
     f32,
     judged,
     only,
     rounding,
-    tensor,
     threshold,
 )
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel

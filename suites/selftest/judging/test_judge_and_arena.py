@@ -22,13 +22,13 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena, aligned_memory
 from dmlcts.suites.cases.outcomes import Mishap
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.cases.values import Values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, Judgement, account, attribute_text, filled_with
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Ledger, Tally
 from dmlcts.suites.judging.losses import Hazards, is_wanted, judge_surviving, survey
 from dmlcts.suites.judging.outputs import marks
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 f32 = np.float32
@@ -39,25 +39,8 @@ def bench(backend: Any, **changes: Any) -> Bench:
     return Bench("planted", backend, {}, TABLES, **changes)
 
 
-def tensor(sizes: tuple[int, ...] = (5,), data_type: DataType = DataType.INT8, **more: Any) -> TensorDesc:
-    return TensorDesc(data_type, sizes, **more)
-
-
-def clip(source: TensorDesc | None = None, target: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:
-    source = source or tensor()
-    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": source, "OutputTensor": target or source},
-                        {"ScaleBias": None, "Min": f32(-2), "Max": f32(3)} | attributes)  # fmt: skip
-
-
 def threshold() -> OperatorDesc:
     return OperatorDesc("ELEMENT_WISE_THRESHOLD", clip().tensors, {"ScaleBias": None, "Min": f32(-2)})
-
-
-def case(operator: OperatorDesc | None = None, values: Any = (-100, -2, 0, 3, 100), **changes: Any) -> Case:
-    operator = operator or clip()
-    return replace(
-        Case(operator, Values.of(values, operator.input.data_type), "clip.formula", "tensor.position"), **changes
-    )
 
 
 class Counting(Reference):

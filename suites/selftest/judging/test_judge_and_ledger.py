@@ -26,6 +26,7 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.losses import Hazards, is_wanted, judge_surviving
 from dmlcts.suites.judging.outputs import PIECE, _by_silent_point, _telling_poison, expected_outputs, marks
 from dmlcts.suites.judging.refusals import judge_refused, stride_clause, wrongly_accepted
+from dmlcts.suites.selftest.descriptions import case, clip
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 f32 = np.float32
@@ -37,14 +38,9 @@ def bench(backend: Any, level: str = "6.4") -> Bench:
     return Bench("planted", backend, {}, TABLES, FeatureLevel(level))
 
 
-def clip(tensor: TensorDesc, target: TensorDesc | None = None) -> OperatorDesc:
-    bounds = {"ScaleBias": None, "Min": f32(-2), "Max": f32(3)}
-    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": target or tensor}, bounds)
-
-
-def case(tensor: TensorDesc | None = None, values: Any = (-100, -2, 0, 3, 100), **changes: Any) -> Case:
-    tensor = tensor or TensorDesc(F32, (5,))
-    return replace(Case(clip(tensor), Values.of(values, tensor.data_type), "clip.formula"), **changes)
+def value_case(source: TensorDesc | None = None, **changes: Any) -> Case:
+    """A case about the value alone."""
+    return case(clip(source or TensorDesc(F32, (5,))), **{"layout_clause": None, **changes})
 
 
 def of_two(name: str, source: TensorDesc, other: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:
@@ -74,7 +70,7 @@ def test_what_an_implementation_in_this_process_does_wrong_leaves_nothing_out() 
     """Only where the process was lost is no other example tried."""
     judge = Judge(bench(Flipped()), raising=False)
     for values in ((1, 2), (3, 4), (5, 6)):
-        assert judge(case(values=values)).findings
+        assert judge(value_case(values=values)).findings
     assert judge.ledger.left_out == 0
 
 
@@ -84,13 +80,13 @@ def test_what_an_implementation_in_this_process_does_wrong_leaves_nothing_out() 
 def test_after_four_losses_or_two_hangs_a_test_tries_nothing_more(outcomes: list[str], left: int) -> None:
     judge = Judge(bench(Reference()))
     judge._unexpected = outcomes
-    judge(case())
+    judge(value_case())
     assert judge.ledger.left_out == left
 
 
 def test_a_loss_that_no_test_explains_is_counted_under_its_clause() -> None:
     one = bench(Reference())
-    one.unexplained.append((case(), Mishap("crash", "gone", "the process ended")))
+    one.unexplained.append((value_case(), Mishap("crash", "gone", "the process ended")))
     judge = Judge(one, raising=False)
     judge.all([])
     assert [(row[0], tally.failures) for row, tally in judge.ledger.tallies.items()] == [("execution.independent", 1)]
@@ -114,7 +110,7 @@ def test_a_tally_names_the_types_of_an_operator_that_has_several() -> None:
     streams = Streams.of({"ATensor": [1, 2], "BTensor": [1, 3]}, operator)
     judge = Judge(bench(Reference()))
     judge(Case(operator, streams, "logical-equals.formula"))
-    judge(case())
+    judge(value_case())
     types = {row[1]: tally.types for row, tally in judge.ledger.tallies.items()}
     assert types == {"ELEMENT_WISE_LOGICAL_EQUALS": {"FLOAT32 to UINT8"}, "ELEMENT_WISE_CLIP": set()}
 
@@ -127,7 +123,7 @@ def test_a_tally_names_the_types_of_an_operator_that_has_several() -> None:
     (("clip.formula", "clip.support.level-3-0"), True), (("clip.formula", "tensor.position"), False),
 ])  # fmt: skip
 def test_under_a_hazard_a_case_of_the_support_table_is_wanted(clauses: tuple[str, str | None], wanted: bool) -> None:
-    asked = case(clause=clauses[0], layout_clause=clauses[1])
+    asked = value_case(clause=clauses[0], layout_clause=clauses[1])
     assert is_wanted(Hazards(), asked, 0) is wanted
     assert is_wanted(Hazards(), asked, 1) is False
     assert is_wanted(Hazards(first=frozenset({("ELEMENT_WISE_CLIP", F32)})), asked, 1) is wanted
@@ -138,7 +134,7 @@ def test_a_loss_beside_another_finding_is_tried_once_more(monkeypatch: pytest.Mo
         isolated = True  # a property there
 
     one = Isolated("planted", Reference(), {}, TABLES)
-    asked = case()
+    asked = value_case()
     wrong = Finding("clip.formula", "fail", asked, "wrong")
     answers = [Judgement((wrong, Finding("clip.formula", "crash", asked, "gone"))), Judgement(())]
 
@@ -159,7 +155,7 @@ def test_a_loss_beside_another_finding_is_tried_once_more(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("in_place", [True, False])
 def test_an_input_turned_over_bit_by_bit_is_no_result_in_place_either(count: int, in_place: bool) -> None:
     """Of many elements the mask of the poison tells what is expected; in place there is none."""
-    asked = case(TensorDesc(DataType.INT8, (count,)), placement=Placement(in_place=in_place))
+    asked = value_case(TensorDesc(DataType.INT8, (count,)), placement=Placement(in_place=in_place))
     assert judge_case(bench(Reference()), asked).findings == ()
     (finding,) = judge_case(bench(Flipped()), asked).findings
     assert (finding.clause, finding.outcome) == ("clip.formula", "fail")
@@ -294,7 +290,7 @@ def test_elements_of_several_inputs_are_told_with_their_tensors_names() -> None:
 
 
 def test_a_finding_is_about_no_element_unless_it_says_so() -> None:
-    finding = Finding("clip.formula", "fail", case(), "wrong")
+    finding = Finding("clip.formula", "fail", value_case(), "wrong")
     assert (finding.wrong, finding.index, finding.repeat) == (0, -1, 0)
 
 

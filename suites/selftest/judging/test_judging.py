@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values, text, text_with_bits
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import account
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.first_three import first_three
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
@@ -29,18 +29,6 @@ f32 = np.float32
 
 def bench(backend: Any) -> Bench:
     return Bench("planted", backend, {}, first_three())
-
-
-def clip(sizes: tuple[int, ...] = (5,), data_type: DataType = DataType.INT8, **tensor: Any) -> OperatorDesc:
-    described = TensorDesc(data_type, sizes, **tensor)
-    attributes = {"ScaleBias": None, "Min": f32(-2), "Max": f32(3)}
-    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": described, "OutputTensor": described}, attributes)
-
-
-def case(operator: OperatorDesc | None = None, **changes: Any) -> Case:
-    operator = operator or clip()
-    values = Values.of([-100, -2, 0, 3, 100], operator.input.data_type)
-    return replace(Case(operator, values, "clip.formula", "tensor.position"), **changes)
 
 
 class After(Reference):
@@ -152,7 +140,7 @@ def test_a_refusal_breaks_the_clause_of_what_is_refused() -> None:
     equal = OperatorDesc("ELEMENT_WISE_CLIP", clip().tensors, {"ScaleBias": None, "Min": f32(1), "Max": f32(1)})
     judged = case(equal, clause="clip.bounds.equal", layout_clause=None)
     assert found(NoEqualBounds(), judged) == [("clip.bounds.equal", "fail")]
-    strided = case(clip(strides=(2,)), layout_clause="tensor.strides.padded")
+    strided = case(clip(tensor(strides=(2,))), layout_clause="tensor.strides.padded")
     assert found(NoStrides(), strided) == [("tensor.strides.padded", "fail")]
 
 
@@ -174,7 +162,8 @@ def test_the_other_kernels_are_closed_when_one_is_refused() -> None:
             self.closed += 1
 
     device = Counting()
-    judged = case(clip(data_type=DataType.FLOAT32), expectation="beside others", layout_clause="execution.independent")
+    floats = clip(tensor(data_type=DataType.FLOAT32))
+    judged = case(floats, expectation="beside others", layout_clause="execution.independent")
     assert found(device, judged) == [("execution.independent", "fail")]
     assert device.made == device.closed > 2
 
@@ -203,13 +192,13 @@ def test_out_of_memory_is_a_resource_error() -> None:
 
 
 def test_what_must_be_refused_is_missed_when_accepted() -> None:
-    zero = case(clip((0,), total_size_in_bytes=4), expectation="refused", clause="tensor.size.zero")
+    zero = case(clip(tensor((0,), total_size_in_bytes=4)), expectation="refused", clause="tensor.size.zero")
     assert found(AcceptsAll(), zero) == [("tensor.size.zero", "fail")]
     assert found(Reference(), zero) == []
 
 
 def test_a_wrong_value_is_reduced_to_one_element_and_to_the_formula() -> None:
-    judged = case(clip((2, 5), DataType.INT8, strides=(7, 1)), placement=Placement(slack=16))
+    judged = case(clip(tensor((2, 5), DataType.INT8, strides=(7, 1))), placement=Placement(slack=16))
     planted = bench(OneWrong())
     finding = smallest(planted, judge_case(planted, judged).findings[0])
     assert (finding.clause, finding.case.operator.input.sizes) == ("clip.formula", (1,))
@@ -222,7 +211,7 @@ def test_a_wrong_value_is_reduced_to_one_element_and_to_the_formula() -> None:
 
 def test_a_fault_of_position_keeps_as_many_elements_as_it_needs() -> None:
     planted = bench(WrongFromTheThirdOn())
-    judged = case(clip((3, 40)), values=Values.of([2], DataType.INT8))
+    judged = case(clip(tensor((3, 40))), values=Values.of([2], DataType.INT8))
     finding = smallest(planted, judge_case(planted, judged).findings[0])
     assert finding.clause == "tensor.position"
     assert finding.case.operator.input.element_count == 4
@@ -257,7 +246,8 @@ def test_the_poison_is_what_the_output_must_not_become() -> None:
 def cases() -> Iterator[Case]:
     yield case()
     yield case(
-        clip((2, 3), DataType.FLOAT16, strides=(0, 1)), placement=Placement(16, 32, 48, output_first=True, slack=4)
+        clip(tensor((2, 3), DataType.FLOAT16, strides=(0, 1))),
+        placement=Placement(16, 32, 48, output_first=True, slack=4),
     )
     yield case(values=Values.bulk(DataType.INT8, 7), expectation="refused", layout_clause=None)
     described = TensorDesc(DataType.FLOAT32, (1,))

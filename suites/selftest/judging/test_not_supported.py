@@ -19,8 +19,9 @@ from dmlcts.suites.judging.findings import Judgement
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.replay import replay
 from dmlcts.suites.selftest.conftest import Ran
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.scripted import threshold
-from dmlcts.suites.selftest.judging.test_judging import bench, case, clip
+from dmlcts.suites.selftest.judging.test_judging import bench
 from dmlcts.suites.selftest.mutants.reference import Kernel, Reference
 from dmlcts.suites.selftest.running.test_results import results_of, row_of
 
@@ -46,7 +47,7 @@ class AtDispatch(Reference):
         raise NotSupported("too late to say so")
 
 
-STRIDED = clip(strides=(2,))
+STRIDED = clip(tensor(strides=(2,)))
 
 
 def test_the_error_is_known_by_its_name() -> None:
@@ -58,13 +59,13 @@ def test_the_error_is_known_by_its_name() -> None:
 def test_only_a_valid_description_is_unsupported() -> None:
     on = bench(NoStrides())
     assert on.create(STRIDED) == Unsupported("no strides here", False)
-    invalid = on.create(clip(sizes=(0,), strides=(2,), total_size_in_bytes=4))
+    invalid = on.create(clip(tensor((0,), strides=(2,), total_size_in_bytes=4)))
     assert invalid == Refusal("no strides here", False)
     assert not isinstance(invalid, Unsupported)
 
 
 def test_an_invalid_description_counts_as_refused() -> None:
-    zero = clip(sizes=(0,), strides=(2,), total_size_in_bytes=4)
+    zero = clip(tensor((0,), strides=(2,), total_size_in_bytes=4))
     judgement = judge_case(bench(NoStrides()), case(zero, expectation="refused", clause="tensor.size.zero"))
     assert (judgement.findings, judgement.unsupported) == ((), None)
     assert judgement.clauses == ("tensor.size.zero", "tensor.position")

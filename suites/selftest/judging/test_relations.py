@@ -15,18 +15,16 @@ from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.findings import Finding, plain
 from dmlcts.suites.judging.one_value import adopted_oracle
 from dmlcts.suites.judging.relations import same_values
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.scripted import (
     FLOAT,
     Device,
     bench,
-    case,
-    clip,
     details,
     f32,
     judged,
     only,
     rounding,
-    tensor,
     threshold,
 )
 from dmlcts.suites.selftest.mutants.reference import Array

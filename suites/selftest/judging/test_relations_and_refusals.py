@@ -16,7 +16,8 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Judgement
-from dmlcts.suites.selftest.judging.scripted import Device, case, clip, f32, judged, only, tensor
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
+from dmlcts.suites.selftest.judging.scripted import Device, f32, judged, only
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 

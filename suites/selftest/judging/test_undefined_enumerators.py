@@ -34,7 +34,7 @@ def rounding(mode: str | np.uint32) -> OperatorDesc:
     )  # fmt: skip
 
 
-def case(mode: str | np.uint32) -> Case:
+def rounding_case(mode: str | np.uint32) -> Case:
     values = Values.of([1.5], DataType.FLOAT32)
     return Case(rounding(mode), values, "round.enumerator.undefined", None, "harmless")
 
@@ -75,7 +75,7 @@ def test_directml_is_given_the_number_as_it_is(number: int) -> None:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_it_travels_between_processes_and_in_failure_files(number: int) -> None:
-    one = case(np.uint32(number))
+    one = rounding_case(np.uint32(number))
     assert read_operator(json.loads(json.dumps(write_operator(one.operator)))) == one.operator
     written = json.loads(json.dumps(one.to_json()))
     assert written["attributes"] == {"RoundingMode": {"enumerator": number}}
@@ -86,7 +86,7 @@ def test_it_travels_between_processes_and_in_failure_files(number: int) -> None:
 
 @pytest.mark.parametrize("number", [-1, 1 << 32, "3", True, None])
 def test_a_failure_file_with_another_number_is_refused(number: Any) -> None:
-    written = case(np.uint32(3)).to_json()
+    written = rounding_case(np.uint32(3)).to_json()
     written["attributes"]["RoundingMode"] = {"enumerator": number}
     with pytest.raises(UsageError, match="enumerator"):
         Case.from_json(written)
@@ -94,8 +94,8 @@ def test_a_failure_file_with_another_number_is_refused(number: Any) -> None:
 
 def test_no_dxdispatch_model_holds_it() -> None:
     with pytest.raises(DxDispatchError, match="no name"):
-        model(case(np.uint32(3)).to_json())
-    assert model(case("TOWARD_ZERO").to_json())["commands"]
+        model(rounding_case(np.uint32(3)).to_json())
+    assert model(rounding_case("TOWARD_ZERO").to_json())["commands"]
 
 
 def test_a_crash_is_told_with_the_number_and_replayed(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:

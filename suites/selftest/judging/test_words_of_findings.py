@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -16,16 +14,12 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Array, Values
 from dmlcts.suites.judging.findings import Finding, acceptable_text, attribute_text, filled_with, operator_text
 from dmlcts.suites.judging.judge import Judge
+from dmlcts.suites.selftest.descriptions import clip
 from dmlcts.suites.selftest.mutants.reference import Reference
 
 f32 = np.float32
 TABLES = load_tables()
 INT8 = TensorDesc(DataType.INT8, (5,))
-
-
-def clip(tensor: TensorDesc = INT8, **attributes: Any) -> OperatorDesc:
-    given = {"ScaleBias": None, "Min": f32(-2), "Max": f32(3)} | attributes
-    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, given)
 
 
 def halves(*numbers: float) -> Array:

@@ -23,6 +23,7 @@ from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Acceptable, Unconstrained
 from dmlcts.specs.oracle.vectorised import Acceptance, VectorOracle, equal
 from dmlcts.specs.tables.law import Law
+from dmlcts.suites.selftest.descriptions import clip
 from dmlcts.suites.selftest.looped_cases import looped
 
 TABLES = load_tables()
@@ -38,8 +39,8 @@ def describe(name: str, data_type: DataType, **attributes: Any) -> OperatorDesc:
     return OperatorDesc(f"ELEMENT_WISE_{name}", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
 
 
-def clip(data_type: DataType, low: Any, high: Any, scale_bias: ScaleBias | None = None) -> OperatorDesc:
-    return describe("CLIP", data_type, ScaleBias=scale_bias, Min=f32(low), Max=f32(high))
+def bounded(data_type: DataType, low: Any, high: Any, scale_bias: ScaleBias | None = None) -> OperatorDesc:
+    return clip(data_type, ScaleBias=scale_bias, Min=f32(low), Max=f32(high))
 
 
 def threshold(data_type: DataType, low: Any, scale_bias: ScaleBias | None = None) -> OperatorDesc:
@@ -119,7 +120,7 @@ class TestFloats:
          (0.0, 2.0**-127), (2.0**-126, 2.0**-127)],
     )  # fmt: skip
     def test_bounds(self, data_type: DataType, strict: bool, low: float, high: float) -> None:
-        assert_same(clip(data_type, low, high), strict=strict)
+        assert_same(bounded(data_type, low, high), strict=strict)
         assert_same(threshold(data_type, low), strict=strict)
         assert_same(threshold(data_type, high), strict=strict)
 
@@ -133,7 +134,7 @@ class TestFloats:
     @pytest.mark.size("thorough", brief=4)
     def test_scale_bias(self, data_type: DataType, strict: bool, scale: float, bias: float) -> None:
         x = chosen(data_type)[::-4]
-        assert_same(clip(data_type, -3, 70, ScaleBias(scale, bias)), x, strict=strict)
+        assert_same(bounded(data_type, -3, 70, ScaleBias(scale, bias)), x, strict=strict)
         assert_same(threshold(data_type, -INF, ScaleBias(scale, bias)), x, strict=strict)
 
     @looped(
@@ -156,7 +157,7 @@ class TestIntegers:
                  (1, INF), (least, most), (least - 1, most + 1), (least - 0.5, most + 0.5),
                  (least + 0.5, most - 0.5)]  # fmt: skip
         for low, high in pairs:
-            assert_same(clip(data_type, low, high), strict=strict)
+            assert_same(bounded(data_type, low, high), strict=strict)
             assert_same(threshold(data_type, low), strict=strict)
             assert_same(threshold(data_type, high), strict=strict)
 
@@ -196,23 +197,23 @@ class TestIntegers:
 
 
 def test_one_element_is_told_as_all_are() -> None:
-    oracle = VectorOracle(law_of("ELEMENT_WISE_CLIP", None), clip(DataType.INT32, 0, 9, ScaleBias(1, 1)))
+    oracle = VectorOracle(law_of("ELEMENT_WISE_CLIP", None), bounded(DataType.INT32, 0, 9, ScaleBias(1, 1)))
     x = np.array([3, 1 << 25, 20, -7], np.int32)
     acceptance = oracle.acceptance(x)
     assert list(acceptance.elements()) == [acceptance.element(index) for index in range(4)]
     assert acceptance.element(1).patterns == {9}
-    oracle = VectorOracle(law_of("ELEMENT_WISE_CLIP", None), clip(DataType.INT32, 0, 9))
+    oracle = VectorOracle(law_of("ELEMENT_WISE_CLIP", None), bounded(DataType.INT32, 0, 9))
     acceptance = oracle.acceptance(x)
     assert [acceptance.element(index).patterns for index in range(4)] == [{3}, {9}, {9}, {0}]
 
 
 def test_latitude_is_left_unless_refused() -> None:
-    oracle = VectorOracle(law_of("ELEMENT_WISE_CLIP", None), clip(DataType.FLOAT32, -1, 1))
+    oracle = VectorOracle(law_of("ELEMENT_WISE_CLIP", None), bounded(DataType.FLOAT32, -1, 1))
     assert oracle.acceptance(np.array([-0.0], f32)).element(0).patterns == {0, 1 << 31}
 
 
 def test_casts_that_were_seen_replace_the_bounds() -> None:
-    operator = clip(DataType.INT8, NAN, 2.5)
+    operator = bounded(DataType.INT8, NAN, 2.5)
     x = np.array([-128, 0, 127], np.int8)
     for strict in (False, True):
         oracle = VectorOracle(law_of(operator.name, None), operator, strict=strict, casts={"Min": -7})
@@ -301,4 +302,4 @@ def test_comparing_tells_zeros_apart_only_where_it_should() -> None:
 @pytest.mark.parametrize("count", [1, 4, 64, 67])
 def test_a_signalling_nan_is_a_nan_like_any_other(count: int) -> None:
     x = np.full(count, 0x7F80_0001, np.uint32).view(f32)
-    assert_same(clip(DataType.FLOAT32, -1.5, 2.5), x, strict=True)
+    assert_same(bounded(DataType.FLOAT32, -1.5, 2.5), x, strict=True)

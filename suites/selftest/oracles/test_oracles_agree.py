@@ -15,6 +15,7 @@ from dmlcts.specs.oracle.exact import ExactOracle
 from dmlcts.specs.oracle.outcome import Unconstrained
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.generation import edge_values
+from dmlcts.suites.selftest.descriptions import clip
 
 TABLES = load_tables()
 NARROW = (DataType.FLOAT16, DataType.INT16, DataType.INT8, DataType.UINT16, DataType.UINT8)
@@ -28,8 +29,8 @@ def describe(name: str, data_type: DataType, **attributes: Any) -> OperatorDesc:
     return OperatorDesc(name, {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
 
 
-def clip(data_type: DataType, low: Any, high: Any, scale_bias: ScaleBias | None = None) -> OperatorDesc:
-    return describe("ELEMENT_WISE_CLIP", data_type, ScaleBias=scale_bias, Min=f32(low), Max=f32(high))
+def bounded(data_type: DataType, low: Any, high: Any, scale_bias: ScaleBias | None = None) -> OperatorDesc:
+    return clip(data_type, ScaleBias=scale_bias, Min=f32(low), Max=f32(high))
 
 
 def threshold(data_type: DataType, low: Any, scale_bias: ScaleBias | None = None) -> OperatorDesc:
@@ -66,13 +67,13 @@ def bounded_operators() -> list[OperatorDesc]:
     floats = [(-1.5, 2.5), (3, -3), (0.1, 65519.996), (-65520, 1e9), (-0.0, 0.0), (3 * tiny, 900 * tiny),
               (-900 * tiny, -0.0), (-np.inf, np.inf), (np.nan, 1), (-1, np.nan), (np.nan, np.nan),
               (2.0**-149, 2)]  # fmt: skip
-    found += [clip(DataType.FLOAT16, *bounds) for bounds in floats]
+    found += [bounded(DataType.FLOAT16, *bounds) for bounds in floats]
     found += [threshold(DataType.FLOAT16, low) for low in (0.5, 0.1, -65519, 65510, tiny / 2, -0.0, np.nan)]
     for data_type in NARROW[1:]:
-        found += [clip(data_type, 2.9, 99.99), clip(data_type, 100.5, 7.5), threshold(data_type, 7.5)]
-        found += [clip(data_type, 1e9, 5), threshold(data_type, np.nan)]
+        found += [bounded(data_type, 2.9, 99.99), bounded(data_type, 100.5, 7.5), threshold(data_type, 7.5)]
+        found += [bounded(data_type, 1e9, 5), threshold(data_type, np.nan)]
         if data_type.is_signed:
-            found += [clip(data_type, -2.9, 2.9), threshold(data_type, -0.5)]
+            found += [bounded(data_type, -2.9, 2.9), threshold(data_type, -0.5)]
     return found
 
 
@@ -132,8 +133,8 @@ def scaled_operators(data_type: DataType) -> list[OperatorDesc]:
     found = []
     for place, (_, scale, bias) in enumerate(factors_of(data_type)):
         scale_bias = ScaleBias(scale, bias)
-        found.append(clip(data_type, 3, 99, scale_bias) if place % 8 == 7 else threshold(data_type, low, scale_bias))
-    found.append(clip(data_type, low, high, ScaleBias(1.7, 3)))
+        found.append(bounded(data_type, 3, 99, scale_bias) if place % 8 == 7 else threshold(data_type, low, scale_bias))
+    found.append(bounded(data_type, low, high, ScaleBias(1.7, 3)))
     return found
 
 
@@ -198,9 +199,9 @@ def test_nan_and_subnormal_bounds_of_wide_floats(data_type: DataType, strict: bo
     pairs = [(np.nan, 2), (-1, np.nan), (np.nan, np.nan), (np.nan, -tiny), (tiny, np.nan), (tiny, 3 * tiny),
              (-tiny, 0.0), (-small, tiny), (3 * tiny, -tiny), (small, small - tiny), (0.0, -0.0)]  # fmt: skip
     for low, high in pairs:
-        assert_same_sets(clip(data_type, low, high), x, strict=strict)
+        assert_same_sets(bounded(data_type, low, high), x, strict=strict)
         assert_same_sets(threshold(data_type, low), x[::3], strict=strict)
-    assert_same_sets(clip(data_type, np.nan, 2, ScaleBias(1, -tiny)), x[::3], strict=strict)
+    assert_same_sets(bounded(data_type, np.nan, 2, ScaleBias(1, -tiny)), x[::3], strict=strict)
 
 
 def patterns(data_type: DataType) -> st.SearchStrategy[Any]:
@@ -233,7 +234,7 @@ def test_drawn_operators(data_type: DataType, data: st.DataObject) -> None:
     x = data.draw(patterns(data_type), label="x")
     scale_bias = data.draw(st.none() | st.builds(ScaleBias, FACTORS, FACTORS), label="ScaleBias")
     low, high = data.draw(BOUNDS, label="Min"), data.draw(BOUNDS, label="Max")
-    operators = [clip(data_type, low, high, scale_bias), threshold(data_type, low, scale_bias)]
+    operators = [bounded(data_type, low, high, scale_bias), threshold(data_type, low, scale_bias)]
     if data_type.is_floating:
         operators += [rounding(data_type, mode) for mode in MODES]
     for operator in operators:
@@ -260,13 +261,13 @@ def differing(one: VectorOracle, other: OperatorDesc, x: Any, *, strict: bool = 
 def test_a_planted_difference_is_seen(data_type: DataType) -> None:
     table = TABLES.operator("ELEMENT_WISE_CLIP")
     x = np.array([1.5, 3], data_type.numpy)
-    good = clip(data_type, -1, 8, ScaleBias(1.1, 1))
+    good = bounded(data_type, -1, 8, ScaleBias(1.1, 1))
     oracle = VectorOracle(TABLES.law(table), good)
     assert not differing(oracle, good, x)
-    assert differing(oracle, clip(data_type, -1, 2, ScaleBias(1.1, 1)), x)
-    assert differing(oracle, clip(data_type, -1, 8, ScaleBias(1.5, 1)), x)
-    assert differing(oracle, clip(data_type, -1, 8, ScaleBias(1.1, -1)), x)
+    assert differing(oracle, bounded(data_type, -1, 2, ScaleBias(1.1, 1)), x)
+    assert differing(oracle, bounded(data_type, -1, 8, ScaleBias(1.5, 1)), x)
+    assert differing(oracle, bounded(data_type, -1, 8, ScaleBias(1.1, -1)), x)
     if data_type.is_floating:
-        zero, plain = np.zeros(1, data_type.numpy), clip(data_type, -1, 8)
+        zero, plain = np.zeros(1, data_type.numpy), bounded(data_type, -1, 8)
         assert differing(VectorOracle(TABLES.law(table), plain), plain, zero, strict=True)
-        assert differing(oracle, clip(data_type, np.nan, 8, ScaleBias(1.1, 1)), x)
+        assert differing(oracle, bounded(data_type, np.nan, 8, ScaleBias(1.1, 1)), x)

@@ -23,8 +23,8 @@ from dmlcts.suites.selftest.oracles.test_typed_oracles import (
     NAN,
     UINT8,
     accepts,
-    described,
     law,
+    of_single_elements,
 )
 
 
@@ -99,7 +99,7 @@ class TwoBehaviours:
 def test_a_behaviour_that_says_nothing_of_an_element_accepts_nothing_there() -> None:
     """Another's result stands for it; where none says anything the formula's stays."""
     one = settled("b == 0", '"0"')
-    judging = TypedVectorOracle(one, described(one, T=INT8))
+    judging = TypedVectorOracle(one, of_single_elements(one, T=INT8))
     point = cast(SilentPoint, TwoBehaviours())  # of which nothing else is asked
     found = judging._settled(point, {}, _Value(INT8, [np.array([5, 5, 5], np.int8)]))
     columns = np.array([np.broadcast_to(array, 3) for array in found.alternatives])
@@ -110,7 +110,7 @@ def test_what_no_silent_point_settles_stays_open() -> None:
     """Of two divisions by zero in the same arrays the point is about the first."""
     one = settled("b == 0 and a == 1", '"5"')
     given = {"a": np.array([1, 12, 12], np.int8), "b": np.array([0, 0, 4], np.int8)}
-    found = TypedVectorOracle(one, described(one, T=INT8)).acceptance(given)
+    found = TypedVectorOracle(one, of_single_elements(one, T=INT8)).acceptance(given)
     assert [accepted.any_value for accepted in found.elements()] == [False, True, False]
 
 
@@ -167,15 +167,16 @@ def test_a_cast_beyond_the_type_counts_only_where_it_is_chosen(x: float, output:
 def test_what_float64_cannot_stand_for_is_refused_where_a_level_lists_it(counts: str) -> None:
     """Feature level 1.0 lists four dimensions alone."""
     one = law("CAST", types="{T: [INT64], U: [FLOAT32]}", counts=counts)
+    wrong = of_single_elements(one, T=DataType.INT64, U=F32)
     with pytest.raises(UsageError, match="INT64 meets another type"):
-        TypedVectorOracle(one, described(one, T=DataType.INT64, U=F32)).acceptance({"x": np.zeros(1, np.int64)})
+        TypedVectorOracle(one, wrong).acceptance({"x": np.zeros(1, np.int64)})
 
 
 def test_a_type_that_no_level_lists_and_float64_cannot_stand_for_may_be_anything() -> None:
     one = law("CAST", types="{T: [INT32], U: [FLOAT32]}")
     assert accepts(one, 3.0, types={"T": DataType.INT64, "U": F32}, x=3)
     given = {"x": np.array([3, 4], np.int64)}
-    found = TypedVectorOracle(one, described(one, T=DataType.INT64, U=F32)).acceptance(given)
+    found = TypedVectorOracle(one, of_single_elements(one, T=DataType.INT64, U=F32)).acceptance(given)
     assert [accepted.any_value for accepted in found.elements()] == [True, True]
 
 

@@ -118,7 +118,7 @@ def law(name: str, **changes: str) -> Law:
     return tables.law(tables.operator(f"OWN_{name}"))
 
 
-def described(one: Law, lacking: tuple[str, ...] = (), **types: DataType) -> OperatorDesc:
+def of_single_elements(one: Law, lacking: tuple[str, ...] = (), **types: DataType) -> OperatorDesc:
     tensors = {
         member: TensorDesc(types[row.type], (1,)) for member, row in one.table.tensors.items() if member not in lacking
     }
@@ -152,7 +152,7 @@ def accepts(
     one: Law, output: Any, *, types: Any, strict: bool = False, lacking: tuple[str, ...] = (), **values: Any
 ) -> bool:
     """Whether both oracles accept an output; they have to agree."""
-    operator = described(one, lacking, **types)
+    operator = of_single_elements(one, lacking, **types)
     given = elements(one, types, values)
     kind = types[one.table.tensors[one.table.output].type]
     found = output if isinstance(output, np.ndarray) else np.array([output]).astype(kind.numpy)
@@ -490,7 +490,7 @@ def test_the_oracles_agree(name: str, strict: bool) -> None:
         types = dict(signature.types)
         lacking = tuple(member for member, row in one.table.tensors.items()
                         if row.optional and member not in signature.present)  # fmt: skip
-        operator = described(one, lacking, **types)
+        operator = of_single_elements(one, lacking, **types)
         assert Signature.of(operator, one.table) == signature
         exact, vectorised = oracles(one, operator, strict=strict)
         given = {
@@ -537,7 +537,7 @@ def test_one_input_of_one_type_is_as_the_other_oracle_says() -> None:
 
 def test_an_element_that_is_not_given_is_missed() -> None:
     add = law("ADD")
-    operator = described(add, T=F32)
+    operator = of_single_elements(add, T=F32)
     with pytest.raises(UsageError, match="no element of BTensor is given"):
         TypedOracle(add, operator).acceptable({"a": 0})
     with pytest.raises(UsageError, match="no elements of BTensor are given"):
@@ -548,17 +548,17 @@ def test_approximate_results_have_oracles_of_their_own() -> None:
     one = law("DIVIDE")
     for oracle in (TypedOracle, TypedVectorOracle):
         with pytest.raises(UsageError, match="OWN_DIVIDE is approximate on FLOAT32"):
-            oracle(one, described(one, T=F32))
-        oracle(one, described(one, T=INT8))
+            oracle(one, of_single_elements(one, T=F32))
+        oracle(one, of_single_elements(one, T=INT8))
 
 
 def test_what_float64_cannot_stand_for_is_refused() -> None:
     one = law("CAST", types="{T: [INT64, FLOAT64], U: [FLOAT32]}")
-    operator = described(one, T=DataType.INT64, U=F32)
+    operator = of_single_elements(one, T=DataType.INT64, U=F32)
     with pytest.raises(UsageError, match="INT64 meets another type"):
         TypedVectorOracle(one, operator).acceptance({"x": np.zeros(1, np.int64)})
     with pytest.raises(UsageError, match="FLOAT64 meets another type"):
-        TypedVectorOracle(one, described(one, T=DataType.FLOAT64, U=F32)).acceptance({"x": np.zeros(1)})
+        TypedVectorOracle(one, of_single_elements(one, T=DataType.FLOAT64, U=F32)).acceptance({"x": np.zeros(1)})
 
 
 def test_a_signature_is_read_from_a_description() -> None:

@@ -38,7 +38,7 @@ def oracle(
     return VectorOracle(TABLES.law(table).with_expression(expression), operator, strict=strict)
 
 
-def clip(data_type: DataType, low: float, high: float, *, strict: bool = False, **given: Any) -> VectorOracle:
+def clip_oracle(data_type: DataType, low: float, high: float, *, strict: bool = False, **given: Any) -> VectorOracle:
     return oracle("CLIP", data_type, strict=strict, **{"ScaleBias": None, "Min": low, "Max": high, **given})
 
 
@@ -63,29 +63,29 @@ def scaled(data_type: DataType, x: float, scale: float, bias: float, *, strict: 
 
 def test_float16_subnormals_are_kept() -> None:
     for x in (TINY16, -3 * TINY16, 2.0**-14 - TINY16):
-        assert accepted(clip(F16, -1, 1), x) == {x}
+        assert accepted(clip_oracle(F16, -1, 1), x) == {x}
         assert accepted(oracle("ROUND", F16, formula="x", RoundingMode="TOWARD_ZERO"), x) == {x}
-    assert accepted(clip(F16, 3 * TINY16, 1), 0) == {3 * TINY16}
+    assert accepted(clip_oracle(F16, 3 * TINY16, 1), 0) == {3 * TINY16}
     assert scaled(F16, 2.0**-10, 2.0**-10, 0) == {2.0**-20}
-    assert accepted(clip(F32, -1, 1), TINY32) == {TINY32, 0.0}  # the control: FLOAT32's may be flushed
-    assert accepted(clip(F64, -1, 1), 5e-324) == {5e-324}
+    assert accepted(clip_oracle(F32, -1, 1), TINY32) == {TINY32, 0.0}  # the control: FLOAT32's may be flushed
+    assert accepted(clip_oracle(F64, -1, 1), 5e-324) == {5e-324}
 
 
 def test_a_nan_bound_is_nan_or_nothing_or_zero() -> None:
     for data_type in (F16, F32, F64):
-        assert accepted(clip(data_type, nan, 2), -3) == {-3.0, "NaN", 0.0}  # never 2
-        assert accepted(clip(data_type, nan, 2), 3) == {2.0, "NaN", 0.0 + 2.0}  # max(0, 2)
-        assert accepted(clip(data_type, -1, nan), 3) == {3.0, "NaN", 0.0, -1.0}  # min gives NaN, and max -1
-        assert accepted(clip(data_type, nan, 2, strict=True), -3) == {-3.0, "NaN"}
+        assert accepted(clip_oracle(data_type, nan, 2), -3) == {-3.0, "NaN", 0.0}  # never 2
+        assert accepted(clip_oracle(data_type, nan, 2), 3) == {2.0, "NaN", 0.0 + 2.0}  # max(0, 2)
+        assert accepted(clip_oracle(data_type, -1, nan), 3) == {3.0, "NaN", 0.0, -1.0}  # min gives NaN, and max -1
+        assert accepted(clip_oracle(data_type, nan, 2, strict=True), -3) == {-3.0, "NaN"}
         assert accepted(oracle("THRESHOLD", data_type, ScaleBias=None, Min=nan), -3) == {-3.0, "NaN", 0.0}
 
 
 def test_a_nan_input_gives_nan_or_a_bound() -> None:
-    assert accepted(clip(F32, -1, 2), nan) == {"NaN", -1.0, 2.0}
-    assert accepted(clip(F32, nan, 2), nan) == {"NaN", 0.0, 2.0}
-    assert accepted(clip(F32, -1, 2, strict=True), nan) == {"NaN", -1.0, 2.0}
-    assert accepted(clip(F32, 3, 2, strict=True), nan) == {"NaN", 3.0}
-    assert accepted(clip(F32, 3, 2), nan) == {"NaN", 3.0, 2.0}
+    assert accepted(clip_oracle(F32, -1, 2), nan) == {"NaN", -1.0, 2.0}
+    assert accepted(clip_oracle(F32, nan, 2), nan) == {"NaN", 0.0, 2.0}
+    assert accepted(clip_oracle(F32, -1, 2, strict=True), nan) == {"NaN", -1.0, 2.0}
+    assert accepted(clip_oracle(F32, 3, 2, strict=True), nan) == {"NaN", 3.0}
+    assert accepted(clip_oracle(F32, 3, 2), nan) == {"NaN", 3.0, 2.0}
 
 
 def test_a_comparison_may_flush_its_operands_and_select_either() -> None:
@@ -94,10 +94,10 @@ def test_a_comparison_may_flush_its_operands_and_select_either() -> None:
     least = np.nextafter(np.float32(LEAST32), np.float32(0))
     assert accepted(maximum, -float(least)) == {-float(least), 0.0}
     assert accepted(maximum, -LEAST32) == {0.0}  # normal: it compares as it is
-    assert accepted(clip(F32, 3 * TINY32, 5 * TINY32), TINY32) == {TINY32, 3 * TINY32, 5 * TINY32, 0.0}
-    assert accepted(clip(F32, 3 * TINY32, 5 * TINY32), 1) == {5 * TINY32, 3 * TINY32, 0.0}
-    assert accepted(clip(F32, 0, 1, strict=True), -TINY32) == {0.0}
-    assert accepted(clip(F16, 0, 1), -TINY16) == {0.0}
+    assert accepted(clip_oracle(F32, 3 * TINY32, 5 * TINY32), TINY32) == {TINY32, 3 * TINY32, 5 * TINY32, 0.0}
+    assert accepted(clip_oracle(F32, 3 * TINY32, 5 * TINY32), 1) == {5 * TINY32, 3 * TINY32, 0.0}
+    assert accepted(clip_oracle(F32, 0, 1, strict=True), -TINY32) == {0.0}
+    assert accepted(clip_oracle(F16, 0, 1), -TINY16) == {0.0}
 
 
 @pytest.mark.parametrize("data_type, low, either", [(F16, 1 + 2.0**-12, {1.0, 1 + 2.0**-10}), (I8, 2.5, {2, 3})])
@@ -397,13 +397,13 @@ def without(judging: VectorOracle, *names: str) -> VectorOracle:
     (65519.0, {65504.0}), (65520.0, {65504.0, inf}), (65520.5, {65504.0, inf}), (65521.5, {65504.0, inf}), (inf, {inf}),
 ])  # fmt: skip
 def test_a_float16_bound_overflows_from_half_a_unit_beyond_the_largest(high: float, either: set[float]) -> None:
-    assert accepted(clip(F16, 0, high), inf) == either
-    assert {-one for one in accepted(clip(F16, -high, 0), -inf)} == either
+    assert accepted(clip_oracle(F16, 0, high), inf) == either
+    assert {-one for one in accepted(clip_oracle(F16, -high, 0), -inf)} == either
 
 
 def test_a_wrong_element_is_named_wherever_blocks_end() -> None:
     """What is computed block by block counts from the beginning of the array."""
-    judging, size = clip(F32, -1, 2), 2 * vectorised._BLOCK + 3
+    judging, size = clip_oracle(F32, -1, 2), 2 * vectorised._BLOCK + 3
     x = np.linspace(-3, 3, size, dtype=np.float32)
     output = judging.expected(x)
     places = [0, vectorised._BLOCK - 1, vectorised._BLOCK, 2 * vectorised._BLOCK, size - 1]

@@ -48,7 +48,7 @@ def mutants_of(operator: str) -> dict[str, type[Reference]]:
 
 
 @cache
-def described(operator: str) -> list[tuple[OperatorTable, OperatorDesc]]:
+def descriptions_of(operator: str) -> list[tuple[OperatorTable, OperatorDesc]]:
     """Every description of an operator, with bounds in order, equal and inverted."""
     return [
         (table, one)
@@ -92,7 +92,7 @@ def given_by(
 
 def refused(mutant: type[Reference]) -> Iterator[str]:
     """The descriptions on which the oracle refuses an element of what a mutant gives."""
-    for table, operator in described(mutant.operator):
+    for table, operator in descriptions_of(mutant.operator):
         given = with_signalling(values(table, operator, MOST))
         if not accepted(table, operator, given, given_by(mutant(), table, operator, given), False).all():
             yield label(operator)

@@ -39,7 +39,7 @@ HARM = (
 )
 
 
-def case(values: tuple[str, ...] = ("0xbf000000",)) -> dict[str, Any]:
+def filed(values: tuple[str, ...] = ("0xbf000000",)) -> dict[str, Any]:
     """A case of ROUND on FLOAT32, as a failure file holds it."""
     tensor = {"data_type": "FLOAT32", "sizes": [len(values)], "strides": None, "total_size_in_bytes": 4 * len(values)}
     return {
@@ -58,7 +58,7 @@ def failure(title: str, bits: str, test: str = "test_rounding.py::test_ties[ROUN
     """A wrong value of ROUND on FLOAT32."""
     value = title.split()[1]
     return FailureRecord(
-        "round.toward-infinity", ROUND, "FLOAT32", Outcome.FAIL, test, title, f"account of {title}", case((bits,)),
+        "round.toward-infinity", ROUND, "FLOAT32", Outcome.FAIL, test, title, f"account of {title}", filed((bits,)),
         f"round.toward-infinity-round-float32-{bits[2:]}.yaml",
         {"tensors": "FLOAT32 [1], packed, 4 bytes", "RoundingMode": "TOWARD_INFINITY",
          "input": f"{value} ({bits}) at index [0]", "acceptable": "-1.0 (0xbf800000)", "got": "0.0 (0x00000000)"},

@@ -30,10 +30,10 @@ from dmlcts.suites.selftest.reports.report_samples import (
     CLIP,
     HARM,
     ROUND,
-    case,
     conformant,
     failing,
     failing_among_all,
+    filed,
     hostile,
 )
 
@@ -220,7 +220,7 @@ def test_a_case_that_several_tests_reach_is_told_once_with_all_of_them() -> None
 def test_a_case_without_a_model_says_why() -> None:
     document = failing()
     document["failures"] = document["failures"][1:3]
-    document["failures"][0]["case"] = case() | {"values": {"bulk": {"seed": 7}}}
+    document["failures"][0]["case"] = filed() | {"values": {"bulk": {"seed": 7}}}
     document["failures"][1]["case"] = {"tensors": 3, "values": {"bits": []}}
     text = made(document).text
     assert "no DxDispatch model: its values are a seeded recipe" in text
@@ -236,7 +236,7 @@ def test_a_description_of_billions_of_elements_is_told_at_once(strides: list[int
     document = failing()
     document["failures"] = document["failures"][:1]
     tensor = {"data_type": "FLOAT32", "sizes": [1 << 20, 2000, 2000], "strides": strides, "total_size_in_bytes": 16384}
-    document["failures"][0]["case"] = case() | {"tensors": {"InputTensor": tensor, "OutputTensor": tensor}}
+    document["failures"][0]["case"] = filed() | {"tensors": {"InputTensor": tensor, "OutputTensor": tensor}}
     assert said in made(document).text
 
 

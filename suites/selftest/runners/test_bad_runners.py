@@ -23,6 +23,7 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.isolation.proxy import IsolatedBackend
 from dmlcts.suites.judging.losses import judge_surviving
+from dmlcts.suites.selftest.descriptions import clip
 from dmlcts.suites.selftest.runners.bad_runner import BAD, HANGING
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes as POSIX has them")
@@ -35,10 +36,8 @@ def spec(name: str) -> str:
     return f"exec:'{sys.executable}' -I -S '{SCRIPT}' {name}"
 
 
-def clip(count: int = 5) -> OperatorDesc:
-    tensor = TensorDesc(DataType.FLOAT32, (count,))
-    attributes = {"ScaleBias": None, "Min": np.float32(-1), "Max": np.float32(2)}
-    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, attributes)
+def clipping(count: int = 5) -> OperatorDesc:
+    return clip(TensorDesc(DataType.FLOAT32, (count,)), Min=np.float32(-1), Max=np.float32(2))
 
 
 def opened(name: str, **options: str) -> RunnerDevice:
@@ -56,7 +55,7 @@ def stages(name: str) -> tuple[str, BaseException | None]:
     try:
         with opened(name) as device:
             place = "create"
-            kernel = device.create(clip())
+            kernel = device.create(clipping())
             place = "dispatch"
             kernel.dispatch(memory, {"InputTensor": Region(0, 20), "OutputTensor": Region(OUTPUT, 20)})
             if list(memory[OUTPUT : OUTPUT + 20].view(np.float32)) != [-1.0, 0.5, 2.0, 1.0, -0.5]:
@@ -104,12 +103,12 @@ def test_the_next_call_after_a_loss_finds_a_fresh_runner() -> None:
     memory = np.zeros(512, np.uint8)
     regions = {"InputTensor": Region(0, 20), "OutputTensor": Region(OUTPUT, 20)}
     with opened("crashes") as device:
-        kernel = device.create(clip())
+        kernel = device.create(clipping())
         for _ in range(2):
             with pytest.raises(ProcessLost, match="SIGSEGV"):
                 kernel.dispatch(memory, regions)
     with opened("right") as device:
-        kernel = device.create(clip())
+        kernel = device.create(clipping())
         assert device._session is not None
         device._session._transport.lost("", "")
         with pytest.raises(ProcessLost):
@@ -145,7 +144,7 @@ def judged(name: str, seconds: float, elements: int = 5) -> tuple[Any, str]:
     """What the judge finds, and the pid of nobody left behind."""
     bench = Bench(name, IsolatedBackend(spec(name), seconds), {}, TABLES)
     try:
-        case = Case(clip(elements), Values.of([-5.0, 0.5, 3.0, 1.0, -0.5], DataType.FLOAT32), "clip.formula")
+        case = Case(clipping(elements), Values.of([-5.0, 0.5, 3.0, 1.0, -0.5], DataType.FLOAT32), "clip.formula")
         judgement = judge_surviving(bench, case)
     finally:
         bench.close()
@@ -202,7 +201,7 @@ def dispatched(name: str, **options: str) -> tuple[RunnerDevice, list[float]]:
     memory[4 * LARGE :] = 0xAA
     regions = {"InputTensor": Region(0, 4 * LARGE), "OutputTensor": Region(4 * LARGE, 4 * LARGE)}
     with opened(name, **options) as device:
-        kernel = device.create(clip(LARGE))
+        kernel = device.create(clipping(LARGE))
         kernel.dispatch(memory, regions)
         kernel.close()
     return device, sorted({float(value) for value in memory[4 * LARGE :].view(np.float32)})

@@ -16,7 +16,7 @@ from dmlcts.backends.runners import messages
 from dmlcts.backends.runners.definition import definition
 from dmlcts.specs import Region
 from dmlcts.suites.selftest.runners import kit
-from dmlcts.suites.selftest.runners.test_bad_runners import clip
+from dmlcts.suites.selftest.runners.test_bad_runners import clipping
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32" or bool(kit.missing()), reason=kit.missing() or "POSIX only")
 KNOWN = definition()
@@ -62,8 +62,8 @@ def conversation(options: dict[str, str] | None = None) -> list[bytes]:
     hello = messages.encode_hello(options or {}, shared_memory=False)
     dispatch = messages.encode_dispatch(7, MEMBERS, REGIONS, 64, 0) + bytes(64)
     share = KNOWN.layouts["share"].pack(segment=1, size=4096, token=b"x" * 16, path="/dev/zero")
-    asked = [("hello", hello), ("create", messages.encode_create(7, clip())), ("ping", bytes(8)), ("share", share),
-             ("dispatch", dispatch), ("create", messages.encode_create(8, clip(3))), ("dispatch", dispatch),
+    asked = [("hello", hello), ("create", messages.encode_create(7, clipping())), ("ping", bytes(8)), ("share", share),
+             ("dispatch", dispatch), ("create", messages.encode_create(8, clipping(3))), ("dispatch", dispatch),
              ("close", KNOWN.layouts["close"].pack(kernel=7)), ("bye", b"")]  # fmt: skip
     return [request(kind, number, payload) for number, (kind, payload) in enumerate(asked, 1)]
 

@@ -16,7 +16,7 @@ from dmlcts.backends.runners.definition import definition
 from dmlcts.backends.runners.session import Session
 from dmlcts.backends.runners.transports import Part
 from dmlcts.specs import DmlctsError, Region
-from dmlcts.suites.selftest.runners.test_bad_runners import clip
+from dmlcts.suites.selftest.runners.test_bad_runners import clipping
 from dmlcts.suites.selftest.runners.test_protocol import hello
 
 KNOWN = definition()
@@ -82,7 +82,7 @@ def converse(said: bytes) -> str:
     try:
         with RunnerDevice(connect, {}, share=False) as device:
             place = "create"
-            kernel = device.create(clip())
+            kernel = device.create(clipping())
             place = "dispatch"
             kernel.dispatch(np.zeros(MEMORY, np.uint8), {"InputTensor": Region(0, 20), "OutputTensor": Region(256, 20)})
             place = "close"

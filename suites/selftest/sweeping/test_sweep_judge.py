@@ -175,7 +175,7 @@ def test_the_control_word_is_seen_and_put_right(bits: dict[str, int], said: str)
     assert floating_point.deviation() == ""
 
 
-def case() -> Case:
+def subnormal_case() -> Case:
     """CLIP on subnormal FLOAT32 numbers."""
     subject = Subject.on(TABLES.operator("CLIP"), DataType.FLOAT32, FeatureLevel("5.0"), 0, profile=QUICK)
     operator = subject.describe(subject.flat(256), subject.attributes(Min=np.float32(-1), Max=np.float32(1)))
@@ -187,7 +187,7 @@ def case() -> Case:
 def test_every_call_ends_with_the_control_word_put_right(at: str) -> None:
     bench = Bench("flushing", corrupting.Flushing(), {"at": at}, TABLES, strict=True)
     assert floating_point.deviation() == ""
-    outcome = bench.run(case())
+    outcome = bench.run(subnormal_case())
     assert isinstance(outcome, Mishap if at == "raise" else Execution)
     assert floating_point.deviation() == ""
     bench.close()
@@ -197,8 +197,8 @@ def test_every_call_ends_with_the_control_word_put_right(at: str) -> None:
 def test_an_ordinary_run_in_one_process_judges_rightly() -> None:
     for made, broken in ((corrupting.Flushing, {"clip.formula"}), (corrupting.RightAndFlushing, set())):
         bench = Bench("flushing", made(), {}, TABLES, strict=True)
-        assert isinstance(bench.run(case()), Execution)  # leaves the word changed, but for the bench
-        assert {finding.clause for finding in judge_case(bench, case()).findings} == broken
+        assert isinstance(bench.run(subnormal_case()), Execution)  # leaves the word changed, but for the bench
+        assert {finding.clause for finding in judge_case(bench, subnormal_case()).findings} == broken
         bench.close()
 
 
@@ -214,5 +214,5 @@ def test_where_the_word_cannot_be_put_right_nothing_is_judged() -> None:
 
     bench = Bench("unmendable", Unmendable(), {}, TABLES)
     with pytest.raises(floating_point.ArithmeticChanged):  # not an outcome of the case: there is no verdict
-        bench.run(case())
+        bench.run(subnormal_case())
     bench.close()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TableError, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TableError
 from dmlcts.specs.latitudes import LATITUDES
 from dmlcts.specs.loading import load_tables, tables_of_files
 from dmlcts.specs.oracle.blocks import BlockJudge
@@ -21,6 +21,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.one_value import wider_maximum
+from dmlcts.suites.selftest.descriptions import described
 
 F32, F16, INT8, UINT8 = DataType.FLOAT32, DataType.FLOAT16, DataType.INT8, DataType.UINT8
 NAN, INF = float("nan"), float("inf")
@@ -61,15 +62,6 @@ def without(operator: str, latitude: str) -> Tables:
             assert count, f"{file} does not list {latitude}"
         files.append(TableFile(given.name, given.digest_name, text.encode()))
     return tables_of_files(files)
-
-
-def described(operator: str, data_type: DataType, **attributes: Any) -> OperatorDesc:
-    tensor = TensorDesc(data_type, (1,))
-    given = {name: np.float32(value) if isinstance(value, float) else value for name, value in attributes.items()}
-    if operator != "ROUND":
-        given.setdefault("ScaleBias", None)
-    tensors = {"InputTensor": tensor, "OutputTensor": tensor}
-    return OperatorDesc(f"ELEMENT_WISE_{operator}", tensors, given)
 
 
 def accepts(tables: Tables, operator: OperatorDesc, x: Any, output: Any, *, strict: bool = False) -> bool:

@@ -16,8 +16,9 @@ from dmlcts.specs import DataType, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.memory import aligned_memory
+from dmlcts.suites.selftest.descriptions import described
 from dmlcts.suites.selftest.sweeping.test_streaming import rounding, without_times
-from dmlcts.suites.selftest.wgpu.wgpu_bench import CLIP, ROUND, described, open_or_skip
+from dmlcts.suites.selftest.wgpu.wgpu_bench import CLIP, ROUND, open_or_skip
 from dmlcts.suites.sweeping.blocks.station import Station
 from dmlcts.suites.sweeping.blocks.targets import Block
 from dmlcts.suites.sweeping.blocks.totals import added

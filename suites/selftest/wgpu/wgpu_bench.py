@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from dmlcts.backends import BackendUnavailable
 from dmlcts.backends.wgpu.device import WgpuBackend, WgpuDevice
-from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
-from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs import DataType, Region, TensorDesc
+from dmlcts.suites.selftest.descriptions import described
 
 CLIP, ROUND, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD"
 INTEGERS = [data_type for data_type in DataType if not data_type.is_floating]
@@ -35,15 +35,6 @@ def open_or_skip(**options: str) -> WgpuDevice:
 def up(size: int) -> int:
     """``size`` rounded up to a multiple of 16."""
     return -(-size // 16) * 16
-
-
-def described(
-    name: str, source: TensorDesc, target: TensorDesc | None = None, **attributes: Attribute | float
-) -> OperatorDesc:
-    """The operator with all attributes; without ScaleBias where none is given."""
-    if name != ROUND:
-        attributes.setdefault("ScaleBias", None)
-    return OperatorDesc(name, {"InputTensor": source, "OutputTensor": target or source}, attributes)
 
 
 def view(memory: NDArray[np.uint8], region: Region, tensor: TensorDesc) -> NDArray[Any]:

@@ -14,7 +14,8 @@ import numpy as np
 
 from dmlcts.backends.wgpu.device import WgpuBackend, WgpuDevice
 from dmlcts.specs import DataType, Region, TensorDesc
-from dmlcts.suites.selftest.wgpu.wgpu_bench import CLIP, described, up
+from dmlcts.suites.selftest.descriptions import described
+from dmlcts.suites.selftest.wgpu.wgpu_bench import CLIP, up
 
 DISPATCHES = 500
 

@@ -15,6 +15,7 @@ from dmlcts.backends.directml.backend import DirectMLBackend, DirectMLDevice
 from dmlcts.backends.directml.loading import windows_releases
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.cache import cache_folder
+from dmlcts.suites.selftest.descriptions import clip
 from dmlcts.suites.selftest.directml.directml_here import why_not
 
 FETCHED = windows_releases.fetched(cache_folder())
@@ -31,16 +32,15 @@ def device() -> Iterator[DirectMLDevice]:
         yield opened
 
 
-def clip(kind: DataType, sizes: tuple[int, ...] = (1, 1, 1, 8)) -> OperatorDesc:
-    tensor = TensorDesc(kind, sizes)
-    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": tensor}, CLIP)
+def clip_on(kind: DataType, sizes: tuple[int, ...] = (1, 1, 1, 8)) -> OperatorDesc:
+    return clip(TensorDesc(kind, sizes), **CLIP)
 
 
 def clipped(device: DirectMLDevice, kind: DataType) -> list[float]:
     values = np.array([0, 1, 2, 3, 4, 0, 100, 5]).astype(kind.numpy)
     memory = np.zeros(512, np.uint8)
     memory[: values.nbytes] = values.view(np.uint8)
-    kernel = device.create(clip(kind))
+    kernel = device.create(clip_on(kind))
     kernel.dispatch(memory, {"InputTensor": Region(0, values.nbytes), "OutputTensor": Region(256, values.nbytes)})
     kernel.close()
     return [float(value) for value in memory[256 : 256 + values.nbytes].view(kind.numpy)]
@@ -66,7 +66,7 @@ def test_a_graph_is_compiled_as_well() -> None:
 
 def test_a_thousand_refusals_leave_nothing_behind(device: DirectMLDevice) -> None:
     """Each is thrown and caught inside the library."""
-    wrong = clip(DataType.FLOAT32, (1, 1, 1, 0))
+    wrong = clip_on(DataType.FLOAT32, (1, 1, 1, 0))
 
     def refuse(count: int) -> None:
         for _ in range(count):
@@ -88,7 +88,7 @@ def test_threads_with_devices_of_their_own_do_not_disturb_each_other() -> None:
         with DirectMLBackend().open(library="windows") as device:
             for _ in range(20):
                 with pytest.raises(InvalidArgument):
-                    device.create(clip(DataType.FLOAT32, (1, 1, 1, 0)))
+                    device.create(clip_on(DataType.FLOAT32, (1, 1, 1, 0)))
             results.append(clipped(device, DataType.INT32))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
@@ -114,4 +114,4 @@ def test_two_releases_live_in_one_process(device: DirectMLDevice) -> None:
         for one in (other, device):
             assert clipped(one, DataType.INT64) == [0, 1, 2, 2, 2, 0, 2, 2]
             with pytest.raises(InvalidArgument):
-                one.create(clip(DataType.FLOAT32, (1, 1, 1, 0)))
+                one.create(clip_on(DataType.FLOAT32, (1, 1, 1, 0)))

@@ -19,7 +19,7 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.outputs import PIECE, expected_outputs
-from dmlcts.suites.selftest.judging.test_judge_and_arena import case, clip, tensor
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.test_judging import bench
 from dmlcts.suites.selftest.mutants.combined.positions import WideByteOffsetsIn26Bits
 from dmlcts.suites.selftest.mutants.combined.shortcuts import WideByteOffsetsIn27Bits

@@ -26,7 +26,7 @@ TABLES = load_tables()
 CLIPPED = (-100, -2, 0, 3, 100)
 
 
-def described(
+def clip_or_max(
     name: str, data_type: DataType = DataType.INT8, sizes: Sequence[int] = (5,), *strides: Sequence[int] | None,
     low: float = -2,
 ) -> OperatorDesc:  # fmt: skip
@@ -39,7 +39,7 @@ def described(
     return OperatorDesc(f"ELEMENT_WISE_{name}", tensors, bounds if name == "CLIP" else {})
 
 
-def case(operator: OperatorDesc, *streams: Sequence[int], **changes: Any) -> Case:
+def streamed(operator: OperatorDesc, *streams: Sequence[int], **changes: Any) -> Case:
     values = Streams.of(dict(zip(operator.inputs, streams, strict=True)), operator)
     clause = f"{operator.name.removeprefix('ELEMENT_WISE_').lower()}.formula"
     return Case(operator, values, clause, **changes)
@@ -71,11 +71,11 @@ class Complements(Masks):
 
 @pytest.mark.parametrize("operator, streams, first, second", [
     # 5 is the first of the marks that CLIP changes
-    (described("CLIP"), [CLIPPED], [1, 1, -1, -4, -4], [5, 5, 5, 5, 5]),
+    (clip_or_max("CLIP"), [CLIPPED], [1, 1, -1, -4, -4], [5, 5, 5, 5, 5]),
     # where it stood already (an output of -6 is expected) 7 has its turn
-    (described("CLIP", low=-6), [CLIPPED], [5, 1, -1, -4, -4], [7, 5, 5, 5, 5]),
+    (clip_or_max("CLIP", low=-6), [CLIPPED], [5, 1, -1, -4, -4], [7, 5, 5, 5, 5]),
     # MAX changes no value that both inputs hold: 1, or 2 where 1 is expected or stood already
-    (described("MAX"), [(5, -2, 1, 0, 0), (4, -3, 0, -7, 0)], [-6, 1, -2, -1, -1], [1, 2, 2, 1, 1]),
+    (clip_or_max("MAX"), [(5, -2, 1, 0, 0), (4, -3, 0, -7, 0)], [-6, 1, -2, -1, -1], [1, 2, 2, 1, 1]),
 ])  # fmt: skip
 def test_what_was_not_written_is_tried_again_over_what_no_input_becomes(
     operator: OperatorDesc, streams: list[Sequence[int]], first: list[int], second: list[int]
@@ -83,7 +83,7 @@ def test_what_was_not_written_is_tried_again_over_what_no_input_becomes(
     device = Leaving()
     on = bench(device)
     on.masks = Complements()
-    (finding,) = judge_case(on, case(operator, *streams)).findings
+    (finding,) = judge_case(on, streamed(operator, *streams)).findings
     assert (finding.clause, finding.wrong) == ("tensor.output.complete", 5)
     assert device.stood == [first, second]
 
@@ -104,7 +104,7 @@ def test_a_stray_byte_is_told_from_the_nearer_end_of_the_output(beyond: int, whe
             super().dispatch(operator, memory, bindings)
             memory[bindings["OutputTensor"].offset + 8 + beyond] ^= 1  # five INT8 elements have a total size of 8
 
-    (finding,) = judge_case(bench(Straying()), case(described("CLIP"), CLIPPED)).findings
+    (finding,) = judge_case(bench(Straying()), streamed(clip_or_max("CLIP"), CLIPPED)).findings
     assert dict(finding.details)["bytes"].startswith(f"1 changed, the first {where} (offset ")
 
 
@@ -125,8 +125,8 @@ def test_outputs_judged_in_pieces_are_judged_by_what_is_expected_not_by_what_sto
     piece: int, strides: tuple[int, ...] | None, in_place: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outputs, "PIECE", piece)
-    one = case(
-        described("CLIP", DataType.INT8, (5,), strides, strides), CLIPPED, placement=Placement(in_place=in_place)
+    one = streamed(
+        clip_or_max("CLIP", DataType.INT8, (5,), strides, strides), CLIPPED, placement=Placement(in_place=in_place)
     )
     (finding,) = judge_case(bench(EndsInverted()), one).findings
     assert (finding.clause, finding.wrong, finding.index) == ("clip.formula", 2, 4)
@@ -134,7 +134,7 @@ def test_outputs_judged_in_pieces_are_judged_by_what_is_expected_not_by_what_sto
 
 
 def test_what_is_harmless_need_not_be_written() -> None:
-    judgement = judge_case(bench(Leaving()), case(described("CLIP"), CLIPPED, expectation="harmless"))
+    judgement = judge_case(bench(Leaving()), streamed(clip_or_max("CLIP"), CLIPPED, expectation="harmless"))
     assert judgement.findings == ()
     assert judgement.clauses == ("clip.formula", "tensor.output.bounds", "tensor.input.unchanged")
 
@@ -156,20 +156,20 @@ SEVEN, FIVE = (-3, -2, -1, 0, 1, 2, 5), (4, -4, 0, 1, 2)
 
 
 @pytest.mark.parametrize("operator, streams, count", [
-    (described("CLIP", DataType.INT8, (40,)), [SEVEN], 7),
-    (described("CLIP", DataType.INT8, (4, 10), (20, 2)), [SEVEN], 7),
-    (described("CLIP", DataType.INT8, (1, 40), (0, 1)), [SEVEN], 7),  # of one place nothing is repeated
-    (described("CLIP", DataType.INT8, (4, 10), (0, 1)), [SEVEN], 40),
-    (described("CLIP", DataType.INT8, (2, 20), (0, 1)), [SEVEN], 40),
-    (described("CLIP", DataType.INT8, (4, 10), (1, 0)), [SEVEN], 40),
-    (described("CLIP", DataType.INT8, (15,)), [SEVEN], 7),
-    (described("CLIP", DataType.INT8, (14,)), [SEVEN], 14),  # to repeat so few takes as long
-    (described("MAX", DataType.INT8, (40,)), [SEVEN, SEVEN], 7),
-    (described("MAX", DataType.INT8, (40,)), [SEVEN, FIVE], 40),
-    (described("MAX", DataType.INT8, (4, 10), None, (0, 1)), [SEVEN, SEVEN], 40),
+    (clip_or_max("CLIP", DataType.INT8, (40,)), [SEVEN], 7),
+    (clip_or_max("CLIP", DataType.INT8, (4, 10), (20, 2)), [SEVEN], 7),
+    (clip_or_max("CLIP", DataType.INT8, (1, 40), (0, 1)), [SEVEN], 7),  # of one place nothing is repeated
+    (clip_or_max("CLIP", DataType.INT8, (4, 10), (0, 1)), [SEVEN], 40),
+    (clip_or_max("CLIP", DataType.INT8, (2, 20), (0, 1)), [SEVEN], 40),
+    (clip_or_max("CLIP", DataType.INT8, (4, 10), (1, 0)), [SEVEN], 40),
+    (clip_or_max("CLIP", DataType.INT8, (15,)), [SEVEN], 7),
+    (clip_or_max("CLIP", DataType.INT8, (14,)), [SEVEN], 14),  # to repeat so few takes as long
+    (clip_or_max("MAX", DataType.INT8, (40,)), [SEVEN, SEVEN], 7),
+    (clip_or_max("MAX", DataType.INT8, (40,)), [SEVEN, FIVE], 40),
+    (clip_or_max("MAX", DataType.INT8, (4, 10), None, (0, 1)), [SEVEN, SEVEN], 40),
 ])  # fmt: skip
 def test_what_repeats_is_expected_once(operator: OperatorDesc, streams: list[Sequence[int]], count: int) -> None:
-    one, asked = case(operator, *streams), Asked(operator)
+    one, asked = streamed(operator, *streams), Asked(operator)
     inputs = Arena.prepare(one).inputs
     found = expected_outputs(asked, one, inputs)  # type: ignore[arg-type]  # it is asked for nothing else
     assert asked.counts == [count]

@@ -15,18 +15,8 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.expectations import EXPECTATIONS, judge_case
-from dmlcts.suites.selftest.judging.scripted import (
-    TABLES,
-    Device,
-    case,
-    clip,
-    details,
-    f32,
-    judged,
-    only,
-    tensor,
-    threshold,
-)
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
+from dmlcts.suites.selftest.judging.scripted import TABLES, Device, details, f32, judged, only, threshold
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 

@@ -26,7 +26,8 @@ from dmlcts.suites.judging.neighbours import (
     neighbours,
     two_neighbours,
 )
-from dmlcts.suites.selftest.judging.scripted import Device, case, clip, details, judged, only, threshold
+from dmlcts.suites.selftest.descriptions import case, clip, described
+from dmlcts.suites.selftest.judging.scripted import Device, details, judged, only, threshold
 from dmlcts.suites.selftest.judging.state.test_state import AlwaysWrong
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel
 
@@ -37,14 +38,13 @@ FLOAT32, UINT8 = DataType.FLOAT32, DataType.UINT8
 ALIKE = {"CLIP1", "THRESHOLD"}
 
 
-def described(name: str, *sizes: int, data_type: DataType = FLOAT32, **attributes: Any) -> Case:
+def case_on(name: str, *sizes: int, data_type: DataType = FLOAT32, **attributes: Any) -> Case:
     """A case of an operator of one input."""
-    tensors = dict.fromkeys(("InputTensor", "OutputTensor"), TensorDesc(data_type, sizes))
-    return case(OperatorDesc(f"ELEMENT_WISE_{name}", tensors, {"ScaleBias": None, **attributes}), (1, 2))
+    return case(described(name, TensorDesc(data_type, sizes), **{"ScaleBias": None, **attributes}), (1, 2))
 
 
 def clips(*sizes: int, data_type: DataType = FLOAT32) -> Case:
-    return described("CLIP", *sizes, data_type=data_type, Min=np.float32(-2), Max=np.float32(3))
+    return case_on("CLIP", *sizes, data_type=data_type, Min=np.float32(-2), Max=np.float32(3))
 
 
 def names(operators: list[OperatorDesc]) -> set[str]:
@@ -100,7 +100,7 @@ def test_two_neighbours_are_of_the_operator_and_of_another_with_its_attributes_o
 def test_of_an_operator_with_several_variants_one_is_taken() -> None:
     mode = TABLES.operator("ROUND").attribute("RoundingMode")
     assert mode is not None
-    one = described("ROUND", 5, RoundingMode=mode.enumerators[0])
+    one = case_on("ROUND", 5, RoundingMode=mode.enumerators[0])
     assert [found.name for found in two_neighbours(BENCH, one)].count("ELEMENT_WISE_ROUND") == 1
 
 

@@ -28,6 +28,7 @@ from dmlcts.suites.judging.neighbours import (
     own_case,
     stops_by_itself,
 )
+from dmlcts.suites.selftest.descriptions import case, clip
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 f32 = np.float32
@@ -40,14 +41,9 @@ def bench(backend: Any) -> Bench:
     return Bench("planted", backend, {}, TABLES, LEVEL)
 
 
-def clip(tensor: TensorDesc, target: TensorDesc | None = None, **attributes: Any) -> OperatorDesc:
-    bounds = {"ScaleBias": None, "Min": f32(-2), "Max": f32(3)} | attributes
-    return OperatorDesc("ELEMENT_WISE_CLIP", {"InputTensor": tensor, "OutputTensor": target or tensor}, bounds)
-
-
-def case(operator: OperatorDesc | None = None, values: Any = (-100, -2, 0, 3, 100)) -> Case:
-    operator = operator or clip(TensorDesc(F32, (5,)))
-    return Case(operator, Values.of(values, operator.input.data_type), "clip.formula")
+def value_case(operator: OperatorDesc | None = None) -> Case:
+    """A case about the value alone."""
+    return case(operator or clip(TensorDesc(F32, (5,))), layout_clause=None)
 
 
 # ---------------------------------------------------------------------------------------------- beside a case
@@ -110,14 +106,14 @@ def test_of_many_types_of_a_second_variable_one_is_nearest() -> None:
 
 def test_nearly_alike_are_each_bound_a_scale_and_a_bias_changed_alone() -> None:
     one, table = bench(Reference()), TABLES.operator("CLIP")
-    found = [operator.attributes for operator in _nearly_alike(one, table, case())]
+    found = [operator.attributes for operator in _nearly_alike(one, table, value_case())]
     changes = [(given["Min"], given["Max"], given["ScaleBias"]) for given in found]
     near = f32(6 + 6 * 2.0**-20)
     assert changes == [
         (1, 6, None), (2, 40, None), (2, 6, ScaleBias(2, 0)), (2, 6, ScaleBias(1, 1)), (-2, 6, None), (2, near, None),
         (2, 6, ScaleBias(2, -1)), (2, 6, ScaleBias(2 + 2.0**-19, 1)),
     ]  # fmt: skip
-    again = case(clip(TensorDesc(F32, (5,)), Min=f32(1), Max=f32(6)))
+    again = value_case(clip(TensorDesc(F32, (5,)), Min=f32(1), Max=f32(6)))
     assert len(_nearly_alike(one, table, again)) == len(changes) - 1, "the case itself is none"
 
 
@@ -137,7 +133,7 @@ def test_a_single_bound_alone_changes_its_sign_and_its_last_bits() -> None:
     one, tensor = bench(Reference()), TensorDesc(F32, (5,))
     threshold = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor},
                              {"ScaleBias": None, "Min": f32(-2)})  # fmt: skip
-    found = _nearly_alike(one, TABLES.operator("THRESHOLD"), case(threshold))
+    found = _nearly_alike(one, TABLES.operator("THRESHOLD"), value_case(threshold))
     bounds = [operator.attributes["Min"] for operator in found if operator.attributes["ScaleBias"] is None]
     assert bounds == [f32(2 + 2.0**-19)], "-2 is the case's own"
 
@@ -146,12 +142,12 @@ def test_of_a_single_bound_and_of_strided_tensors_none_are_changed_further() -> 
     one, tensor = bench(Reference()), TensorDesc(F32, (5,))
     threshold = OperatorDesc("ELEMENT_WISE_THRESHOLD", {"InputTensor": tensor, "OutputTensor": tensor},
                              {"ScaleBias": None, "Min": f32(-2)})  # fmt: skip
-    found = _nearly_alike(one, TABLES.operator("THRESHOLD"), case(threshold))
+    found = _nearly_alike(one, TABLES.operator("THRESHOLD"), value_case(threshold))
     scaled = [operator.attributes["ScaleBias"] for operator in found]
     assert [*filter(None, scaled)] == [ScaleBias(2, 0), ScaleBias(1, 1), ScaleBias(2, -1), ScaleBias(2 + 2.0**-19, 1)]
     strided = TensorDesc(F32, (5,), (2,))
     for operator in (clip(strided), clip(strided, tensor), clip(tensor, strided)):
-        assert _nearly_alike(one, TABLES.operator("CLIP"), case(operator)) == []
+        assert _nearly_alike(one, TABLES.operator("CLIP"), value_case(operator)) == []
 
 
 # ---------------------------------------------------------------------------------------------- by themselves
@@ -174,8 +170,8 @@ class Unable(Reference):
 
 def test_of_a_neighbour_that_is_wrong_by_itself_one_fault_is_told() -> None:
     one = bench(Wrong())
-    assert len(by_itself(one, case(), case()) or ()) == 1
-    assert by_itself(bench(Reference()), case(), case()) is None
+    assert len(by_itself(one, value_case(), value_case()) or ()) == 1
+    assert by_itself(bench(Reference()), value_case(), value_case()) is None
 
 
 @pytest.mark.parametrize("backend, stops", [(Unable, True), (Reference, False)])
@@ -192,10 +188,10 @@ def test_a_kernel_that_is_not_made_by_itself_either_is_out(
         return made
 
     monkeypatch.setattr(one, "fresh", noted)
-    assert stops_by_itself(one, case()) is stops
+    assert stops_by_itself(one, value_case()) is stops
     assert len(closed) == 1
     for kernel in (Mishap("fail", "not made", "why"), Unsupported("none", False)):
-        assert is_out(one, case(), case(), kernel, []) is stops
+        assert is_out(one, value_case(), value_case(), kernel, []) is stops
 
 
 def test_a_neighbour_is_judged_by_its_strides_where_any_tensor_has_some() -> None:
@@ -204,7 +200,7 @@ def test_a_neighbour_is_judged_by_its_strides_where_any_tensor_has_some() -> Non
     for operator, clause in ((clip(packed), None), (clip(strided), "tensor.strides.padded"),
                              (clip(packed, strided), "tensor.strides.output")):  # fmt: skip
         values = Streams.of({"InputTensor": [1]}, operator)
-        assert own_case(one, case(), operator, values).layout_clause == clause
+        assert own_case(one, value_case(), operator, values).layout_clause == clause
 
 
 @pytest.mark.parametrize("company, told", [(0, 0), (1, 0), (2, 1), (3, 1)])
@@ -213,6 +209,6 @@ def test_a_kernel_that_is_right_by_itself_is_wrong_beside_at_least_one_other(
 ) -> None:
     one = bench(Wrong())
     monkeypatch.setattr(neighbours, "by_itself", lambda *given: None)
-    kernel = one.create(case().operator)
-    found = judged_before(one, case(), kernel, [case().operator] * company)
+    kernel = one.create(value_case().operator)
+    found = judged_before(one, value_case(), kernel, [value_case().operator] * company)
     assert [finding.clause for finding in found] == ["execution.independent"] * told

@@ -21,18 +21,16 @@ from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import MEMORY_CLAUSES
 from dmlcts.suites.judging.neighbours import mismatched
+from dmlcts.suites.selftest.descriptions import case, clip, tensor
 from dmlcts.suites.selftest.judging.scripted import (
     FLOAT,
     TABLES,
     Device,
-    case,
-    clip,
     details,
     f32,
     judged,
     only,
     rounding,
-    tensor,
     threshold,
 )
 from dmlcts.suites.selftest.mutants.making import LEVEL

@@ -11,7 +11,7 @@ from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Judgement
-from dmlcts.suites.selftest.judging.scripted import case
+from dmlcts.suites.selftest.descriptions import case
 from dmlcts.suites.selftest.mutants import state
 from dmlcts.suites.selftest.mutants.reference import Reference
 
