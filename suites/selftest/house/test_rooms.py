@@ -1,4 +1,5 @@
-"""The rooms of the house: what may import what inside a room, how much a room and a module hold, what they are called.
+"""The rooms of the house: what may import what inside a room, how much a room and a module hold, what they are called,
+and with which command CONTRIBUTING.md tests it.
 
 ``test_architecture`` keeps the arrows between the four rooms at the top; this keeps the order of floors below them.
 """
@@ -6,11 +7,14 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from dmlcts.suites.selftest.sizes import SIZES
 
 ROOT = Path(__file__).resolve().parents[3]
 TOPS = ("specs", "backends", "reports", "suites")
@@ -146,3 +150,59 @@ def test_each_room_is_packaged() -> None:
     rooms = {path.parent.relative_to(ROOT) for top in TOPS for path in (ROOT / top).rglob("*") if path.is_file()}
     kept = {room.as_posix() for room in rooms if not {"selftest", "__pycache__"} & {*room.parts}} - NOT_PACKAGED
     assert {f"dmlcts.{room.replace('/', '.')}" for room in kept} == set(listed)
+
+
+# ---------------------------------------------------------------------------------- the map in CONTRIBUTING.md
+
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| (.*`(?:specs|backends|reports|suites)/.*|the YAML.*) \| (.*) \|$", GUIDE, re.MULTILINE)
+
+
+def rooms_to_change() -> set[str]:
+    """The four tops, and the folders right below them that hold Python."""
+    found = {path for top in TOPS for path in (ROOT / top).iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    return {f"{path.relative_to(ROOT)}/" for path in found} | {f"{top}/" for top in TOPS}
+
+
+def commands_in(text: str) -> list[str]:
+    """The ``pytest`` commands that a text names."""
+    return re.findall(r"`pytest ([^`]*)`", text)
+
+
+def without_tests(command: str) -> list[str]:
+    """The folders and modules of a command that hold no test."""
+    named = [word for word in command.split() if "/" in word]
+    return [one for one in named if not any(map(holds_tests, {*(ROOT / one).rglob("test_*.py"), ROOT / one}))]
+
+
+def holds_tests(path: Path) -> bool:
+    return path.is_file() and re.search(r"^ *def test_", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+
+
+def test_contributing_has_a_row_with_a_command_for_every_room() -> None:
+    named = [room for what, _ in ROWS for room in re.findall(r"`([\w/]+/)`", what)]
+    assert sorted(named) == sorted(rooms_to_change()), "each once"
+    assert all(commands_in(tested) for _, tested in ROWS)
+
+
+def test_every_command_of_contributing_finds_tests() -> None:
+    found = commands_in(GUIDE)
+    assert len(found) > len(ROWS)
+    assert {one: without_tests(one) for one in found if without_tests(one)} == {}
+
+
+def test_a_command_that_finds_none_is_seen() -> None:
+    assert without_tests("suites/selftest/judging suites/selftest/jugding") == ["suites/selftest/jugding"]
+    assert without_tests("suites/selftest/mutants") == ["suites/selftest/mutants"], "a room without tests"
+
+
+def test_contributing_names_every_room_of_selftests() -> None:
+    there = {f"suites/selftest/{path.parent.name}" for path in (ROOT / "suites/selftest").glob("*/test_*.py")}
+    assert there <= {word for one in commands_in(GUIDE) for word in one.split()}
+
+
+def test_contributing_names_the_sizes_and_is_short() -> None:
+    assert all(f"`{size}`" in GUIDE for size in SIZES)
+    assert (ROOT / ".ci/run").exists()
+    assert "`.ci/run --all`" in GUIDE
+    assert len(GUIDE.splitlines()) < 90
