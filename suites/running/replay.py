@@ -73,8 +73,8 @@ def load_case(path: str | Path, tables: Tables) -> Case:
         _check(path, one, tables)
         for other in one.beside:
             _check(path, replace(one, operator=other, beside=()), tables)
-        for other in steps_alone(one):
-            _check(path, other, tables)
+        for step in steps_alone(one):
+            _check(path, step, tables)
     return case
 
 
