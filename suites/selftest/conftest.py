@@ -65,7 +65,7 @@ def command_server() -> Iterator[CommandServer | None]:
 
 
 @pytest.fixture(scope="session")
-def command(command_server: CommandServer | None) -> Callable[..., Ran]:
+def dmlcts_in(command_server: CommandServer | None) -> Callable[..., Ran]:
     """Runs ``dmlcts`` with the given arguments in a folder that is there, in a process of its own.
 
     With ``from_the_start``, and off Linux, that is a new interpreter, otherwise one that has imported the suite. For
@@ -89,10 +89,10 @@ def command(command_server: CommandServer | None) -> Callable[..., Ran]:
 
 
 @pytest.fixture
-def dmlcts(tmp_path: Path, command: Callable[..., Ran]) -> Callable[..., Ran]:
-    """Runs ``dmlcts`` with the given arguments as ``command`` does, in an empty folder where none is given."""
+def dmlcts(tmp_path: Path, dmlcts_in: Callable[..., Ran]) -> Callable[..., Ran]:
+    """Runs ``dmlcts`` with the given arguments as ``dmlcts_in`` does, in an empty folder where none is given."""
 
     def run(*arguments: str, folder: Path | None = None, from_the_start: bool = False) -> Ran:
-        return command(*arguments, folder=folder or tmp_path, from_the_start=from_the_start)
+        return dmlcts_in(*arguments, folder=folder or tmp_path, from_the_start=from_the_start)
 
     return run

@@ -59,6 +59,7 @@ def wrong(made: type[Reference], operator: str) -> bool:
         (TwoWays, "MAX", True),  # which is exact
     ],
 )
+@pytest.mark.size("thorough", brief=1)
 def test_two_polynomials_are_no_departure_where_each_is_within_its_bound(
     made: type[Reference], operator: str, found: bool
 ) -> None:

@@ -101,6 +101,7 @@ def test_both_meanings_agree_with_mpfr(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["exp", "sin", "pow"])
+@pytest.mark.size("thorough")
 def test_a_wrong_meaning_is_seen(name: str) -> None:
     """Enclosures 2^-170 off, and FLOAT64 results eight times beyond the error that is stated."""
     function = FUNCTIONS[name]

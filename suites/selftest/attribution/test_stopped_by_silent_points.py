@@ -105,6 +105,7 @@ def test_what_stands_beside_the_zeros_is_judged_all_the_same() -> None:
     assert "modulus-floor.formula" not in failed
 
 
+@pytest.mark.size("thorough")
 def test_a_dispatch_that_fails_anyway_breaks_the_clause_of_its_case() -> None:
     clauses, failed = broken(RefusesAlways)
     assert {"divide.formula", "modulus-floor.formula"} <= clauses

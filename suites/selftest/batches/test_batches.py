@@ -188,6 +188,7 @@ BACKENDS = pytest.mark.parametrize(
 
 
 @BACKENDS
+@pytest.mark.size("thorough", brief=2)
 def test_a_batch_says_what_each_case_alone_says(backend: Any, wrong: bool) -> None:
     together, alone = (summary(bench(backend()), dispatches=dispatches) for dispatches in (False, True))
     assert together == alone

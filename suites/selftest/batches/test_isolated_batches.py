@@ -148,6 +148,7 @@ def test_a_stray_that_no_case_alone_shows_is_told_of_the_batch() -> None:
 
 
 @LINUX
+@pytest.mark.size("thorough")
 def test_what_is_to_run_behind_a_stray_write_finds_its_memory_as_it_was_made() -> None:
     found, *_ = told(row(faulty.OVERRUN), dispatches=False)
     assert [place for place, one in enumerate(found) if one] == [PLACE]

@@ -97,6 +97,7 @@ def summary(backend: type, some: list[Case], *, dispatches: bool) -> tuple[Any, 
     return tallies, found, judge.ledger.refused, calls["create"]
 
 
+@pytest.mark.size("thorough")
 def test_right_histories_are_counted_as_step_by_step_without_a_message_for_each_step() -> None:
     together, alone = (summary(Right, cases(), dispatches=one) for one in (False, True))
     assert together[:3] == alone[:3]

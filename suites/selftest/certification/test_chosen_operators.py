@@ -44,6 +44,7 @@ def faults(parts: Parts) -> list[tuple[str, str]]:
     return [(line.check, line.said) for line in found.lines if line.status is Status.FAIL]
 
 
+@pytest.mark.size("thorough")
 def test_a_certification_of_three_operators_passes_and_names_them(parts: Parts) -> None:
     found = parts.verifier.verify(parts.packed())
     assert found.standing is Standing.PASS, "\n".join(found.text())
@@ -188,6 +189,7 @@ def test_outputs_of_the_planned_operands_pass(parts: Parts) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 0.37, 0.8, 1])
+@pytest.mark.size("thorough", brief=1)
 def test_one_flipped_bit_of_an_output_is_refused(place: float, parts: Parts) -> None:
     outputs = bytearray(parts.members[archive.OUTPUTS])
     outputs[int(place * (len(outputs) - 1)) // 4 * 4] ^= 0x41
@@ -201,6 +203,7 @@ def test_the_plan_s_digest_tells_the_second_input() -> None:
     assert evidence.digest(planned[:1]) != evidence.digest(other)
 
 
+@pytest.mark.size("thorough")
 def test_a_plan_of_some_is_a_part_of_the_plan_of_all() -> None:
     some, everything = evidence.plan(TABLES, LEVEL, 0, "", CHOSEN), evidence.plan(TABLES, LEVEL, 0)
     assert {item.case.operator.name for item in some} == set(CHOSEN)

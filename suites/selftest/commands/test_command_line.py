@@ -109,6 +109,7 @@ def test_an_unavailable_backend_ends_with_3(folder: Path, dmlcts: Callable[..., 
     assert (ran.code, ran.err) == (3, "dmlcts: no adapter; plug one in\n")
 
 
+@pytest.mark.size("thorough")
 def test_fewer_types_than_the_level_obliges_end_with_4(folder: Path, dmlcts: Callable[..., Any]) -> None:
     claimed_and_another = ("--operator", "CLIP", "--clause", "clip.formula", "--data-type", "FLOAT32,FLOAT16")
     ran = dmlcts("run", "--backend", "third.py:FewerTypes", *claimed_and_another)
@@ -304,6 +305,7 @@ def test_examples_in_the_help_keep_their_lines(dmlcts: Callable[..., Any]) -> No
         assert "\\b" not in said
 
 
+@pytest.mark.size("thorough")
 def test_several_failures_and_whole_folders_are_replayed(folder: Path, dmlcts: Callable[..., Any]) -> None:
     ran = dmlcts("run", "--backend", "third.py:HalfUp", "--operator", "ROUND", "--data-type", "FLOAT32,FLOAT16",
                  "--clause", "round.toward-infinity")  # fmt: skip
@@ -329,6 +331,7 @@ def test_several_failures_and_whole_folders_are_replayed(folder: Path, dmlcts: C
     assert (empty.code, empty.err.count("\n"), "nothing holds no failure files" in empty.err) == (2, 1, True)
 
 
+@pytest.mark.size("thorough")
 def test_the_page_s_replay_command_runs_in_the_results_folder(folder: Path, dmlcts: Callable[..., Any]) -> None:
     import shlex
 
@@ -484,6 +487,7 @@ class Backend:
 """
 
 
+@pytest.mark.size("thorough")
 def test_refusals_of_the_suite_s_own_rules_are_disclosed(folder: Path, dmlcts: Callable[..., Any]) -> None:
     """cpu uses the suite's rule checks; another implementation refuses the same by itself."""
     (folder / "third.py").write_text(OWN_RULES, encoding="utf-8")

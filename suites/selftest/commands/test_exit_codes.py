@@ -91,6 +91,7 @@ def test_nobody_reads_a_verdict_that_could_not_be_said(words: list[str], code: i
     assert "could not be written" in said
 
 
+@pytest.mark.size("thorough")
 def test_what_nobody_reads_is_done_to_its_end(folder: Path) -> None:
     """The files that were asked for are there, and an exit code other than 0 is what it would have been."""
     (folder / "wrong.yaml").write_text("operator: [", encoding="utf-8")

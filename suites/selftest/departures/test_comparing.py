@@ -58,11 +58,11 @@ SELECTED = ("--operator", "CLIP", "--data-type", "INT8,FLOAT16", "--clause", "cl
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., Ran]) -> dict[str, Any]:
+def compared(tmp_path_factory: pytest.TempPathFactory, dmlcts_in: Callable[..., Ran]) -> dict[str, Any]:
     """A comparison of two real runs and two backends that cannot run, made by the command itself."""
     folder = tmp_path_factory.mktemp("comparison")
     (folder / "mine.py").write_text(INVERTED, "utf-8")
-    ran = command(
+    ran = dmlcts_in(
         "compare", "cpu[feature_level=5.0]", "mine.py:Inverted", "nowhere", "--json", "c.json", "--html", "c.html",
         "--markdown", "c.md", *SELECTED, folder=folder,
     )  # fmt: skip
@@ -139,6 +139,7 @@ def test_the_page_is_self_contained_and_escaped(compared: dict[str, Any]) -> Non
     assert "✗ fail" in compared["html"], "told by a sign, not by colour alone"
 
 
+@pytest.mark.size("thorough")
 def test_finished_runs_are_compared_as_well(compared: dict[str, Any], dmlcts: Callable[..., Ran]) -> None:
     folders = [str(compared["folder"] / "comparison" / name) for name in ("cpu_feature_level=5.0", "mine.py_Inverted")]
     ran = dmlcts("compare", "--from", folders[0], "--from", folders[1])

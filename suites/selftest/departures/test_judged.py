@@ -51,6 +51,7 @@ def test_marks_that_do_not_stand_there_once_are_refused(text: str) -> None:
         judged.replaced(text.format(begin=begin, end=end), "judged", "new")
 
 
+@pytest.mark.size("thorough")
 def test_the_command_writes_and_then_finds_nothing_to_change(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
     path.write_text("\n".join(judged.marks("judged")), encoding="utf-8")

@@ -23,6 +23,7 @@ def unfitting(known: list[Explanation]) -> list[str]:
     return [str(one) for one in known if not any(one.fits(change) for change in changes)]
 
 
+@pytest.mark.size("thorough")
 def test_every_explained_change_can_be_made() -> None:
     known = explanations()
     assert known
@@ -89,6 +90,7 @@ def test_it_is_recorded_which_lines_a_passed_test_executes(tmp_path: Path) -> No
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="trials are forked")
 @pytest.mark.parametrize(("whole", "end"), [(True, "killed"), (False, "survived")])
+@pytest.mark.size("thorough")
 def test_a_whole_trial_changes_what_the_tests_start_as_well(whole: bool, end: str, tmp_path: Path) -> None:
     changed = ROOT / "suites" / "selftest" / "house" / "code_changes.py"
     code = compile(changed.read_text(encoding="utf-8").replace("parents[3]", "parents[4]"), str(changed), "exec")

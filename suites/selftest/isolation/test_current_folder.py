@@ -146,6 +146,7 @@ def unsafe_starts(source: str) -> Iterator[str]:
             yield "ProcessPoolExecutor"
 
 
+@pytest.mark.size("thorough")
 def test_every_process_of_the_suite_is_started_by_the_one_home() -> None:
     """Tests aside, whose environment is made safe; and two modules that run pytest on a copy of the house."""
     rooms = ("specs", "backends", "reports", "suites")

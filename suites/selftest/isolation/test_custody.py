@@ -118,6 +118,7 @@ def test_such_a_daemon_outlives_who_does_not_end_it(tmp_path: Path) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.size("thorough")
 def test_a_sweeps_daemons_end_as_well(dmlcts: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "daemon.py").write_text(DAEMON.replace("results.json", "sweep.json"), encoding="utf-8")
     ran = dmlcts("sweep", "--backend", "daemon.py:Backend", "--operator", "ROUND", "--data-type", "FLOAT16", "-n", "1")

@@ -101,6 +101,7 @@ def test_the_last_words_of_a_crashed_process_are_told(bench: Bench) -> None:
     assert mishap.title.startswith("the process crashed")
 
 
+@pytest.mark.size("thorough")
 def test_a_hang_ends_with_the_limit() -> None:
     bench = opened(seconds=1.0)
     try:
@@ -155,6 +156,7 @@ def test_memory_that_cannot_be_sealed_is_looked_at_after_every_call(order: int) 
 
 
 @POSIX
+@pytest.mark.size("thorough")
 def test_a_crash_is_seen_at_once_although_a_daemon_holds_the_pipes_open() -> None:
     bench = opened(seconds=60.0)
     before = len(os.listdir("/dev/fd"))
@@ -184,6 +186,7 @@ def test_output_of_the_implementation_disturbs_nothing(bench: Bench) -> None:
     assert bench.losses == before
 
 
+@pytest.mark.size("thorough")
 def test_a_crash_at_creation_is_the_case_s(bench: Bench) -> None:
     mishap = bench.run(ordered(-1.0, maximum=faulty.ABORT))
     assert isinstance(mishap, Mishap)

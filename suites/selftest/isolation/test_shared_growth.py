@@ -98,6 +98,7 @@ def test_shared_memory_counts(tmp_path: Path, leak: str) -> None:
 
 
 @pytest.mark.parametrize("leak", ["nothing", "given_back"])
+@pytest.mark.size("thorough")
 def test_who_keeps_nothing_goes_on(tmp_path: Path, leak: str) -> None:
     assert all(isinstance(one, Execution) for one in outcomes(tmp_path, leak, LIMIT))
 

@@ -52,6 +52,7 @@ def test_a_hang_in_any_step_ends_with_the_limit_of_one(step: str) -> None:
         bench.close()
 
 
+@pytest.mark.size("thorough")
 def test_each_step_has_the_whole_limit() -> None:
     bench = opened("ActsAt", 1.5, step="each", act="wait")
     try:

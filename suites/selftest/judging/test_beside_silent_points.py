@@ -80,6 +80,7 @@ def judged(made: type[Reference]) -> tuple[Judge, set[str]]:
         (WrongThroughout, {"sign.formula", "sign.nan"}),
     ],
 )
+@pytest.mark.size("thorough", brief=1)
 def test_a_fault_is_told_under_the_clause_of_its_element(made: type[Reference], told: set[str]) -> None:
     judge, clauses = judged(made)
     assert clauses == told

@@ -247,6 +247,7 @@ class Backend(CpuBackend):
 """
 
 
+@pytest.mark.size("thorough")
 def test_a_run_without_one_mode_is_incomplete(dmlcts: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(BACKEND, "utf-8")
     ran = dmlcts("run", "--backend", "mine.py:Backend", "--operator", "ROUND", "--data-type", "FLOAT16",

@@ -223,6 +223,7 @@ def test_the_command_tells_finished_runs(tmp_path: Path, dmlcts: Callable[..., A
     assert dmlcts("accuracy", "--backend", "no-such-backend", "--operator", "ADD").code == 3
 
 
+@pytest.mark.size("thorough")
 def test_the_command_measures_a_backend(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     done = dmlcts("accuracy", "--backend", "cpu", "--operator", "MULTIPLY", "--data-type", "FLOAT16")
     assert done.code == 0, done.out + done.err

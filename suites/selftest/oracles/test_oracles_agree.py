@@ -180,6 +180,7 @@ def close_inputs(data_type: DataType, scale: float, bias: float) -> Any:
 
 
 @pytest.mark.parametrize("data_type", WIDE, ids=lambda one: one.name)
+@pytest.mark.size("thorough", brief=1)
 def test_wide_inputs_beside_every_limit_under_every_scale_and_bias(data_type: DataType) -> None:
     drawn = np.random.Generator(np.random.PCG64(23))
     for operator, (_, scale, bias) in zip(scaled_operators(data_type), factors_of(data_type), strict=False):

@@ -122,6 +122,7 @@ def rounding_dissent(mode: str, x: np.ndarray, data_type: DataType, function: Ro
 
 
 @pytest.mark.parametrize("mode", MPFR_MODES)
+@pytest.mark.size("thorough")
 def test_mpfr_rounds_every_float16_to_the_same_integer(mode: str) -> None:
     assert rounding_dissent(mode, edge_values.every_pattern(F16, nan=True), F16, MPFR_MODES[mode]) == {}
 

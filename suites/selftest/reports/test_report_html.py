@@ -250,6 +250,7 @@ def test_endless_failures_are_counted_and_not_drawn() -> None:
     assert "7 further failures in results.json" in page.text
 
 
+@pytest.mark.size("thorough")
 def test_many_operators_begin_with_an_overview_and_are_folded_but_for_what_is_wrong() -> None:
     results = failing_among_all()
     wrong = {row["operator"] for row in results["clauses"] if row["failures"]}

@@ -50,6 +50,7 @@ def test_a_run_loads_no_foreign_plugin_and_takes_no_foreign_option(
     assert (row["id"], row["outcome"]) == ("sign.formula", "pass")
 
 
+@pytest.mark.size("thorough")
 def test_pytest_takes_both(tmp_path: Path, environment: dict[str, str]) -> None:
     """The control: started by hand, pytest meets them."""
     words = ("pytest", "-q", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", *SELECTED)

@@ -29,21 +29,21 @@ def results_in(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., Any]) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory, dmlcts_in: Callable[..., Any]) -> Path:
     """The results folder of an undisturbed run of the selection."""
     folder = tmp_path_factory.mktemp("whole")
-    ran = command("run", *SELECTED, folder=folder)
+    ran = dmlcts_in("run", *SELECTED, folder=folder)
     assert ran.code == 0, ran.out + ran.err
     return folder / "results"
 
 
 @pytest.fixture(scope="module")
-def shards(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., Any]) -> list[Path]:
+def shards(tmp_path_factory: pytest.TempPathFactory, dmlcts_in: Callable[..., Any]) -> list[Path]:
     folder = tmp_path_factory.mktemp("shards")
     made = []
     for part in ("1/2", "2/2"):
         place = folder / part[0]
-        ran = command("run", *SELECTED, "--shard", part, "--results", str(place), folder=folder)
+        ran = dmlcts_in("run", *SELECTED, "--shard", part, "--results", str(place), folder=folder)
         assert ran.code == 4, "a shard alone is incomplete"
         made.append(place)
     return made
@@ -101,6 +101,7 @@ class HalfUp(Reference):
 """
 
 
+@pytest.mark.size("thorough")
 def test_merged_shards_say_what_is_wrong_and_end_as_a_run_does(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
     (tmp_path / "third.py").write_text(WRONG, encoding="utf-8")
     selected = ("--operator", "ROUND", "--data-type", "FLOAT32", "--clause", "round.t*,round.nearest-even")
@@ -205,9 +206,9 @@ def recorded(folder: Path, count: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def slow(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., Any]) -> Path:
+def slow(tmp_path_factory: pytest.TempPathFactory, dmlcts_in: Callable[..., Any]) -> Path:
     folder = tmp_path_factory.mktemp("slow")
-    ran = command("run", *SLOW, folder=folder)
+    ran = dmlcts_in("run", *SLOW, folder=folder)
     assert ran.code == 0, ran.out + ran.err
     return folder / "results"
 

@@ -91,6 +91,7 @@ def test_a_run_names_what_it_replaces(tmp_path: Path, earlier: dict[str, bytes],
     assert (other.code, "replaces" in other.out) == (0, False), "the control: there is nothing to replace"
 
 
+@pytest.mark.size("thorough")
 def test_a_sweep_names_what_it_replaces(tmp_path: Path, earlier: dict[str, bytes], dmlcts: Callable[..., Ran]) -> None:
     asked = ("--backend", "cpu", "--operator", "IS_NAN", "--data-type", "FLOAT16", "-n", "1", "--isolation", "none")
     ran = dmlcts("sweep", *asked)

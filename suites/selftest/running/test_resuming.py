@@ -32,11 +32,11 @@ root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reaso
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, command: Callable[..., Ran]) -> Path:
+def finished(tmp_path_factory: pytest.TempPathFactory, dmlcts_in: Callable[..., Ran]) -> Path:
     """A folder with mine.py and, under results, the run that it was judged in."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "mine.py").write_text(MINE, encoding="utf-8")
-    ran = command("run", "--backend", "mine.py:Mine", "-o", "mark=1", *ROUND, folder=folder)
+    ran = dmlcts_in("run", "--backend", "mine.py:Mine", "-o", "mark=1", *ROUND, folder=folder)
     assert ran.code == 0, ran.out + ran.err
     (folder / "it-ran").unlink()
     return folder
@@ -98,6 +98,7 @@ def test_a_resume_that_finds_nothing_left_adds_no_time(place: Path, dmlcts: Call
     ("results", 0o777, "every user may change results"),
     ("results/records.jsonl", 0o666, "every user may change results/records.jsonl"),
 ])  # fmt: skip
+@pytest.mark.size("thorough")
 def test_what_every_user_may_change_is_not_believed(
     name: str, mode: int, said: str, place: Path, dmlcts: Callable[..., Ran]
 ) -> None:

@@ -136,6 +136,7 @@ def test_what_is_written_is_valid_and_printed_in_full(tmp_path: Path, capsys: py
     assert told == ["how long commands take to begin", told[1]]
 
 
+@pytest.mark.size("thorough")
 def test_a_command_that_does_not_run_ends_the_benchmark_with_its_words() -> None:
     with pytest.raises(UsageError, match=r"run -q --backend nobody.*ended with exit code 2.*measure with --no-run"):
         command_times("nobody", (), lambda text: None)

@@ -214,6 +214,7 @@ def test_a_sweep_and_a_run_leave_each_other_s_records(tmp_path: Path, dmlcts: Ca
     assert last["results.json"] == after["results.json"]
 
 
+@pytest.mark.size("thorough")
 def test_one_writes_into_a_folder_at_a_time(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
     (tmp_path / "results").mkdir()
     lock = FolderLock(tmp_path / "results")

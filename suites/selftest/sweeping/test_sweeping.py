@@ -195,6 +195,7 @@ def test_classes_are_counted_without_looking() -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.size("thorough")
 def test_a_right_implementation_has_nothing_wrong(lanes: int) -> None:
     station = Station(bench_of(Reference), lanes=lanes, tensor_elements=1 << 15)
     for target in everything().targets:

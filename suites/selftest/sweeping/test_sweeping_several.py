@@ -164,6 +164,7 @@ def test_a_sample_begins_with_edge_values_and_follows_from_its_seed() -> None:
 # Judging.
 
 
+@pytest.mark.size("thorough")
 def test_a_right_implementation_has_nothing_wrong() -> None:
     """All 8-bit combinations, and stretches of wider ones around zero, the limits, infinities and NaN."""
     station = Station(bench_of(Right), lanes=2, tensor_elements=1 << 13)

@@ -138,6 +138,7 @@ def test_the_table_says_what_strict_keeps(latitude: str) -> None:
 
 
 @pytest.mark.parametrize("output, permitted, right", [(-5.0, True, True), (0.0, True, False), (3.0, False, False)])
+@pytest.mark.size("thorough")
 def test_a_nan_in_a_union_may_count_as_zero_only_where_a_clause_says_so(
     output: float, permitted: bool, right: bool
 ) -> None:
@@ -147,6 +148,7 @@ def test_a_nan_in_a_union_may_count_as_zero_only_where_a_clause_says_so(
     assert accepts(without("CLIP1", "nan-bound-zero"), operator, -5.0, output) is right
 
 
+@pytest.mark.size("thorough")
 def test_a_bound_outside_the_type_is_open_only_where_a_clause_says_so() -> None:
     for bound in (300.0, INF, NAN):
         operator = described("CLIP", UINT8, Min=0.0, Max=bound)

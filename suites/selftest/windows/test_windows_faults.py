@@ -94,6 +94,7 @@ def test_a_fault_says_library_place_and_kind_and_ends_as_it_would_have(fault: st
     assert ("Fatal Python error" in done.stderr) == (where == "first" and name != "SIGTRAP"), done.stderr
 
 
+@pytest.mark.size("thorough")
 def test_what_is_no_fault_of_the_library_is_not_put_on_it() -> None:
     """The control: no fault, and faults of somebody else in a process with that library."""
     done = alone("none")
