@@ -51,7 +51,7 @@ def figures_of(asked: Measured, told: Told, only: Collection[str] = ()) -> list[
 
     Args:
         asked: what to measure.
-        told: is told what is going on.
+        told: called with a line on what is going on.
         only: names of sweeps' figures; none means all.
     """
     figures = yardsticks_and_judging(asked.rounds, os.cpu_count() or 1, told)

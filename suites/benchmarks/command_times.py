@@ -103,7 +103,7 @@ def command_times(
     Args:
         backend: the implementation, as ``--backend`` names it.
         options: its options.
-        told: is told what is going on.
+        told: called with a line on what is going on.
         operators: what runs judge.
 
     Returns:

@@ -291,7 +291,7 @@ def engine_cost(operators: Sequence[str], told: Callable[[str], None]) -> dict[s
 
     Args:
         operators: whose quick runs are measured.
-        told: is told what is going on.
+        told: called with a line on what is going on.
 
     Returns:
         The member ``engine`` of a ``dmlcts-bench/1`` document.

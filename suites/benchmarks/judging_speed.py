@@ -155,7 +155,7 @@ def yardsticks_and_judging(rounds: int, threads: int, told: Callable[[str], None
     Args:
         rounds: how often each is measured; the best counts.
         threads: for all that runs in several.
-        told: is told what is going on.
+        told: called with a line on what is going on.
     """
     yard = _Yardsticks(threads)
     figures: list[Figure] = []
@@ -210,7 +210,7 @@ def swept(
         options: its options.
         operator: the operator.
         data_type: the type.
-        told: is told what is going on.
+        told: called with a line on what is going on.
         workers: processes; 0 for what a sweep takes by default.
         share: sweep only one in so many of the inputs; 1 for all.
         targets: only the first so many targets, 0 for all.
