@@ -32,8 +32,9 @@ class CommandServer:
     """
 
     def __init__(self) -> None:
+        # Unbuffered: two answers that come at once must not lie in a buffer where ``select`` does not see the second.
         self._process = subprocess.Popen(
-            own_python("-m", __name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=safe_environment()
+            own_python("-m", __name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env=safe_environment()
         )
 
     def __enter__(self) -> CommandServer:
@@ -51,28 +52,33 @@ class CommandServer:
             TimeoutError: it took longer than a run may take; its process was killed.
         """
         with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
-            self._ask(arguments=arguments, folder=str(folder), environment=dict(os.environ),
-                      streams=[out.name, err.name])  # fmt: skip
-            process = int(self._answer(SECONDS))
+            self.ask(arguments=arguments, folder=str(folder), environment=dict(os.environ),
+                     streams=[out.name, err.name])  # fmt: skip
+            process = self.answer()
             try:
-                code = int(self._answer(SECONDS))
+                code = self.answer()
             except TimeoutError:
                 os.kill(process, signal.SIGKILL)
-                self._answer(SECONDS)
+                self.answer()
                 raise
             return code, _text(out), _text(err)
 
-    def _ask(self, **request: Any) -> None:
+    def ask(self, **request: Any) -> None:
+        """Send a request: arguments, folder, environment, and the files of the two streams."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
+        self._process.stdin.write(json.dumps(request).encode("utf-8") + b"\n")
 
-    def _answer(self, seconds: float) -> str:
+    def answer(self, seconds: float = SECONDS) -> int:
+        """The next line of the answers: after a request the number of its process, then its exit code.
+
+        Raises:
+            TimeoutError: no line came in these seconds.
+        """
         stream = self._process.stdout
         assert stream is not None
         if not select.select([stream], [], [], seconds)[0]:
             raise TimeoutError(f"the command took longer than {seconds} s")
-        return stream.readline()
+        return int(stream.readline())
 
 
 def _text(stream: Any) -> str:
