@@ -54,27 +54,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     f"(default: {DEFAULT_BACKEND}, together with the suite's own tests)")  # fmt: skip
     group.addoption("--option", action="append", default=[], metavar="KEY=VALUE",
                     help="an option of the backend; repeatable (`dmlcts run` calls it -o)")  # fmt: skip
-    group.addoption("--results", default=DEFAULT_RESULTS, metavar="DIR", help="where the records go (default: results)")
+    group.addoption("--results", default=DEFAULT_RESULTS, metavar="DIR", help="folder for records (default: results)")
     group.addoption("--operator", action="append", default=[], help="only these operators or groups; repeatable")
     group.addoption("--data-type", action="append", default=[], help="only these element types; repeatable")
     group.addoption("--clause", action="append", default=[], metavar="GLOB", help="only these clauses; repeatable")
     group.addoption("--feature-level", metavar="LEVEL", help="judge at this level (default: the one the device claims)")
     group.addoption("--profile", choices=list(PROFILES), default="quick", help="how much to generate (default: quick)")
-    group.addoption("--seed", default=str(DEFAULT_SEED), help=f"seed of all that is drawn (default: {DEFAULT_SEED})")
+    group.addoption("--seed", default=str(DEFAULT_SEED), help=f"seed of all random values (default: {DEFAULT_SEED})")
     group.addoption("--strict-ieee", dest="dmlcts_strict", action="store_true",
-                    help="leave no latitude: IEEE 754 behaviour only (`dmlcts run` calls it --strict)")  # fmt: skip
+                    help="permit IEEE 754 behaviour only (`dmlcts run` calls it --strict)")  # fmt: skip
     group.addoption("--isolation", choices=ISOLATIONS,
-                    help="run the implementation in a process of its own, or in this one for debugging "
-                    "(default: process for every backend but cpu)")  # fmt: skip
+                    help="run the implementation in its own process or in this one (`none`: only with code you trust; "
+                    "default: process for every backend but cpu)")  # fmt: skip
     group.addoption("--dispatch-timeout", dest="dmlcts_timeout", default=str(DEFAULT_TIMEOUT), metavar="SECONDS",
-                    help="how long one call of an isolated implementation may take "
+                    help="time limit for one call of an isolated implementation "
                     "(default: 30; `dmlcts run` calls it --timeout)")  # fmt: skip
-    group.addoption("--shard", metavar="I/N", help="only every Nth test, beginning with the Ith; see `dmlcts merge`")
+    group.addoption("--shard", metavar="I/N", help="run only every Nth test, from the Ith on; see `dmlcts merge`")
     group.addoption("--resume", dest="dmlcts_resume", action="store_true",
-                    help="continue the run whose journal the results folder holds")  # fmt: skip
-    group.addoption("--waivers", metavar="FILE", help="failures that somebody answers for, see reports/CERTIFYING.md")
+                    help="continue the interrupted run in the results folder")  # fmt: skip
+    group.addoption("--waivers", metavar="FILE", help="failures that you accept, see reports/CERTIFYING.md")
     group.addoption("--tables", action="append", default=[], metavar="PATH",
-                    help="a folder or file of further operator tables; repeatable")  # fmt: skip
+                    help="a file or folder with additional operator tables; repeatable")  # fmt: skip
 
 
 def _read(config: pytest.Config) -> Settings:

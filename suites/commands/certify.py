@@ -14,7 +14,7 @@ from dmlcts.suites.console.exit_codes import NO_VERDICT
 from dmlcts.suites.console.listeners import judges_nothing
 from dmlcts.suites.console.saying import say
 
-_EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something is left open. " + NO_VERDICT
+_EXIT_CODES = "Exit codes: 0 PASS, 1 FAIL, 2 usage error, 4 a draft, or something could not be decided. " + NO_VERDICT
 
 
 _CERTIFY_EXIT_CODES = (
@@ -26,10 +26,10 @@ _CERTIFY_EXIT_CODES = (
 @click.command(epilog=_CERTIFY_EXIT_CODES)
 @certify_options
 def certify(**given: Any) -> None:
-    r"""Run the certification profile and make a submission of it.
+    r"""Run the certification profile and write a signed submission.
 
-    Refused where a file of the suite was modified, without a key, and where the verdict is not CONFORMANT; --draft
-    makes a marked draft instead, which certifies nothing and ends with 4. The steps are in reports/CERTIFYING.md.
+    It is an error if a file of the suite was modified, if no key is given, or if the verdict is not CONFORMANT.
+    --draft writes a marked draft instead, which certifies nothing, and exits 4. Steps: reports/CERTIFYING.md.
 
     \b
     dmlcts keygen vendor
@@ -51,14 +51,14 @@ def certify(**given: Any) -> None:
 @click.option("--challenge", metavar="DIGITS",
               help="The challenge that you handed out: the evidence must be drawn from it.")  # fmt: skip
 @click.option("--waivers-on", "day", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY",
-              help="Say whether its waivers held on this day, as 2027-01-31 (default: today).")  # fmt: skip
+              help="Check the waivers' dates against this day, such as 2027-01-31 (default: today).")  # fmt: skip
 def verify(
     submission: str, trusted: tuple[str, ...], page: str | None, challenge: str | None, day: datetime | None
 ) -> None:
-    """Verify a submission, on any machine and without a device; nothing in it is believed.
+    """Verify a submission on any machine, without a device and without trusting its contents.
 
-    The verdict is derived again from the records and this installation's tables, and the outputs that the
-    submission carries are judged again on inputs that are made here.
+    The command derives the verdict again from the records and this installation's tables, and judges the submitted
+    outputs again on inputs that it generates itself.
     """
     from dmlcts.reports.certification.identity import Reference
     from dmlcts.reports.certification.signing import load_public
@@ -82,10 +82,10 @@ def verify(
 @click.command()
 @judges_nothing
 def challenge() -> None:
-    """Print a challenge to hand out before a certification.
+    """Print a challenge to give to a vendor before a certification.
 
-    Whoever certifies gives it to `dmlcts certify --challenge`, and you give it to `dmlcts verify --challenge`: then
-    the sampled part of the evidence cannot have been prepared before you handed it out. Use each one once.
+    The vendor passes it to `dmlcts certify --challenge`, you pass it to `dmlcts verify --challenge`. The sampled part
+    of the evidence then cannot have been prepared before you gave it out. Use each challenge once.
     """
     from dmlcts.suites.certification.evidence import new_challenge
 
@@ -96,7 +96,7 @@ def challenge() -> None:
 @click.argument("name", type=click.Path(), metavar="NAME")
 @judges_nothing
 def keygen(name: str) -> None:
-    """Make a pair of keys: NAME.key signs and stays secret, NAME.pub goes to whoever verifies."""
+    """Make a key pair: NAME.key signs and stays secret, NAME.pub goes to the verifiers."""
     from dmlcts.reports.certification.signing import generate
 
     private, public = Path(f"{name}.key"), Path(f"{name}.pub")

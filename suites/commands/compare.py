@@ -15,9 +15,9 @@ from dmlcts.suites.console.saying import complain, say
 @click.command()
 @click.argument("backends", nargs=-1, metavar="[BACKEND]…")
 @click.option("--from", "folders", multiple=True, type=click.Path(), metavar="DIR",
-              help="A finished run to compare as well: its folder or its results.json[.gz]; repeatable.")  # fmt: skip
+              help="Include a finished run: its folder or its results.json[.gz]; repeatable.")  # fmt: skip
 @click.option("--results", default="comparison", show_default=True, type=click.Path(), metavar="DIR",
-              help="Each backend's results go into a folder of its own under DIR.")  # fmt: skip
+              help="Folder for the backends' results, one subfolder each.")  # fmt: skip
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the comparison as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
 @click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
@@ -35,11 +35,11 @@ def compare(
     workers: str,
     **given: Any,
 ) -> None:
-    r"""Judge several backends and show where they differ from the pages and from each other.
+    r"""Judge several backends, and show where they differ from the pages and from each other.
 
-    A backend's options stand behind its name in brackets; quote them for the shell. Each backend runs in a process
-    of its own. One that cannot run here is a column that says why. Exit code 0, whatever was found; 2 where
-    something in the command means nothing, 3 where none of the backends can run.
+    Write a backend's options in brackets after its name, and quote them for the shell. Each backend runs in its own
+    process. The column of a backend that cannot run here says why. Exit code 0 whatever the verdicts, 2 for a mistake
+    in the command, 3 if no backend can run.
 
     \b
     dmlcts compare cpu onnxruntime torch directml wgpu

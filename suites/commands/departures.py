@@ -16,10 +16,10 @@ _RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.jso
 
 @click.group(cls=Commands)
 def baseline() -> None:
-    """Hold an implementation's known departures in a file, and compare runs with it.
+    """Keep an implementation's known departures in a file, and compare runs with it.
 
-    A run of an implementation that departs from the pages is NOT_CONFORMANT, and stays so. A baseline lists its
-    departures with their reasons, so that continuous integration fails when one is new, and when one is gone.
+    A baseline lists the departures of an implementation with their reasons. Continuous integration can then fail when
+    a departure is new or gone. The verdict of the run stays NOT_CONFORMANT.
     """
 
 
@@ -28,7 +28,7 @@ def baseline() -> None:
 @click.argument("path", type=click.Path(), metavar="FILE")
 @judges_nothing
 def write(results: str, path: str) -> None:
-    """Write the departures of a run to FILE; reasons that FILE already holds are kept."""
+    """Write the departures of a run to FILE; reasons that FILE already contains are kept."""
     from dmlcts.reports.comparing import baseline as baselines
     from dmlcts.reports.documents.validation import load_results
     from dmlcts.reports.documents.wording import many
@@ -49,7 +49,7 @@ def write(results: str, path: str) -> None:
 @_RESULTS
 @click.argument("path", type=click.Path(), metavar="FILE")
 def check(results: str, path: str) -> None:
-    """Compare a run with FILE; exit code 1 where a departure is new or gone."""
+    """Compare a run with FILE; exit code 1 if a departure is new or gone."""
     from dmlcts.reports.comparing import baseline as baselines
     from dmlcts.reports.documents.validation import load_results
     from dmlcts.reports.documents.wording import many
@@ -77,7 +77,7 @@ def check(results: str, path: str) -> None:
               help="A file or folder of further operator tables; repeatable.")  # fmt: skip
 @judges_nothing
 def findings(results: str, known: str | None, path: str | None, tables: tuple[str, ...]) -> None:
-    """Tell the departures of a run as a Markdown page: each reason once, with examples and DxDispatch models."""
+    """Write the departures of a run as a Markdown page: each reason once, with examples and DxDispatch models."""
     from dmlcts.reports.comparing import baseline as baselines
     from dmlcts.reports.comparing.findings import page
     from dmlcts.reports.documents.validation import load_results

@@ -17,13 +17,6 @@ _MOST_FAULTS = 100
 class Group(Commands):
     """Turns the project's own errors into one line and an exit code, whichever command raises them."""
 
-    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        """Add a command, its help's examples kept line by line."""
-        # click keeps a paragraph's lines where a backspace stands above it; in a raw docstring that is two characters
-        if cmd.help is not None:
-            cmd.help = cmd.help.replace("\\b\n", "\b\n")
-        super().add_command(cmd, name)
-
     def invoke(self, context: click.Context) -> Any:
         """Run the command; an error of the project becomes its line and exit code."""
         from dmlcts.specs.errors import DmlctsError

@@ -31,16 +31,18 @@ def main() -> None:
 
 
 @main.command()
-@click.option("-v", "--verbose", is_flag=True, help="Also say where each is installed from and what its device is.")
-@click.option("--check", metavar="BACKEND", help="Try this one, named as for `dmlcts run`: the first thing to do with "
-              "a new backend.")  # fmt: skip
+@click.option("-v", "--verbose", is_flag=True, help="Also print where each is installed from and its device.")
+@click.option("--check", metavar="BACKEND", help="Try this backend, named as for `dmlcts run`. Do this first with a "
+              "new backend.")  # fmt: skip
 @click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
               help="With --check: an option of the backend; repeatable.")  # fmt: skip
-@click.option("--operator", "operators", multiple=True, metavar="NAME", help="With --check: only these (CLIP,ROUND).")
-@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="With --check: only these.")
-@click.option("--feature-level", metavar="LEVEL", help="With --check: at this level (default: the one claimed).")
+@click.option("--operator", "operators", multiple=True, metavar="NAME",
+              help="With --check: only these operators (CLIP,ROUND).")  # fmt: skip
+@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="With --check: only these data types.")
+@click.option("--feature-level", metavar="LEVEL",
+              help="With --check: at this feature level (default: the one the device claims).")  # fmt: skip
 @click.option("--timeout", default="10", show_default=True, metavar="SECONDS",
-              help="With --check: how long one call may take.")  # fmt: skip
+              help="With --check: time limit for one call.")  # fmt: skip
 @judges_nothing
 def backends(
     verbose: bool,
@@ -51,11 +53,12 @@ def backends(
     feature_level: str | None,
     timeout: str,
 ) -> None:
-    r"""List the backends: which are available here, and why the others are not; or try one.
+    r"""List the backends and whether each is available here, or try one.
 
-    --check opens it in a process of its own, says what it claims and how long a dispatch takes, and runs one trivial
-    case for each operator and type: in seconds, without a verdict. Exit code 0 where all of it works, 1 where something
-    does not, with what to mend; 3 where it cannot be reached. A runner has 4 s to say hello (-o patience=SECONDS).
+    --check opens the backend in its own process, prints what it claims and how long a dispatch takes, and runs one
+    trivial case for each operator and type. It takes seconds and gives no verdict. Exit code 0 if everything works, 1
+    if something does not, with the mend, 3 if the backend cannot be reached. A runner has 4 s to say hello
+    (-o patience=SECONDS).
 
     \b
     dmlcts backends
@@ -88,9 +91,9 @@ def backends(
     multiple=True,
     type=click.IntRange(0, (1 << 32) - 1),
     metavar="N",
-    help="Seed of all that is drawn; repeatable, the verdicts must not depend on it (default: 0).",
+    help="Seed of all random values; repeatable (default: 0). Verdicts must not depend on it.",
 )
-@click.option("-n", "workers", type=click.IntRange(1), metavar="N", help="Processes (default: one a core).")
+@click.option("-n", "workers", type=click.IntRange(1), metavar="N", help="Processes (default: one a processor).")
 @click.option("--part", type=click.Choice(["all", "mutants", "permitted"]), default="all", show_default=True)
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Only this implementation; repeatable.")
 @click.option("--mutants", "most_mutants", type=click.IntRange(1), metavar="N",
@@ -103,7 +106,7 @@ def backends(
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the proof as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write the kill matrix as a page.")
 @click.option("--record", "record_path", type=click.Path(), metavar="FILE",
-              help="Judge each mutant by every test instead, and write which tests kill it.")  # fmt: skip
+              help="Instead, run every test on each mutant, and write which tests kill it.")  # fmt: skip
 def selftest(
     seeds: tuple[int, ...],
     workers: int | None,
@@ -117,10 +120,10 @@ def selftest(
     html_path: str | None,
     record_path: str | None,
 ) -> None:
-    """Prove the suite: every broken implementation is caught, under the clause it breaks, and no permitted one is.
+    """Prove the suite: it catches every broken implementation under the right clause, and accuses no permitted one.
 
-    Needs a checkout. Exit code 1 where a mutant survives that the quick profile should kill, where it is killed
-    under another clause than the one it breaks, or where a permitted implementation fails.
+    Needs a checkout. Exit code 1 if a mutant that the quick profile should kill survives, if a mutant is killed under
+    another clause than the one it breaks, or if a permitted implementation fails.
     """
     import os
 
@@ -158,23 +161,24 @@ def selftest(
 
 @click.group(cls=Commands)
 def directml() -> None:
-    """Microsoft's DirectML library: get it, to judge it."""
+    """Download Microsoft's DirectML library, to judge it."""
 
 
 @directml.command()
 @click.option("--windows", metavar="[VERSION]", is_flag=False, flag_value="newest",
-              help="Windows' library instead: the newest, or that version (see `dmlcts directml list`).")  # fmt: skip
+              help="Download the library for Windows instead: the newest, or this version (`dmlcts directml "
+              "list`).")  # fmt: skip
 @click.option("--accept-terms", is_flag=True, help="With --windows: accept the library's terms, which are shown.")
 @judges_nothing
 def fetch(windows: str | None, accept_terms: bool) -> None:
-    r"""Download Microsoft's DirectML for Linux into the cache, out of the wheel torch-directml on PyPI.
+    r"""Download Microsoft's DirectML for Linux, from the torch-directml wheel on PyPI, into the cache.
 
-    pip downloads the wheel, 25 MB, without its dependencies. The library is checked by its SHA-256 and kept with its
-    licence (MIT); the rest is thrown away. Where it is there already, nothing is downloaded. The cache is
+    pip downloads the wheel (25 MB) without its dependencies. The command checks the library's SHA-256, keeps it with
+    its licence (MIT) and deletes the rest. A library that is already in the cache is not downloaded again. The cache is
     DMLCTS_CACHE, else dmlcts in XDG_CACHE_HOME or ~/.cache.
 
-    With --windows, the DirectML.dll that Windows' users run, out of a wheel of onnxruntime-directml or torch-directml.
-    It is judged on Linux as it is: `dmlcts run --backend directml -o library=windows`, or `-o library=1.13.1`.
+    --windows downloads the DirectML.dll that runs on Windows, from a wheel of onnxruntime-directml or torch-directml.
+    Linux judges it unchanged: `dmlcts run --backend directml -o library=windows`, or `-o library=1.13.1`.
 
     \b
     dmlcts directml fetch
@@ -193,7 +197,7 @@ def fetch(windows: str | None, accept_terms: bool) -> None:
 @directml.command("list")
 @judges_nothing
 def list_libraries() -> None:
-    """List the DirectML libraries that can be fetched, and where those are that were."""
+    """List the DirectML libraries that can be fetched, and the paths of those in the cache."""
     from dmlcts.backends.directml.loading import fetching, windows_releases
     from dmlcts.specs.cache import cache_folder
 
@@ -209,16 +213,16 @@ def list_libraries() -> None:
 
 @click.group(cls=Commands)
 def runners() -> None:
-    """Runners on other machines: what they need."""
+    """Prepare runners on other machines."""
 
 
 @runners.command()
 @click.argument("path", type=click.Path(), metavar="FILE")
 @judges_nothing
 def secret(path: str) -> None:
-    r"""Make the secret that a runner and the suite share: 32 random bytes, in a new file for its owner alone.
+    r"""Make the secret that a runner and the suite share: 32 random bytes in a new file that only you can read.
 
-    Both machines need the same, and nobody else. A file that is there already is not replaced.
+    Copy the file to both machines and give it to nobody else. An existing file is not replaced.
 
     \b
     dmlcts runners secret secret.txt
@@ -227,7 +231,7 @@ def secret(path: str) -> None:
     from dmlcts.backends.runners.authentication import write_secret
 
     write_secret(path)
-    say(f"written: {path}; both machines need the same, and nobody else")
+    say(f"written: {path}; copy it to both machines, and give it to nobody else")
 
 
 for _command in (

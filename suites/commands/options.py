@@ -19,8 +19,8 @@ EXIT_CODES = (
     + exit_codes.NO_VERDICT
 )
 _BACKEND_HELP = (
-    "The implementation: a name from `dmlcts backends`, package.module:attribute, path/to/file.py:attribute, or a "
-    "runner in any language: exec:COMMAND, tcp:HOST:PORT."
+    "The implementation to judge: a name from `dmlcts backends`, package.module:attribute, path/to/file.py:attribute, "
+    "or a runner in any language: exec:COMMAND, tcp:HOST:PORT."
 )
 
 
@@ -49,7 +49,7 @@ def judging_options(command: Command) -> Command:
     """Give a command the options that say by what measure implementations are judged, one or several."""
     return _with(
         level_and_table_options(command),
-        click.option("--strict", "--strict-ieee", is_flag=True, help="Leave no latitude: IEEE 754 behaviour only."),
+        click.option("--strict", "--strict-ieee", is_flag=True, help="Permit IEEE 754 behaviour only."),
     )
 
 
@@ -57,9 +57,10 @@ def level_and_table_options(command: Command) -> Command:
     """Give a command the options of the feature level and of further tables."""
     return _with(
         command,
-        click.option("--feature-level", metavar="LEVEL", help="Judge at this level (default: the one claimed)."),
+        click.option("--feature-level", metavar="LEVEL",
+                     help="Judge at this feature level (default: the one the device claims)."),
         click.option("--tables", "extra_tables", multiple=True, type=click.Path(), metavar="PATH",
-                     help="A file or folder of further operator tables; repeatable."),
+                     help="A file or folder with additional operator tables; repeatable."),
     )  # fmt: skip
 
 
@@ -70,22 +71,22 @@ def generation_options(command: Command) -> Command:
         seed_option,
         click.option("--profile", type=click.Choice(["quick", "full", "certification"]), default="quick",
                      show_default=True,
-                     help="How much to generate: quick runs every clause in some minutes, full takes longer."),
+                     help="How many cases to generate: quick checks every clause in minutes, full takes longer."),
     )  # fmt: skip
 
 
 def seed_option(command: Command) -> Command:
     """Give a command the option of the seed."""
-    help_text = "Seed of everything that is drawn."
+    help_text = "Seed of all random values."
     return click.option("--seed", default="0", show_default=True, metavar="N", help=help_text)(command)
 
 
 def digest_option(command: Command) -> Command:
-    """Whether the digest of the results is told."""
+    """Give a command the option that prints the digest of its results."""
     return _with(
         command,
-        click.option("--digest", is_flag=True, help="Say the SHA-256 of what was written in the last line: what holds "
-                     "it tells whether the file was changed since."),
+        click.option("--digest", is_flag=True, help="Print the SHA-256 of the results in the last line, so that later "
+                     "changes to the file can be detected."),
     )  # fmt: skip
 
 
@@ -94,17 +95,17 @@ def process_options(command: Command) -> Command:
     return _with(
         command,
         click.option("--isolation", type=click.Choice(["process", "none"]),
-                     help="Run the implementation in a process of its own, or in this one for debugging "
-                     "(default: process for every backend but cpu)."),
+                     help="Run the implementation in its own process, or in this one. Use `none` only with code you "
+                     "trust (default: process for every backend but cpu)."),
         click.option("--timeout", default="30", show_default=True, metavar="SECONDS",
-                     help="How long one call of an isolated implementation may take."),
+                     help="Time limit for one call of an isolated implementation."),
     )  # fmt: skip
 
 
 def selection_options(command: Command) -> Command:
     """Give a command the options that select operators, types and clauses."""
     clause = click.option("--clause", "clauses", multiple=True, metavar="GLOB",
-                          help="Only these ('clip.cast.*,clip.nan.*'); repeatable.")  # fmt: skip
+                          help="Only these clauses ('clip.cast.*,clip.nan.*'); repeatable.")  # fmt: skip
     return _with(operator_options(command), clause)
 
 
@@ -115,5 +116,5 @@ def operator_options(command: Command) -> Command:
         click.option("--operator", "operators", multiple=True, metavar="NAME",
                      help="Only these operators and groups (CLIP,rounding); repeatable."),
         click.option("--data-type", "data_types", multiple=True, metavar="TYPE",
-                     help="Only these (FLOAT16,INT8); repeatable."),
+                     help="Only these data types (FLOAT16,INT8); repeatable."),
     )  # fmt: skip

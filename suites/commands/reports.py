@@ -1,4 +1,4 @@
-"""``dmlcts report``, ``diff`` and ``accuracy``: what runs found, told in other ways, and held against each other."""
+"""``dmlcts report``, ``diff`` and ``accuracy``: the results of runs in other formats, and compared."""
 
 from __future__ import annotations
 
@@ -26,26 +26,28 @@ if TYPE_CHECKING:
     from dmlcts.specs.tables import Tables
 
 _TABLES = click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
-                       help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+                       help="A file or folder with additional operator tables; repeatable.")  # fmt: skip
 _RESULTS = "DIR|results.json"
 
 
 @click.command()
 @click.argument("results", type=click.Path(), metavar=_RESULTS)
-@click.option("--html", type=click.Path(), metavar="FILE", help="Write the page here.")
+@click.option("--html", type=click.Path(), metavar="FILE", help="Write an HTML page to FILE.")
 @click.option("--markdown", type=click.Path(allow_dash=True), metavar="FILE",
-              help="Write a summary for a pull request here; `-` prints it.")  # fmt: skip
-@click.option("--junit", type=click.Path(), metavar="FILE", help="Write JUnit XML here, one test case a row.")
-@click.option("--badge", type=click.Path(), metavar="FILE", help="Write the JSON of a shields.io endpoint badge here.")
+              help="Write a summary for a pull request to FILE; `-` prints it.")  # fmt: skip
+@click.option("--junit", type=click.Path(), metavar="FILE",
+              help="Write JUnit XML to FILE, one test case for each clause row.")  # fmt: skip
+@click.option("--badge", type=click.Path(), metavar="FILE",
+              help="Write the JSON of a shields.io endpoint badge to FILE.")  # fmt: skip
 @_TABLES
 @judges_nothing
 def report(
     results: str, html: str | None, markdown: str | None, junit: str | None, badge: str | None, tables: tuple[str, ...]
 ) -> None:
-    """Tell a run's results as a page, a summary, JUnit XML or a badge, from its results.json alone.
+    """Write a run's results as a page, a summary, JUnit XML or a badge, from its results.json alone.
 
-    Without an option, results.html is written beside results.json. Needs no device; exit code 0 whatever the
-    verdict, 2 where the results cannot be used.
+    Without an option, the command writes results.html beside results.json. It needs no device. Exit code 0 whatever
+    the verdict, 2 if the results cannot be used.
     """
     from dmlcts.reports.documents import writing
     from dmlcts.reports.documents.validation import load_results
@@ -86,9 +88,9 @@ def report(
               help="Write it for a pull request; `-` prints it.")  # fmt: skip
 @_TABLES
 def diff(first: str, second: str, json_path: str | None, markdown: str | None, tables: tuple[str, ...]) -> None:
-    """Say what changed from run A to run B, each a results folder or results.json.
+    """Show what changed from run A to run B, each a results folder or results.json.
 
-    Exit code 1 where B brings a regression, 0 where it does not, 2 where one of them cannot be used.
+    Exit code 0 if B has no regression, 1 if it has one, 2 if one of the two cannot be used.
     """
     from dmlcts.reports.comparing import difference as differences
     from dmlcts.reports.documents import writing
@@ -114,12 +116,12 @@ def diff(first: str, second: str, json_path: str | None, markdown: str | None, t
 @click.command(epilog="Exit codes: 0 measured, 2 usage or table error, 3 backend unavailable, 4 nothing was measured.")
 @click.argument("runs", nargs=-1, type=click.Path(), metavar="[RESULTS]…")
 @click.option("--backend", "backends", multiple=True, metavar="BACKEND",
-              help="Measure this one, named as for `dmlcts run`, its options in brackets; repeatable.")  # fmt: skip
+              help="Measure this backend, named as for `dmlcts run`, options in brackets; repeatable.")  # fmt: skip
 @operator_options
 @level_and_table_options
 @generation_options
 @click.option("--results", default="accuracy", show_default=True, type=click.Path(), metavar="DIR",
-              help="The runs that measure go into a folder each under DIR.")  # fmt: skip
+              help="Folder for the measuring runs, one subfolder each.")  # fmt: skip
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`).")
 @click.option("--markdown", "path", type=click.Path(allow_dash=True), metavar="FILE",
               help="Write the table as Markdown; `-` prints it.")  # fmt: skip
@@ -132,11 +134,11 @@ def accuracy(
     path: str | None,
     **given: Any,
 ) -> None:
-    r"""Say how far results are from the real numbers, for each operator whose results may be inexact.
+    r"""Show how far results are from the exact numbers, for each operator whose results may be inexact.
 
-    From finished runs, every one of which measures it, or by running the tests of values on a backend. One run is told
-    in full: the largest errors with their operands, and how far the judged and the strict bound reach there. Several
-    stand side by side. What is measured is no verdict.
+    The figures come from finished runs, or from running the value tests on a backend. For one run, the command prints
+    the largest errors with their operands and the judged and strict bounds there. It prints several runs side by side.
+    Accuracy is no verdict.
 
     \b
     dmlcts accuracy --backend cpu --operator SQRT

@@ -37,25 +37,25 @@ from dmlcts.suites.console.saying import say, tell
     show_default=True,
     type=click.Path(),
     metavar="DIR",
-    help="Where results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.",
+    help="Folder for results.json, results.html, junit.xml, records.jsonl and failures/*.yaml.",
 )
 @click.option("-n", "workers", default="", metavar="N", help="Run in N processes (or `auto`); more than 1 need "
-              "pytest-xdist. Default: 1; for directml on the software adapter as many as there are processors, at most "
+              "pytest-xdist. Default: 1; for directml on the software adapter one a processor, at most "
               "16, unless clauses are selected.")
-@click.option("--shard", metavar="I/N", help="Only the Ith of N parts of the run; `dmlcts merge` joins them.")
+@click.option("--shard", metavar="I/N", help="Run only the Ith of N parts; `dmlcts merge` joins them.")
 @click.option(
     "--resume",
     type=click.Path(),
     metavar="DIR",
-    help="Continue the run that stopped in this results folder, with its options.",
+    help="Continue the interrupted run in this results folder, with its options.",
 )
 @click.option("--waivers", type=click.Path(), metavar="FILE",
-              help="Failures that somebody answers for, as reports/CERTIFYING.md shows.")  # fmt: skip
+              help="Failures that you accept, with reasons; reports/CERTIFYING.md shows the format.")  # fmt: skip
 @click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first failing item (tests of an operator).")
 @click.option("--maxfail", type=click.IntRange(1), metavar="N", help="Stop after N failing items.")
-@click.option("-v", "--verbose", is_flag=True, help="A line for every test, and each failure whole where it happens.")
+@click.option("-v", "--verbose", is_flag=True, help="Print a line for every test, and each failure in full at once.")
 @digest_option
-@click.option("-q", "--quiet", is_flag=True, help="Say only which clauses fail, and the verdict.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the failing clauses and the verdict.")
 def run(
     backend: str | None,
     results: str,
@@ -70,9 +70,9 @@ def run(
 ) -> None:
     r"""Judge a backend and write the records.
 
-    The verdict is CONFORMANT where every clause that the feature level obliges held, NOT_CONFORMANT where one
-    did not, INCOMPLETE where one could not be checked. With a selection it is the verdict on the selection alone;
-    what its cases show of other clauses is told beside it.
+    The verdict is CONFORMANT if every clause that the feature level requires passes, NOT_CONFORMANT if one fails,
+    and INCOMPLETE if one could not be checked. With a selection, the verdict covers the selection only; failures of
+    other clauses that its cases reveal are listed separately.
 
     \b
     dmlcts run --backend cpu
@@ -80,13 +80,11 @@ def run(
     dmlcts run --backend cpu -o feature_level=3.0 --profile full --results out
     dmlcts run --resume out
 
-    Plugins that are installed for pytest, and options in PYTEST_ADDOPTS, are left aside; the command of pytest that a
-    run shows first takes both.
+    The run ignores other pytest plugins and PYTEST_ADDOPTS; the pytest command that it prints first uses both.
 
-    A run that was stopped, by whatever, continues with --resume: it takes the options from the folder, runs the
-    backend that is named there, and refuses where an option given here, a table or the suite differs. Where others
-    than you may have written the folder, name the backend again. A shard's own verdict is on its part alone: INCOMPLETE
-    unless something failed.
+    --resume continues an interrupted run. It reads the options from the folder, runs the backend that is named there,
+    and stops with an error if an option given here, a table or the suite differs. If somebody else may have written
+    the folder, name the backend again. A shard alone is INCOMPLETE unless something fails.
     """
     from dmlcts.reports.documents.outcomes import exit_code
     from dmlcts.specs import UsageError
@@ -150,19 +148,19 @@ def _need_xdist() -> None:
     required=True,
     type=click.Path(),
     metavar="DIR",
-    help="Where the joined results.json, results.html, junit.xml, records.jsonl and failures/*.yaml go.",
+    help="Folder for the joined results.json, results.html, junit.xml, records.jsonl and failures/*.yaml.",
 )
-@click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that somebody answers for.")
+@click.option("--waivers", type=click.Path(), metavar="FILE", help="Failures that you accept, with reasons.")
 def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
-    r"""Join the results folders of all shards of a run into what the whole run would have written.
+    r"""Join the results folders of all shards of a run into the results of the whole run.
 
     \b
     dmlcts run --backend cpu --shard 1/2 --results s1
     dmlcts run --backend cpu --shard 2/2 --results s2
     dmlcts merge s1 s2 -o results
 
-    It says what the whole run would have said, and ends with its exit code. Refused where a shard is missing,
-    stands twice, did not end, or is of another run: other options, tables, seed, device or version of the suite.
+    The output and the exit code are those of the whole run. It is an error if a shard is missing, given twice,
+    unfinished, or from another run: other options, tables, seed, device or suite version.
     """
     from dmlcts.reports.documents.outcomes import exit_code
     from dmlcts.reports.views.terminal import summary
@@ -182,7 +180,7 @@ def merge(parts: tuple[str, ...], results: str, waivers: str | None) -> None:
 @click.command()
 @click.argument("failures", nargs=-1, required=True, type=click.Path(), metavar="FILE|DIR…")
 @click.option("--repeat", type=click.IntRange(1, 1_000_000), default=1, show_default=True, metavar="N",
-              help="Judge each N times: for what does not go wrong every time.")  # fmt: skip
+              help="Judge each N times, for failures that come and go.")  # fmt: skip
 @click.option(
     "--dump",
     type=click.Path(file_okay=False),
@@ -204,8 +202,8 @@ def replay(
     dmlcts replay results/failures/clip.*.yaml --backend cpu --dump cases
     dmlcts replay results/failures/execution.*.yaml --backend path/to/mine.py:Backend --repeat 100
 
-    Each is judged on a device that has run nothing yet. Exit code 1 where one fails (with --repeat at least once), else
-    4 where the backend has no way to express one, 0 where all pass.
+    Each case runs on a fresh device. Exit code 0 if all pass, 1 if one fails (with --repeat at least once), 4 if none
+    fails but the backend cannot express one.
     """
     from dmlcts.suites.running.options import Settings
     from dmlcts.suites.running.replay import failure_files
@@ -228,8 +226,7 @@ def replay(
 def probe(json_path: str | None, **given: Any) -> None:
     """Print the fingerprint of a backend: what it does where the pages are silent.
 
-    Nothing here is right or wrong; exit code 1 only where something unsafe or outside every permitted outcome
-    was seen.
+    This is no verdict. Exit code 1 only if something unsafe happens, or a result is outside every permitted outcome.
     """
     from dmlcts.suites.console.plain import PlainConsole
     from dmlcts.suites.running.fingerprint import fingerprint, print_fingerprint, write_fingerprint

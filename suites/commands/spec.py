@@ -19,7 +19,7 @@ def spec() -> None:
 
 
 _tables_option = click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
-                              help="A file or folder of further operator tables; repeatable.")  # fmt: skip
+                              help="A file or folder with additional operator tables; repeatable.")  # fmt: skip
 
 
 @spec.command()
@@ -27,9 +27,9 @@ _tables_option = click.option("--tables", multiple=True, type=click.Path(), meta
 @_tables_option
 @judges_nothing
 def show(name: str | None, tables: tuple[str, ...]) -> None:
-    """Print the operators, those of a group, an operator's table, or clauses, for a person.
+    """Print the operators, a group of them, one operator's table, or clauses.
 
-    Such as `dmlcts spec show CLIP`, `dmlcts spec show rounding`, `dmlcts spec show tensor.strides.output`,
+    Examples: `dmlcts spec show CLIP`, `dmlcts spec show rounding`, `dmlcts spec show tensor.strides.output`,
     `dmlcts spec show 'clip.cast.*'`.
     """
     from dmlcts.specs.loading import load_tables
@@ -51,9 +51,9 @@ def show(name: str | None, tables: tuple[str, ...]) -> None:
 @click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]…")
 @judges_nothing
 def lint(paths: tuple[str, ...]) -> None:
-    """Check the built-in tables, together with the files and folders given.
+    """Check the built-in tables, and the files and folders that you name.
 
-    Every fault is told with file, line, column, cause and mend; exit code 2 where there is one.
+    Each fault is printed with file, line, column, cause and mend. Exit code 2 if there is one.
     """
     from dmlcts.reports.documents.wording import many
     from dmlcts.specs.loading import load_tables
@@ -67,10 +67,10 @@ def lint(paths: tuple[str, ...]) -> None:
 @click.argument("path", type=click.Path(), metavar="FILE")
 @judges_nothing
 def upgrade(path: str) -> None:
-    """Rewrite a table of an older format in the present one, in its place.
+    """Convert a table of an older format to the current one, in place.
 
-    What did not change stays as it was written. Then lint it: what a clause is checked by is told from its id, and a
-    latitude now acts only where a clause of the table lists it.
+    Unchanged parts keep their layout. Run `dmlcts spec lint` afterwards: the id of a clause now decides which test
+    checks it, and a latitude applies only if a clause of the table lists it.
     """
     from dmlcts.specs.loading.upgrading import upgrade_file
 
@@ -84,15 +84,15 @@ def upgrade(path: str) -> None:
     "--proof",
     type=click.Path(),
     metavar="FILE",
-    help="What `dmlcts selftest --json` wrote: also say how many mutants each clause alone caught.",
+    help="Output of `dmlcts selftest --json`; also print how many mutants each clause alone caught.",
 )
 @judges_nothing
 def coverage(tables: tuple[str, ...], proof: str | None) -> None:
-    """List clause by clause which tests check it and how many mutants break it, and which combinations are tried.
+    """List which tests check each clause, how many mutants break it, and which combinations are tried.
 
-    For each operator and data type: the pairs of levels (see specs/shared/factors.yaml), those that the quick
-    profile asks for, and those that are left out, with the constraint or the cost that is the reason. Exit code 1
-    where no test checks a clause, or a pair that is asked for is missing.
+    For each operator and data type, the command lists the pairs of levels (specs/shared/factors.yaml), the pairs that
+    the quick profile requires, and the pairs that it skips, with the reason: a constraint or the cost. Exit code 1 if
+    no test checks a clause, or a required pair is missing.
     """
     from collections import Counter
 
@@ -118,10 +118,10 @@ def coverage(tables: tuple[str, ...], proof: str | None) -> None:
 @_tables_option
 @click.option("--known", is_flag=True, help="Print known_sentences.yaml of these pages instead.")
 def compare(pages: tuple[str, ...], tables: tuple[str, ...], known: bool) -> None:
-    """Compare operator pages' texts, in any language, with the tables; exit code 1 where something differs.
+    """Compare the text of operator pages, in any language, with the tables; exit code 1 if something differs.
 
-    Compared are formula, struct, support tables, constraints, quotations and, where an operator's sentences are known
-    (by digests: no page's text is kept), every sentence. A sentence that no clause quotes is listed as a note.
+    The command compares formula, struct, support tables, constraints, quotations and, if an operator's sentences are
+    known (as digests; no page's text is kept), every sentence. It lists sentences that no clause quotes as notes.
     """
     from dmlcts.specs.comparing.known import yaml_of
     from dmlcts.specs.loading import load_tables

@@ -17,28 +17,29 @@ from dmlcts.suites.console.saying import complain, say
 @operator_options
 @click.option(
     "--profile", type=click.Choice(["quick", "full"]), default="quick", show_default=True,
-    help="Pairs of bounds: a few of each kind, or all of the boundary lattice. Inputs are all of them, either way.",
+    help="Pairs of bounds: a few of each kind, or the whole boundary lattice. Both take all inputs.",
 )  # fmt: skip
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the samples of 64-bit types.")
 @click.option("--results", default="results", show_default=True, type=click.Path(), metavar="DIR",
-              help="Where sweep.json, sweep.html, the journal and failures/sweep-*.yaml go.")  # fmt: skip
+              help="Folder for sweep.json, sweep.html, the journal and failures/sweep-*.yaml.")  # fmt: skip
 @click.option(
-    "--resume", type=click.Path(), metavar="DIR", help="Go on with the sweep that was stopped in this folder."
+    "--resume", type=click.Path(), metavar="DIR", help="Continue the interrupted sweep in this folder."
 )
 @click.option("-n", "workers", type=click.IntRange(0), default=0, metavar="N",
-              help="Judging processes, each with its device (default: up to four for cpu, else one).")  # fmt: skip
+              help="Judging processes, each with its own device (default: up to four for cpu, else one).")  # fmt: skip
 @click.option("--lanes", type=click.IntRange(0), default=0, metavar="N",
               help="Tensors in flight on a device (default: two for cpu, else up to four).")  # fmt: skip
 @click.option("--tensor-elements", type=click.IntRange(0, 1 << 24), default=0, metavar="N",
-              help="Elements of a tensor (default: whichever of some sizes is quickest).")  # fmt: skip
+              help="Elements of a tensor (default: the quickest of several sizes).")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(1, 86400), default=600.0, show_default=True, metavar="S",
-              help="Seconds that a block may take before its process is ended.")  # fmt: skip
+              help="Time limit for a block, in seconds; then its process is ended.")  # fmt: skip
 @click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
-              help="Judge in a process in which no code of the implementation runs, or in one with it.")  # fmt: skip
+              help="Run the implementation in its own process, or in the judge's. Use `none` only with code "
+              "you trust.")  # fmt: skip
 @click.option(
     "--scheduler", metavar="ADDRESS", help="Spread the blocks over the workers of a Dask scheduler (tcp://…)."
 )
-@click.option("--no-compiled", is_flag=True, help="Judge with numpy alone, also where numba is installed.")
+@click.option("--no-compiled", is_flag=True, help="Judge with numpy only, even if numba is installed.")
 @digest_option
 def sweep(
     profile: str,
@@ -55,10 +56,10 @@ def sweep(
 ) -> None:
     r"""Judge every input: all 2^32 of a 32-bit type, for a list of bounds, in every mode.
 
-    Of several inputs every combination of up to 32 bits, as all pairs of 16-bit values. Wider ones and 64-bit types:
-    the boundary lattice and a seeded sample. FLOAT16 bounds: all 63,488 finite ones.
-    Ctrl-C stops; --resume DIR goes on, with the same options, device, tables and version. Each judging process has the
-    implementation in a further one beside it; with --isolation none they share one, and sweep.json says so.
+    With several inputs, the sweep takes every combination of up to 32 bits, such as all pairs of 16-bit values. For
+    wider inputs it takes the boundary lattice and a seeded sample. FLOAT16 bounds: all 63,488 finite ones.
+    Ctrl-C stops; --resume DIR continues, with the same options, device, tables and version. The implementation runs
+    beside each judging process in its own process; --isolation none uses one, and sweep.json says so.
 
     \b
     dmlcts sweep --backend cpu --operator ROUND --data-type FLOAT32
@@ -107,33 +108,33 @@ def sweep(
 @click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE",
               help="An option of the backend; repeatable.")  # fmt: skip
 @click.option(
-    "--rounds", type=click.IntRange(1), default=7, show_default=True, help="How often yardsticks are measured."
+    "--rounds", type=click.IntRange(1), default=7, show_default=True, help="How often to measure the simple operations."
 )
 @click.option("--share", type=click.IntRange(1), default=1, show_default=True, metavar="N",
-              help="Sweep only one in N of the inputs: quicker, and less to be trusted.")  # fmt: skip
+              help="Sweep only one in N of the inputs: quicker, less exact.")  # fmt: skip
 @click.option(
     "-n",
     "workers",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Processes of the sweeps (default: as `sweep`).",
+    help="Processes of the sweeps (default: as for `sweep`).",
 )
 @click.option("--isolation", type=click.Choice(["process", "none"]), default="process", show_default=True,
-              help="As `sweep`: what is swept in a process of its own, or in one with the judge.")  # fmt: skip
+              help="As for `sweep`.")  # fmt: skip
 @click.option(
     "--run/--no-run", "ordinary", default=True, show_default=True,
     help="Also time --help, `run` to its first case, and a quick run of CLIP, ROUND and THRESHOLD.",
 )  # fmt: skip
 @click.option(
     "--engine", default="ROUND,LOGICAL_NOT,ERF", show_default=True, metavar="OPERATORS",
-    help="Measure the engine's time for a case, and quick runs of these operators on cpu beside their dispatches "
-    "alone; `all` takes every operator, `none` leaves it out.",
+    help="Measure the engine's time for a case, and quick runs of these operators on cpu relative to their dispatches "
+    "alone; `all` takes every operator, `none` skips this.",
 )  # fmt: skip
 @click.option(
     "--against", type=click.Path(), metavar="FILE",
-    help="End with 1 where a figure's share of np.rint is 20 % less than in this file of --json, or what the engine "
-    "costs beside bare numpy 25 % more.",
+    help="Exit 1 if judging is 20 % slower, relative to np.rint, than in FILE (written by --json), or the engine 25 % "
+    "slower relative to bare numpy.",
 )  # fmt: skip
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the figures as JSON.")
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown, for a README.")
@@ -151,12 +152,12 @@ def bench(
     json_path: str | None,
     markdown: bool,
 ) -> None:
-    r"""Measure what judging costs here, beside yardsticks of the same minutes.
+    r"""Measure the cost of judging on this machine, relative to simple operations measured at the same time.
 
-    The yardsticks are memory copy, bare np.rint and a bit compare; beside them
-    stand commands and a quick run, judging alone, and full sweeps end to end;
-    and what the engine takes for a case, and for whole quick runs beside their
-    dispatches on bare numpy, in processor time.
+    The simple operations are a memory copy, bare np.rint and a bit compare. The
+    benchmark times commands and a quick run, judging alone, and full sweeps; and
+    the engine's processor time for a case, and for quick runs relative to their
+    dispatches on bare numpy.
     Takes three to four minutes with the cpu backend on two cores.
 
     \b

@@ -22,8 +22,8 @@ from dmlcts.suites.console.listeners import silence
 
 UNSAID, BROKEN, INTERRUPTED = 5, 6, 130
 NO_VERDICT = (
-    "None of these is given where no verdict could be: 5 the output could not be written (closed pipe, full disk), "
-    "6 a fault of dmlcts itself, or all processes of the run were ended; 130 interrupted."
+    "Without a verdict: 5 the output could not be written (closed pipe, full disk), "
+    "6 a fault of dmlcts itself, or all processes of the run were killed; 130 interrupted."
 )
 _NO_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT) if hasattr(errno, "EDQUOT") else (
     errno.EPIPE, errno.ENOSPC, errno.EIO

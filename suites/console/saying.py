@@ -25,7 +25,10 @@ class Commands(click.Group):
     """
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:
-        """Add a command."""
+        """Add a command, its help's examples kept line by line."""
+        # click keeps a paragraph's lines where a backspace stands above it; in a raw docstring that is two characters
+        if cmd.help is not None:
+            cmd.help = cmd.help.replace("\\b\n", "\b\n")
         if cmd.callback is not None and not isinstance(cmd, click.Group):
             cmd.callback = listeners.announced(cmd.callback)
         super().add_command(cmd, name)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from dmlcts.suites.history.judging import Judging
 
 UNAVAILABLE = 3
-_VERSIONS = click.option("--versions", default="", metavar="LIST", help="Releases and spans of them, as "
-                         "1.19.2,1.22.0..1.24.4, or all (default: the last of each minor release).")  # fmt: skip
-_TERMS = click.option("--accept-terms", is_flag=True, help="Of directml: accept the library's terms, which are shown.")
-_KEEP = click.option("--keep", is_flag=True, help="Keep what was installed for a release after it was judged.")
-_INDEX = click.option("--index-url", default="", metavar="URL", help="Of onnxruntime and torch: the index pip asks, "
-                      "as PyTorch's own of builds for the CPU.")  # fmt: skip
+_VERSIONS = click.option("--versions", default="", metavar="LIST", help="Releases and ranges, such "
+                         "as 1.19.2,1.22.0..1.24.4, or all (default: the last of each minor release).")  # fmt: skip
+_TERMS = click.option("--accept-terms", is_flag=True, help="directml only: accept the library's terms, shown first.")
+_KEEP = click.option("--keep", is_flag=True, help="Keep the installed releases after judging them.")
+_INDEX = click.option("--index-url", default="", metavar="URL", help="onnxruntime and torch only: the index, "
+                      "such as PyTorch's index of CPU builds.")  # fmt: skip
 _OPERATOR = click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these; repeatable.")
-_TYPE = click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these; repeatable.")
+_TYPE = click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these types; repeatable.")
 _NAMES = "directml|onnxruntime|torch"
 
 
@@ -47,12 +47,12 @@ def _judging(
 @_VERSIONS
 @_OPERATOR
 @_TYPE
-@click.option("--clause", "clauses", multiple=True, metavar="GLOB", help="Only these; repeatable.")
+@click.option("--clause", "clauses", multiple=True, metavar="GLOB", help="Only these clauses; repeatable.")
 @_TERMS
 @_INDEX
 @_KEEP
-@click.option("--from", "written", type=click.Path(), metavar="FILE", help="Judge nothing: tell what --json wrote into "
-              "this file.")  # fmt: skip
+@click.option("--from", "written", type=click.Path(), metavar="FILE", help="Judge nothing; print the history in "
+              "this file, which --json wrote.")  # fmt: skip
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the history as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
 @click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
@@ -70,17 +70,16 @@ def history(
     html_path: str | None,
     markdown_path: str | None,
 ) -> None:
-    r"""Judge the releases of a package with the same suite, and tell which departure is in which of them.
+    r"""Judge the releases of a package with this suite, and list which release has which departure.
 
-    Each release is fetched into the cache by pip and judged in processes of its own. What was judged before, with the
-    same selection and the same tables, is taken from the cache: a history that was stopped goes on. A release that
-    cannot be had or does not load is told with its reason and stops nothing. Exit code 0, whatever was found; 3 where
-    no release could be judged.
+    pip fetches each release into the cache, and its own processes judge it. Results with the same selection and tables
+    come from the cache, so an interrupted history continues. A release that cannot be fetched or loaded is listed with
+    the reason, and the history goes on. Exit code 0 whatever the result, 3 if no release could be judged.
 
-    Of torch the CPU alone is judged. PyPI's wheels for Linux are builds for CUDA: they are installed without CUDA's
-    libraries, for which stand-ins are compiled (with cc, gcc, clang or CC) that compute nothing and end the process
-    where one is called for more than to register kernels. A release takes about 2 GB of disk until it was judged.
-    --index-url with PyTorch's own index of builds for the CPU needs none of that.
+    torch is judged on the CPU only. PyPI's wheels for Linux are CUDA builds. They are installed without CUDA's
+    libraries; instead, compiled stand-ins (by cc, gcc, clang or CC) register kernels, compute nothing, and end the
+    process if anything else calls them. A release takes about 2 GB of disk until it is judged. --index-url with
+    PyTorch's index of CPU builds needs none of that.
 
     \b
     dmlcts history directml --accept-terms --operator CLIP,ROUND,THRESHOLD
@@ -126,8 +125,8 @@ def history(
 
 @click.command()
 @click.argument("package", metavar=_NAMES)
-@click.option("--clause", "clauses", multiple=True, required=True, metavar="GLOB", help="The clause that is departed "
-              "from; repeatable.")  # fmt: skip
+@click.option("--clause", "clauses", multiple=True, required=True, metavar="GLOB", help="The clause that the "
+              "release breaks; repeatable.")  # fmt: skip
 @_OPERATOR
 @_TYPE
 @_VERSIONS
@@ -144,10 +143,9 @@ def bisect(
     index_url: str,
     keep: bool,
 ) -> None:
-    r"""Find the release of a package that brought a departure in, judging few of them.
+    r"""Find the release of a package that introduced a departure, by bisection.
 
-    The newest release must depart from the clause and the oldest hold it; in between the releases are halved. One that
-    cannot be judged is passed over.
+    The newest release must break the clause and the oldest must pass it. A release that cannot be judged is skipped.
 
     \b
     dmlcts bisect onnxruntime --clause clip.monotone --data-type INT64
@@ -161,7 +159,7 @@ def bisect(
     found = search(judging, wanted)
     told = f"{found.judged} of {len(wanted)} releases judged"
     if found.wrong is None:
-        say(f"{package} {found.right}, the newest, holds the clause ({told})")
+        say(f"{package} {found.right}, the newest, passes the clause ({told})")
     elif found.right is None:
         say(f"{package} {found.wrong}, the oldest that could be judged, departs from the clause already ({told})")
     else:

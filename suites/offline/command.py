@@ -13,24 +13,26 @@ from dmlcts.suites.console.saying import Commands, say
 
 @click.group(cls=Commands)
 def offline() -> None:
-    """For devices that nothing can be connected to: write cases as files, judge the outputs that come back."""
+    """Write cases as files for a device that cannot be connected, and judge its outputs."""
 
 
 @offline.command()
-@click.option("--feature-level", required=True, metavar="LEVEL", help="The level that the cases are for: 5.0.")
-@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="An empty folder, or a new one.")
-@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only these (CLIP,ROUND); repeatable.")
-@click.option("--data-type", "data_types", multiple=True, metavar="TYPE", help="Only these (FLOAT16); repeatable.")
+@click.option("--feature-level", required=True, metavar="LEVEL", help="The feature level of the cases, such as 5.0.")
+@click.option("-o", "--output", required=True, type=click.Path(), metavar="DIR", help="A new or empty folder.")
+@click.option("--operator", "operators", multiple=True, metavar="NAME",
+              help="Only these operators (CLIP,ROUND); repeatable.")  # fmt: skip
+@click.option("--data-type", "data_types", multiple=True, metavar="TYPE",
+              help="Only these data types (FLOAT16); repeatable.")  # fmt: skip
 @click.option("--seed", default="0", show_default=True, metavar="N", help="Seed of the sample.")
-@click.option("--strict", "--strict-ieee", is_flag=True, help="Leave no latitude: IEEE 754 behaviour only.")
+@click.option("--strict", "--strict-ieee", is_flag=True, help="Permit IEEE 754 behaviour only.")
 @judges_nothing
 def export(
     feature_level: str, output: str, operators: tuple[str, ...], data_types: tuple[str, ...], seed: str, strict: bool
 ) -> None:
-    r"""Write the cases that do not depend on answers: descriptions and memories, with a manifest and digests.
+    r"""Write the cases that do not depend on answers: descriptions and memory, with a manifest and digests.
 
-    They are recorded conversations of the runners' protocol: every runner of the C kit executes such a folder.
-    backends/RUNNERS.md tells the format.
+    The files are recorded conversations in the runners' protocol, and every runner of the C kit executes them.
+    backends/RUNNERS.md describes the format.
 
     \b
     dmlcts offline export --feature-level 5.0 -o cases
@@ -51,16 +53,16 @@ def export(
         bench.close()
 
 
-@offline.command(epilog="Exit codes as of `dmlcts run`.")
+@offline.command(epilog="Exit codes are those of `dmlcts run`.")
 @click.argument("cases", type=click.Path(), metavar="CASES")
 @click.argument("outputs", type=click.Path(), metavar="OUTPUTS")
 @click.option("--results", default="results", show_default=True, type=click.Path(), metavar="DIR",
-              help="Where results.json, results.html, junit.xml and failures/*.yaml go.")  # fmt: skip
+              help="Folder for results.json, results.html, junit.xml and failures/*.yaml.")  # fmt: skip
 def judge(cases: str, outputs: str, results: str) -> None:
-    """Judge what a runner made of a folder of cases, and write ordinary results.
+    """Judge the outputs of a runner for a folder of cases, and write ordinary results.
 
-    What has to ask again, depending on an answer, cannot be asked: such clauses did not run, and the verdict is
-    INCOMPLETE where nothing failed. A case whose outputs end early is one that the runner did not survive.
+    Clauses whose cases depend on earlier answers do not run, so the verdict is INCOMPLETE if nothing fails. If the
+    outputs of a case end early, the runner crashed on it.
     """
     from dmlcts.reports.documents.outcomes import Verdict, exit_code
     from dmlcts.reports.documents.wording import many
@@ -75,5 +77,5 @@ def judge(cases: str, outputs: str, results: str) -> None:
     say(f"offline: {many(found.cases, 'case')} judged{without}")
     if found.unreached:
         rows = many(found.unreached, "clause row")
-        say(f"offline: {rows} can only be judged on a device that answers, and did not run")
+        say(f"offline: {rows} need a device that answers, and did not run")
     sys.exit(exit_code(Verdict(found.results["verdict"])))
