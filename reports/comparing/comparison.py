@@ -17,6 +17,7 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import load_failure, load_results
 from dmlcts.reports.summaries.measured import error_text, side_by_side
 from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.reports.summaries.provenance import Provenance, mixture, other_tables, refuse_mixture
 from dmlcts.specs import DataType, UsageError
 from dmlcts.specs.tables import Tables
 
@@ -201,13 +202,29 @@ def _described(column: Column) -> dict[str, Any]:
         "outcomes": {outcome.value: outcomes[outcome.value] for outcome in Outcome if outcomes[outcome.value]},
         "run": {name: results[name] for name in _ALIKE},
         "suite": results["suite"]["version"],
+        "made_with": Provenance.of(column.label, results).to_json(),
     }
 
 
-def _uneven(described: Iterable[Mapping[str, Any]]) -> list[str]:
+def provenances(described: Iterable[Mapping[str, Any]]) -> list[Provenance]:
+    """What each column of a comparison was made with; nothing is known of one that did not run."""
+    return [Provenance.read(one["label"], one.get("made_with", {})) for one in described]
+
+
+def made_with_cells(described: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The tables and the suite of each column, with a mark where its tables are not the first column's."""
+    made = provenances(described)
+    return [
+        (f"{one.short_tables} (≠ {mark})" if mark else one.short_tables, one.suite)
+        for one, mark in zip(made, other_tables(made), strict=True)
+    ]
+
+
+def _uneven(described: Sequence[Mapping[str, Any]]) -> list[str]:
     """What keeps the runs from being compared row by row, a sentence each."""
     ran = [one for one in described if one["available"]]
-    found = []
+    mixed = mixture(provenances(ran))
+    found = [mixed] if mixed else []
     for name in _ALIKE:
         values: dict[str, list[str]] = defaultdict(list)
         for one in ran:
@@ -218,20 +235,24 @@ def _uneven(described: Iterable[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def compare(columns: Sequence[Column], tables: Tables) -> dict[str, Any]:
+def compare(columns: Sequence[Column], tables: Tables, mixed: bool = False) -> dict[str, Any]:
     """The comparison of ``columns`` as one JSON value (``dmlcts-comparison/1``).
 
     Args:
         columns: at least one, with labels that differ.
         tables: the tables that the runs rest on.
+        mixed: whether runs of different tables may stand side by side; then each of them is marked.
 
     Raises:
+        MixedTablesError: the runs were made with different tables, and ``mixed`` is false.
         UsageError: two columns have one label, or a run judged a clause that ``tables`` does not have.
     """
     labels = [column.label for column in columns]
     twice = [label for label, times in Counter(labels).items() if times > 1]
     if twice:
         raise UsageError(f"{twice[0]} is compared with itself", "name each backend with its options, or folder, once")
+    if not mixed:
+        refuse_mixture([Provenance.of(one.label, one.results) for one in columns if one.results is not None])
     described = [_described(column) for column in columns]
     return {
         "schema": SCHEMA,

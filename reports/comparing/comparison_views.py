@@ -16,6 +16,7 @@ from dmlcts.reports.comparing.comparison import (
     example_text,
     grouped_behaviours,
     grouped_departures,
+    made_with_cells,
     matrix_cell,
     short,
 )
@@ -44,10 +45,11 @@ def _table(title: str, *headings: str) -> Table:
 def print_comparison(document: Mapping[str, Any], console: Console) -> None:
     """Print the matrix, every departure with an example of each column, and what is open side by side."""
     columns = document["columns"]
-    for column in columns:
+    for column, (tables, suite) in zip(columns, made_with_cells(columns), strict=True):
         if column["available"]:
             verdict = column["verdict"].replace("_", " ")
             console.print(Text(one_line(f"{column['label']}: {verdict} ({_version(column)})")))
+            console.print(Text(one_line(f"  made with tables {tables}, suite {suite}")))
         else:
             console.print(Text(one_line(f"{column['label']}: unavailable: {column['reason']}")))
     for text in document["uneven"]:
@@ -110,14 +112,15 @@ def _head(*cells: str) -> list[str]:
 def markdown(document: Mapping[str, Any]) -> str:
     """The comparison as Markdown: verdicts, matrix, departures with examples, open behaviours, what was mapped."""
     columns = document["columns"]
-    lines = _head("implementation", "version", "verdict")
-    for column in columns:
+    lines = _head("implementation", "version", "verdict", "tables", "suite")
+    for column, made in zip(columns, made_with_cells(columns), strict=True):
         if column["available"]:
             verdict = column["verdict"].replace("_", " ")
-            lines.append(_row(column["label"], _version(column), verdict))
+            lines.append(_row(column["label"], _version(column), verdict, *made))
         else:
-            lines.append(_row(column["label"], "", f"unavailable: {column['reason']}"))
-    lines += ["", *(f"Note: {escaped(text)}." for text in document["uneven"])]
+            lines.append(_row(column["label"], "", f"unavailable: {column['reason']}", "", ""))
+    lines += ["", *(f"- Note: {escaped(text)}." for text in document["uneven"])]
+    lines += [""] if document["uneven"] else []
     ran = _ran(document)
     which = [number for number, column in enumerate(columns) if column["available"]]
     labels = [column["label"] for column in ran]
@@ -186,12 +189,13 @@ small { display: block; font-weight: 400; color: var(--ink); } code { font-size:
 express was not run.</p>
 {% for text in uneven %}<p><strong>Note:</strong> {{ text }}.</p>{% endfor %}
 <div class="wide"><table><thead><tr><th>implementation</th><th>version</th><th>level</th>
-<th>verdict</th><th>rows</th></tr>
+<th>verdict</th><th>rows</th><th>tables</th><th>suite</th></tr>
 </thead><tbody>{% for column in columns %}<tr><td>{{ column.label }}</td>
 {% if column.available %}<td>{{ version(column) }}</td><td>{{ column.run.feature_level }}</td>
 <td>{{ column.verdict | replace("_", " ") }}</td><td>{% for name, times in column.outcomes.items() %}{{ times }}
 {{ name | replace("_", " ") }}{{ "" if loop.last else ", " }}{% endfor %}</td>
-{% else %}<td colspan="4">unavailable: {{ column.reason }}</td>{% endif %}</tr>
+{% for made in made_with[loop.index0] %}<td>{{ made }}</td>{% endfor %}
+{% else %}<td colspan="6">unavailable: {{ column.reason }}</td>{% endif %}</tr>
 {% endfor %}</tbody></table></div>
 <h2>By subject</h2>
 <div class="wide"><table><thead><tr><th>operator</th><th>subject</th>
@@ -246,6 +250,7 @@ def html(document: Mapping[str, Any]) -> str:
     }  # fmt: skip
     return environment.from_string(_PAGE).render(
         columns=document["columns"],
+        made_with=made_with_cells(document["columns"]),
         uneven=document["uneven"],
         matrix=document["matrix"],
         labels=[column["label"] for column in document["columns"]],

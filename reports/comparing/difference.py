@@ -20,6 +20,7 @@ from dmlcts.reports.documents.wording import many, places, short
 from dmlcts.reports.summaries.characters import one_line
 from dmlcts.reports.summaries.measured import error_text, losses
 from dmlcts.reports.summaries.overview import outcome_of
+from dmlcts.reports.summaries.provenance import Provenance
 from dmlcts.reports.views.markdown import cell, code, table
 from dmlcts.specs.tables import Tables
 
@@ -142,6 +143,10 @@ def difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
         "schema": SCHEMA,
         "regression": False,
         "verdict": {"before": first["verdict"], "after": second["verdict"]},
+        "made_with": {
+            "before": Provenance.of("A", first).to_json(),
+            "after": Provenance.of("B", second).to_json(),
+        },
         "identity": _identity(first, second),
         **{name: rows[name] for name in _TITLES if name != "newly_stray"},
         "newly_stray": _strays(first, second),
@@ -179,6 +184,16 @@ def _lost(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield f"{short(one['operator'])} on {one['types']}", change, one["at"]
 
 
+def _made_with(document: Mapping[str, Any]) -> Iterator[str]:
+    """What A and B were made with, a line each, and a line more where their tables differ."""
+    made = document["made_with"]
+    first, second = Provenance.read("A", made["before"]), Provenance.read("B", made["after"])
+    yield f"A: {first}"
+    yield f"B: {second}"
+    if first.tables != second.tables:
+        yield "B was made with other tables than A: a changed row may be a changed table"
+
+
 def closing(document: Mapping[str, Any]) -> str:
     """The difference in one line."""
     counts = [f"{len(document[name])} {title}" for name, title in _TITLES.items() if document[name]]
@@ -196,6 +211,7 @@ def text(document: Mapping[str, Any], tables: Tables) -> str:
     lines = [
         f"verdict: {verdict['before']}" + (f" -> {verdict['after']}" if verdict["before"] != verdict["after"] else "")
     ]
+    lines += _made_with(document)
     if document["identity"]:
         lines += ["", "the runs are different runs:"]
         lines += [f"  {one['what']}: {_said(one['before'])} -> {_said(one['after'])}" for one in document["identity"]]
@@ -222,6 +238,7 @@ def markdown(document: Mapping[str, Any], tables: Tables) -> str:
     verdict = document["verdict"]
     sign = "❌" if document["regression"] else "✅"
     lines = [f"## {sign} {closing(document)}", "", f"Verdict: {verdict['before']} → {verdict['after']}."]
+    lines += ["", *(f"- {code(line)}" for line in _made_with(document))]
     if document["identity"]:
         lines += ["", "The runs are different runs:", ""]
         rows = [

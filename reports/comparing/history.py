@@ -20,6 +20,7 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import DocumentError, load_document
 from dmlcts.reports.summaries.characters import escaped, one_line, visible
 from dmlcts.reports.summaries.overview import selection_told
+from dmlcts.reports.summaries.provenance import Provenance, mixture, other_tables
 from dmlcts.specs import DataType
 
 SCHEMA = "dmlcts-history/1"
@@ -82,6 +83,7 @@ def history_of(package: str, releases: Sequence[Release]) -> dict[str, Any]:
                 "feature_level": one.results["feature_level"] if one.results else "",
                 "verdict": one.results["verdict"] if one.results else "",
                 "rows": len(one.results["clauses"]) if one.results else 0,
+                **({"made_with": Provenance.of(one.version, one.results).to_json()} if one.results else {}),
             }
             for one in releases
         ],
@@ -151,6 +153,21 @@ def _how(document: Mapping[str, Any]) -> str:
     return f"Judged: {chosen}; profile {how['profile']}, seed {how['seed']}{strict}."
 
 
+def _made_with(document: Mapping[str, Any]) -> list[str]:
+    """What each release was judged with; "" for one that was not judged."""
+    made = [Provenance.read(one["version"], one.get("made_with", {})) for one in document["releases"]]
+    return [
+        ("" if not release["verdict"] else f"{one} (≠ {mark})" if mark else str(one) if one.tables else "not recorded")
+        for release, one, mark in zip(document["releases"], made, other_tables(made), strict=True)
+    ]
+
+
+def _mixed(document: Mapping[str, Any]) -> str:
+    """Which releases were judged with which tables; "" where all were judged with the same."""
+    judged = (one for one in document["releases"] if one["verdict"])
+    return mixture([Provenance.read(one["version"], one.get("made_with", {})) for one in judged])
+
+
 def _without_departures(document: Mapping[str, Any]) -> str:
     """What is said where no departure is known; "" where one is."""
     if document["departures"]:
@@ -173,9 +190,13 @@ def print_history(document: Mapping[str, Any], console: Console) -> None:
     """Print the releases and, for each departure, since and until when it exists."""
     if _how(document):
         console.print(Text(one_line(_how(document))))
-    for one in document["releases"]:
+    if _mixed(document):
+        console.print(Text(one_line(f"note: {_mixed(document)}"), style="bold"))
+    for one, made in zip(document["releases"], _made_with(document), strict=True):
         told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
         console.print(Text(one_line(f"{document['package']} {one['version']}: {told}")))
+        if made:
+            console.print(Text(one_line(f"  made with {made}")))
     table = Table(title="Departures", title_justify="left")
     for heading in _HEAD:
         table.add_column(Text(heading), overflow="fold")
@@ -195,10 +216,11 @@ def markdown(document: Mapping[str, Any]) -> str:
     """The history as Markdown."""
     lines = [f"## {escaped(document['package'])}", ""]
     lines += [escaped(_how(document)), ""] if _how(document) else []
-    lines += [_row("release", "level", "verdict"), "|---|---|---|"]
-    for one in document["releases"]:
+    lines += [f"Note: {escaped(_mixed(document))}.", ""] if _mixed(document) else []
+    lines += [_row("release", "level", "verdict", "made with"), "|---|---|---|---|"]
+    for one, made in zip(document["releases"], _made_with(document), strict=True):
         told = one["verdict"].replace("_", " ") if one["verdict"] else f"not judged: {one['reason']}"
-        lines.append(_row(one["version"], one["feature_level"], told))
+        lines.append(_row(one["version"], one["feature_level"], told, made))
     nothing = _without_departures(document)
     lines += ["", nothing or _LEGEND]
     if not nothing:
@@ -222,6 +244,7 @@ td.departs { background: var(--fail); font-weight: 600; } td.holds { background:
 </style></head><body>
 <h1>{{ package }}, release by release</h1>
 {% if how %}<p>{{ how }}</p>{% endif %}
+{% if mixed %}<p><strong>Note:</strong> {{ mixed }}.</p>{% endif %}
 {% if nothing %}<p>{{ nothing }}</p>{% else %}<p>{{ legend }}</p>
 <div><table><thead><tr><th>operator</th><th>clause</th><th>types</th><th>first</th><th>last</th>
 {% for one in releases %}<th>{{ one.version }}</th>{% endfor %}</tr></thead><tbody>
@@ -232,7 +255,8 @@ td.departs { background: var(--fail); font-weight: 600; } td.holds { background:
 {% endfor %}</tbody></table></div>{% endif %}
 <h2>Releases</h2>
 <div><table><tbody>{% for one in releases %}<tr><td>{{ one.version }}</td><td>{{ one.feature_level }}</td>
-<td>{{ one.verdict | replace("_", " ") if one.verdict else "not judged: " + one.reason }}</td></tr>{% endfor %}
+<td>{{ one.verdict | replace("_", " ") if one.verdict else "not judged: " + one.reason }}</td>
+<td>{{ made_with[loop.index0] }}</td></tr>{% endfor %}
 </tbody></table></div>
 </body></html>
 """
@@ -247,5 +271,7 @@ def html(document: Mapping[str, Any]) -> str:
         marks=_MARKS,
         legend=_LEGEND,
         how=_how(document),
+        mixed=_mixed(document),
+        made_with=_made_with(document),
         nothing=_without_departures(document),
     )

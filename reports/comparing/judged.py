@@ -1,7 +1,7 @@
-"""The README's table of judged implementations, made from the results that are checked in as examples.
+"""The table of judged implementations, made from the results that are checked in as examples.
 
-``python -m dmlcts.reports.comparing.judged README.md`` writes it between its marks in a Markdown file;
-``--check`` says whether it is up to date, with exit code 1 where it is not.
+``python -m dmlcts.reports.comparing.judged reports/examples/README.md`` writes it between its marks in a Markdown file.
+``--check`` changes nothing and exits 1 if the table is out of date.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import load_results
 from dmlcts.reports.documents.wording import many
 from dmlcts.reports.documents.writing import write_text
+from dmlcts.reports.summaries.provenance import SHOWN, Provenance, tables_digest
 from dmlcts.specs import UsageError
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -59,13 +60,20 @@ def _departures(results: Mapping[str, Any]) -> str:
 
 
 def table(documents: Iterable[Mapping[str, Any]]) -> str:
-    """A Markdown table with one line for each results document, sorted by backend and device."""
+    """A Markdown table with one line for each results document, sorted by backend and device.
+
+    A line names the digest of its tables and the suite's commit. It is marked where a newer run used other tables.
+    """
     lines = [
-        "| backend | device | driver, library | level | profile | operators | verdict | rows that hold | departures |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| backend | device | driver, library | level | profile | operators | verdict | rows that hold | departures "
+        "| tables | suite |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
+    every = list(documents)
+    newest = max((str(one["timings"]["finished"]), tables_digest(one["specs"])) for one in every)[1] if every else ""
     rows = []
-    for results in documents:
+    for results in every:
+        made = Provenance.of("", results)
         device = results["device"]
         named = device["adapter"] or device["name"]
         software = " · ".join(part for part in (device["driver"], device["library"], device["version"]) if part)
@@ -74,10 +82,15 @@ def table(documents: Iterable[Mapping[str, Any]]) -> str:
         cells = (
             f"`{results['backend']}`", named, software, results["feature_level"], results["profile"],
             str(len(operators)), results["verdict"].replace("_", " "), f"{held} of {len(results['clauses'])}",
-            _departures(results),
+            _departures(results), made.short_tables + ("" if made.tables == newest else " (≠ the newest)"), made.suite,
         )  # fmt: skip
         rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
-    return "\n".join([*lines, *sorted(rows)])
+    text = "\n".join([*lines, *sorted(rows)])
+    older = sum(tables_digest(one["specs"]) != newest for one in every)
+    if older:
+        used = f"{older} of {many(len(every), 'run')} used other tables than the newest run ({newest[:SHOWN]})"
+        text += f"\n\n{used}; ≠ marks them. Compare rows only where the tables are the same."
+    return text
 
 
 def examples(folder: Path = EXAMPLES) -> list[dict[str, Any]]:

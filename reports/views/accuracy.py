@@ -22,6 +22,7 @@ from dmlcts.reports.summaries.measured import (
     share_within,
     side_by_side,
 )
+from dmlcts.reports.summaries.provenance import Provenance, mixture, other_tables
 from dmlcts.reports.views.markdown import cell, code, table
 
 Column = tuple[str, Mapping[str, Any] | None]
@@ -79,8 +80,19 @@ def several(columns: Sequence[Column]) -> Iterator[list[str]]:
         yield [short(operator), types, *said]
 
 
+def made_with(columns: Sequence[Column]) -> Iterator[str]:
+    """What each column was made with, a line each; before them a line where their tables differ."""
+    made = [Provenance.of(label, results) for label, results in columns if results]
+    if mixture(made):
+        yield f"Note: {mixture(made)}"
+    for one, mark in zip(made, other_tables(made), strict=True):
+        yield f"{one.label}: {one}" + (f" (≠ {mark})" if mark else "")
+
+
 def print_accuracy(columns: Sequence[Column], console: Console) -> None:
     """Print what was measured: of one run in full, of several side by side."""
+    for line in made_with(columns):
+        console.print(Text(one_line(line)), soft_wrap=True)
     if len(columns) > 1:
         made = Table(title=_SEVERAL, title_justify="left")
         for heading in ("operator", "types", *(label for label, _ in columns)):
@@ -110,15 +122,16 @@ _SEVERAL = "Largest errors in ULP (absolute)"
 
 def markdown(columns: Sequence[Column]) -> str:
     """The same as Markdown."""
+    made = [f"- {code(line)}" for line in made_with(columns)]
     if len(columns) == 1:
         label, results = columns[0]
-        lines = [f"Largest errors of {code(label)}.", ""]
+        lines = [f"Largest errors of {code(label)}.", "", *made, ""]
         lines += table(HEADINGS, ([cell(said) for said in row] for row in cells(results or {})))
         lines += ["", EXPLAINED]
         told = [f"- {cell(said)}" for said in remarks(results or {})]
         lines += ["", *told] if told else []
     else:
-        lines = [f"{_SEVERAL}.", ""]
+        lines = [f"{_SEVERAL}.", "", *made, ""]
         headings = ["operator", "types", *(cell(label) for label, _ in columns)]
         lines += table(headings, ([cell(said) for said in row] for row in several(columns)))
     return "\n".join(lines) + "\n"

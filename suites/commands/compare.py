@@ -21,6 +21,7 @@ from dmlcts.suites.console.saying import complain, say
 @click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="Also write the comparison as JSON.")
 @click.option("--html", "html_path", type=click.Path(), metavar="FILE", help="Also write it as one page.")
 @click.option("--markdown", "markdown_path", type=click.Path(), metavar="FILE", help="Also write it as Markdown.")
+@click.option("--mixed", is_flag=True, help="Also compare runs of different tables, and mark them.")
 @selection_options
 @judging_options
 @generation_options
@@ -32,14 +33,16 @@ def compare(
     json_path: str | None,
     html_path: str | None,
     markdown_path: str | None,
+    mixed: bool,
     workers: str,
     **given: Any,
 ) -> None:
     r"""Judge several backends, and show where they differ from the pages and from each other.
 
     Write a backend's options in brackets after its name, and quote them for the shell. Each backend runs in its own
-    process. The column of a backend that cannot run here says why. Exit code 0 whatever the verdicts, 2 for a mistake
-    in the command, 3 if no backend can run.
+    process. The column of a backend that cannot run here says why. Each column names the digest of its tables and the
+    suite's commit. The command refuses runs of different tables; --mixed compares and marks them. Exit code 0 whatever
+    the verdicts, 2 for a mistake in the command or different tables, 3 if no backend can run.
 
     \b
     dmlcts compare cpu onnxruntime torch directml wgpu
@@ -49,6 +52,7 @@ def compare(
     from dmlcts.reports.comparing.comparison import compare as document_of
     from dmlcts.reports.comparing.comparison_views import html, markdown, print_comparison
     from dmlcts.reports.documents.writing import write_json, write_text
+    from dmlcts.reports.summaries.provenance import Provenance, refuse_mixture, tables_digest
     from dmlcts.specs import UsageError
     from dmlcts.suites.console.plain import PlainConsole
     from dmlcts.suites.running.options import Settings
@@ -60,8 +64,12 @@ def compare(
     arguments = [*settings.shared_arguments(), *(["-n", workers] if workers else [])]
     columns = read_all(folders)
     contenders = [Contender.parse(written) for written in backends]
+    if not mixed:  # before anything is judged
+        made = [Provenance.of(one.label, one.results) for one in columns if one.results is not None]
+        here = Provenance(", ".join(backends), tables_digest(settings.tables.digests))
+        refuse_mixture([*made, here] if backends else made)
     columns += judge_all(contenders, Path(results), arguments, complain)
-    document = document_of(columns, settings.tables)
+    document = document_of(columns, settings.tables, mixed)
     for path, text in ((html_path, html), (markdown_path, markdown)):
         if path is not None:
             write_text(Path(path), text(document))

@@ -107,6 +107,7 @@ def test_markdown_is_tables_whose_cells_are_whole(compared: dict[str, Any]) -> N
     rows = [line for line in compared["md"].splitlines() if line.startswith("|")]
     widths = {line.replace("\\|", "").count("|") for line in rows}
     assert widths <= {4, 5, 6}, rows
+    assert "| implementation | version | verdict | tables | suite |" in rows
     assert "| mine.py:Inverted | CLIP | min(max(x, Min), Max) | runtime |  |" in compared["md"]
     assert "a \\| library 1 &lt;2&gt;" in compared["md"]
     assert "| nowhere |  | unavailable: no backend" in compared["md"]

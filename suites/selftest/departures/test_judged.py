@@ -16,24 +16,39 @@ import pytest
 from dmlcts.reports.comparing import judged
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.validation import schema
+from dmlcts.reports.summaries.provenance import tables_digest
 from dmlcts.specs import UsageError
 from dmlcts.suites.selftest.departures.test_baseline import CLIP, FORMULA, HELD, TRUNCATION, TRUNCATION_32, results
 
 README = Path(__file__).resolve().parents[3] / "README.md"
+TABLE = judged.EXAMPLES / "README.md"
 
 
 def test_each_document_is_one_line_in_the_order_of_backends() -> None:
-    lines = judged.table([results(FORMULA, HELD, backend="z"), results(HELD, backend="a")]).splitlines()
-    assert lines[2:] == [
-        "| `a` | a | l · 1 | 5.0 | quick | 1 | CONFORMANT | 1 of 1 | none |",
-        "| `z` | a | l · 1 | 5.0 | quick | 1 | NOT CONFORMANT | 1 of 2 | CLIP: 1 clause |",
+    made = {"suite": {"version": "1.0.0", "commit": "cd" * 20, "modified": True}, "specs": {"clip.yaml": "ab" * 32}}
+    runs = [results(FORMULA, HELD, backend="z", **made), results(HELD, backend="a", **made)]
+    digest = tables_digest(made["specs"])[:12]
+    assert judged.table(runs).splitlines()[2:] == [
+        f"| `{name}` | a | l · 1 | 5.0 | quick | 1 | {found} | {digest} | 1.0.0 at cdcdcdcdcdcd, modified |"
+        for name, found in (("a", "CONFORMANT | 1 of 1 | none"), ("z", "NOT CONFORMANT | 1 of 2 | CLIP: 1 clause"))
     ]
+
+
+def test_a_run_of_other_tables_than_the_newest_is_marked() -> None:
+    newer = results(HELD, backend="a") | {"timings": {"started": "2026-02-02", "finished": "2026-02-02", "slowest": []}}
+    older = results(HELD, backend="b", specs={"clip.yaml": "ab" * 32})
+    alike = judged.table([newer, results(HELD, backend="b")])
+    assert "≠" not in alike
+    first, second, _, said = judged.table([older, newer]).splitlines()[2:]
+    assert "≠" not in first
+    assert f"| {tables_digest(older['specs'])[:12]} (≠ the newest) |" in second
+    assert said.startswith(f"1 of 2 runs used other tables than the newest run ({tables_digest(newer['specs'])[:12]})")
 
 
 def test_departures_are_counted_by_clause_not_by_type_and_gaps_are_none() -> None:
     unable = ("clip.formula", CLIP, "FLOAT16", Outcome.NOT_SUPPORTED)
     line = judged.table([results(TRUNCATION, TRUNCATION_32, FORMULA, unable)]).splitlines()[2]
-    assert line.endswith("| 0 of 4 | CLIP: 1 clause, ROUND: 1 clause |")
+    assert "| 0 of 4 | CLIP: 1 clause, ROUND: 1 clause |" in line
 
 
 def test_a_section_is_replaced_between_its_marks_and_nothing_else() -> None:
@@ -67,8 +82,11 @@ def test_the_sweeps_among_the_examples_are_what_their_schema_says() -> None:
         jsonschema.Draft202012Validator(schema("sweep-1")).validate(json.loads(path.read_text("utf-8")))
 
 
-def test_the_readme_is_up_to_date() -> None:
-    assert judged.main([str(README), "--check"]) == 0, "run `python -m dmlcts.reports.comparing.judged README.md`"
+def test_the_table_of_the_examples_is_up_to_date() -> None:
+    command = "python -m dmlcts.reports.comparing.judged reports/examples/README.md"
+    assert judged.main([str(TABLE), "--check"]) == 0, f"run `{command}`"
+    assert command in TABLE.read_text("utf-8")
+    assert judged.marks("judged")[0] not in README.read_text("utf-8")
 
 
 def test_the_extra_all_brings_every_backend_and_nothing_of_a_developer_s() -> None:

@@ -46,7 +46,8 @@ def results(*rows: dict[str, Any]) -> dict[str, Any]:
     wrong = any(one["outcome"] == "fail" for one in rows)
     how = {"selection": {"operators": ["ELEMENT_WISE_CLIP"]}, "profile": "quick", "seed": 7, "strict": False}
     verdict = "NOT_CONFORMANT" if wrong else "CONFORMANT"
-    return {"clauses": list(rows), "verdict": verdict, "feature_level": "6.4", **how}
+    made = {"suite": {"version": "1.0.0", "commit": None, "modified": False}, "specs": {"clip.yaml": "ab" * 32}}
+    return {"clauses": list(rows), "verdict": verdict, "feature_level": "6.4", **how, **made}
 
 
 # What is told.
