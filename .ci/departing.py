@@ -14,7 +14,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-_FOUND = re.compile(r"^\| ([A-Z0-9_]+) \| ([A-Z0-9]+) \|", re.MULTILINE)  # a row of a page's tables
+_FOUND = re.compile(r"^\| ([A-Z0-9_]+) \| ([^|]+) \|", re.MULTILINE)  # a row of a page's tables
+_TYPE = re.compile(r"\b(?:FLOAT|UINT|INT)\d+\b")  # each of them may be a link
 
 
 def _rows(path: Path) -> Iterable[tuple[str, str, str]]:
@@ -24,7 +25,7 @@ def _rows(path: Path) -> Iterable[tuple[str, str, str]]:
         return [(row.operator, row.data_type, str(row.outcome)) for row in load(path).departures]
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        return [(operator, data_type, "fail") for operator, data_type in _FOUND.findall(text)]
+        return [(operator, name, "fail") for operator, types in _FOUND.findall(text) for name in _TYPE.findall(types)]
     rows = json.loads(text)["clauses"]
     return [(row["operator"], row["data_type"], row["outcome"]) for row in rows]
 

@@ -52,6 +52,7 @@ class Entry:
         outcome: how its rows end.
         data_types: the names of the types it holds for.
         because: why the implementation departs; Markdown, "" until somebody found out.
+        since: the releases that have it; Markdown, "" until somebody found out.
     """
 
     clause: str
@@ -59,6 +60,7 @@ class Entry:
     outcome: str
     data_types: tuple[str, ...]
     because: str = ""
+    since: str = ""
 
     @property
     def departures(self) -> tuple[Departure, ...]:
@@ -141,11 +143,11 @@ def baseline_of(results: Mapping[str, Any], known: Baseline | None = None) -> Ba
     found: dict[Entry, list[str]] = {}
     for departure in sorted(departures_of(results)):
         kept = None if known is None else known.entry(departure)
-        because = "" if kept is None else kept.because
-        group = Entry(departure.clause, departure.operator, departure.outcome, (), because)
+        said = ("", "") if kept is None else (kept.because, kept.since)
+        group = Entry(departure.clause, departure.operator, departure.outcome, (), *said)
         found.setdefault(group, []).append(departure.data_type)
     entries = [
-        Entry(group.clause, group.operator, group.outcome, _in_order(names), group.because)
+        Entry(group.clause, group.operator, group.outcome, _in_order(names), group.because, group.since)
         for group, names in found.items()
     ]
     entries.sort(key=_order)
@@ -182,7 +184,7 @@ def write(baseline: Baseline, path: Path) -> None:
     Raises:
         UsageError: it cannot be written.
     """
-    reasons: dict[str, list[dict[str, Any]]] = {}
+    reasons: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for entry in baseline.entries:
         row = {
             "clause": entry.clause,
@@ -190,12 +192,15 @@ def write(baseline: Baseline, path: Path) -> None:
             "outcome": entry.outcome,
             "data_types": list(entry.data_types),
         }
-        reasons.setdefault(entry.because, []).append(row)
+        reasons.setdefault((entry.because, entry.since), []).append(row)
     document = {
         "format": FORMAT,
         **baseline.conditions,
         "device": dict(baseline.device),
-        "departures": [{"because": because, "rows": rows} for because, rows in reasons.items()],
+        "departures": [
+            {"because": because, **({"since": since} if since else {}), "rows": rows}
+            for (because, since), rows in reasons.items()
+        ],
     }
     write_text(path, dump_yaml(document))
 
@@ -210,7 +215,12 @@ def load(path: Path) -> Baseline:
     entries = sorted(
         (
             Entry(
-                row["clause"], row["operator"], row["outcome"], tuple(row["data_types"]), group["because"].strip("\n")
+                row["clause"],
+                row["operator"],
+                row["outcome"],
+                tuple(row["data_types"]),
+                group["because"].strip("\n"),
+                group.get("since", "").strip("\n"),
             )
             for group in document["departures"]
             for row in group["rows"]

@@ -1,43 +1,61 @@
-"""What an implementation departs in, as a page to read: each reason once, with the rows it accounts for.
+"""What an implementation does wrong, as a page to read: one heading a reason, with its smallest case.
 
-The page is made from a run and, where there is one, from the baseline that holds the reasons; the same run
-gives the same page.
+The page is made from a run and, where there is one, from the baseline that holds the reasons. The same run
+gives the same page. The cases are files of their own beside the page.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from dmlcts.reports.comparing.baseline import Baseline, Departure, departures_of
+from dmlcts.reports.comparing.comparison import example, example_text
+from dmlcts.reports.comparing.reproduction import Reproduction
 from dmlcts.reports.documents.outcomes import Outcome
-from dmlcts.reports.documents.wording import many
+from dmlcts.reports.documents.wording import many, short, type_order
 from dmlcts.reports.summaries.characters import one_line, prose
-from dmlcts.reports.views.dxdispatch import told_model
-from dmlcts.reports.views.markdown import code
-from dmlcts.specs import DataType
+from dmlcts.reports.summaries.provenance import Provenance
+from dmlcts.reports.views.markdown import block, code
 from dmlcts.specs.tables import Tables
 
 _NO_REASON = "Not explained yet"
 _UNABLE = (Outcome.NOT_SUPPORTED.value, Outcome.SKIPPED.value)
-_SHOWN = ("Min", "Max", "ScaleBias", "RoundingMode", "FusedActivation")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Departures that have one reason.
+
+    Args:
+        title: the reason in one line; "" where nobody found out.
+        reason: the rest of it; Markdown.
+        since: the releases that have it; Markdown, "" where nobody found out.
+        departures: the rows that it accounts for, in order.
+        cases: the smallest case of each operator and type.
+    """
+
+    title: str
+    reason: str
+    since: str
+    departures: tuple[Departure, ...]
+    cases: Mapping[tuple[str, str], Reproduction]
+
+    def smallest(self, tables: Tables) -> Reproduction | None:
+        """The smallest case of all; ``None`` where the results hold no case."""
+        return min(self.cases.values(), key=lambda case: case.order(tables), default=None)
 
 
 def _cell(text: str) -> str:
-    """A stranger's text in a cell or a heading: one line, no HTML, no link; numbers stay readable."""
+    """A stranger's text in a cell, a heading or a list: one line, no HTML, no link; numbers stay readable."""
     shown = one_line(" ".join(text.split())).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
     return shown.replace("](", "]\\(").replace("`", "\\`").replace("@", "@\u200b")
 
 
-def _short(operator: str) -> str:
-    return operator.removeprefix("ELEMENT_WISE_")
-
-
 def _order(departure: Departure) -> tuple[str, str, str, int]:
-    types = list(DataType.__members__)
-    return departure.operator, departure.clause, departure.outcome, types.index(departure.data_type)
+    return departure.operator, departure.clause, departure.outcome, type_order(departure.data_type)
 
 
 def _by_reason(found: frozenset[Departure], baseline: Baseline | None) -> dict[str, list[Departure]]:
@@ -49,85 +67,116 @@ def _by_reason(found: frozenset[Departure], baseline: Baseline | None) -> dict[s
     return dict(sorted(reasons.items(), key=lambda item: (not item[0], _order(item[1][0]))))
 
 
-def _failures(results: Mapping[str, Any]) -> dict[Departure, list[Mapping[str, Any]]]:
-    found: dict[Departure, list[Mapping[str, Any]]] = defaultdict(list)
+def _since(departures: list[Departure], baseline: Baseline | None) -> str:
+    entries = () if baseline is None else map(baseline.entry, departures)
+    return " ".join(dict.fromkeys(entry.since.strip() for entry in entries if entry is not None and entry.since))
+
+
+def _broken(results: Mapping[str, Any]) -> frozenset[Departure]:
+    return frozenset(one for one in departures_of(results) if one.outcome not in _UNABLE)
+
+
+def findings_of(results: Mapping[str, Any], tables: Tables, baseline: Baseline | None) -> list[Finding]:
+    """What a run did wrong, by reason.
+
+    Args:
+        results: a results document.
+        tables: the tables that its clauses stand in.
+        baseline: where the reasons are; ``None`` for findings without them.
+
+    Raises:
+        UsageError: the results name a clause that the tables do not have.
+    """
+    cases: dict[Departure, list[Reproduction]] = defaultdict(list)
     for failure in results["failures"]:
         if failure["clause"]:
             key = Departure(failure["clause"], failure["operator"], failure["outcome"], failure["data_type"])
-            found[key].append(failure)
+            cases[key].append(Reproduction(failure, results["suite"]["version"]))
+    found = []
+    for because, departures in _by_reason(_broken(results), baseline).items():
+        title, _, rest = because.partition("\n")
+        smallest: dict[tuple[str, str], Reproduction] = {}
+        for departure in departures:
+            pair = departure.operator, departure.data_type
+            known = [*cases[departure], *([smallest[pair]] if pair in smallest else [])]
+            if known:
+                smallest[pair] = min(known, key=lambda case: case.order(tables))
+        since = _since(departures, baseline)
+        found.append(Finding(title, rest.strip(), since, tuple(departures), smallest))
     return found
 
 
-def _attributes(details: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {details[name]}" for name in _SHOWN if details.get(name, "none") != "none")
+def case_files(findings: list[Finding]) -> dict[str, str]:
+    """The text of every file that belongs beside the page, by its name."""
+    return {
+        name: text for finding in findings for case in finding.cases.values() for name, text in case.files.items()
+    }
 
 
-def _table(
-    departures: list[Departure], failures: Mapping[Departure, list[Mapping[str, Any]]], tables: Tables
-) -> Iterator[str]:
-    """One row a departure. A broken relation has no acceptable value: what it demands is its clause's text."""
-    yield "| operator | type | clause | attributes | input | documented | got |"
-    yield "|---|---|---|---|---|---|---|"
-    for departure in departures:
-        example = next(iter(failures.get(departure, [])), None)
-        said = {} if example is None else example["details"]
-        seen = said.get("property")  # what the elements of a relation show
-        documented = said.get("acceptable") or (tables.clause(departure.clause).text if seen else "")
-        got = seen or said.get("got") or said.get("said") or ("" if example is None else example["title"])
-        cells = (
-            _short(departure.operator), departure.data_type, f"`{departure.clause}`", _attributes(said),
-            said.get("input", ""), documented,
-            got if departure.outcome == "fail" else f"{departure.outcome}: {got}",
-        )  # fmt: skip
-        yield "| " + " | ".join(_cell(cell) for cell in cells) + " |"
+def _smallest(finding: Finding, tables: Tables, folder: str, link: str) -> Iterator[str]:
+    """The smallest case with its clause, and how to run it again."""
+    case = finding.smallest(tables)
+    if case is None:
+        return
+    failure = case.failure
+    shown = example_text(example(failure["title"], failure["details"].items()))
+    place = f"{short(failure['operator'])} on {failure['data_type']}"
+    clause, source = tables.clause(failure["clause"]), tables.source(failure["clause"])
+    quoted = f" “{clause.quotation.words}”" if clause.quotation else ""
+    title = source.title if source.address is None else f"[{source.title}]({source.address})"
+    yield f"- **Smallest case:** {_cell(f'{place}, {shown}')}"
+    yield f"- **Clause:** `{clause.id}` ({clause.obligation}): {clause.text}{quoted} ({title}, {source.revision})"
+    model, because = case.model
+    if model is None:
+        yield f"- **DxDispatch:** {_cell(because)}"
+    elif folder:
+        yield f"- **DxDispatch:** [{case.name}.json]({link}/{case.name}.json)"
+    yield ""
+    yield from block(case.replay(folder), "sh")
+    yield ""
 
 
-def _clauses(departures: list[Departure], tables: Tables) -> Iterator[str]:
-    for identifier in dict.fromkeys(departure.clause for departure in departures):
-        clause, source = tables.clause(identifier), tables.source(identifier)
-        quoted = f" “{clause.quotation.words}”" if clause.quotation else ""
-        title = source.title if source.address is None else f"[{source.title}]({source.address})"
-        yield f"- `{identifier}` ({clause.obligation}): {clause.text}{quoted} ({title}, {source.revision})"
-
-
-def _examples(departures: list[Departure], failures: Mapping[Departure, list[Mapping[str, Any]]]) -> Iterator[str]:
-    for departure in departures:
-        for failure in failures.get(departure, [])[:1]:
-            yield "<details>"
-            yield (
-                f"<summary>{_short(departure.operator)} {departure.data_type}, {departure.clause}: replay, and a "
-                "DxDispatch model</summary>"
-            )
-            yield ""
-            yield f"    {one_line(failure['replay'])}"
-            yield ""
-            written, because = told_model(failure["case"], f"{failure['clause']}: {failure['title']}")
-            if written is None:
-                yield f"{_cell(because)}."
-            else:
-                yield "```json"
-                yield one_line(json.dumps(written, ensure_ascii=False))
-                yield "```"
-            yield ""
-            yield "</details>"
-            yield ""
+def _rows(finding: Finding, link: str) -> Iterator[str]:
+    """One row an operator and set of clauses; each type links to its model, or to its case where it has none."""
+    clauses: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for departure in finding.departures:
+        outcome = "" if departure.outcome == Outcome.FAIL.value else f" ({departure.outcome.replace('_', ' ')})"
+        clauses[departure.operator, departure.data_type].append(f"`{departure.clause}`{outcome}")
+    rows: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for (operator, data_type), named in sorted(clauses.items(), key=lambda item: (item[0][0], type_order(item[0][1]))):
+        case = finding.cases.get((operator, data_type))
+        ending = "json" if case is not None and case.model[0] is not None else "yaml"
+        linked = data_type if case is None or not link else f"[{data_type}]({link}/{case.name}.{ending})"
+        rows[operator, ", ".join(named)].append(linked)
+    yield "| operator | types | clauses |"
+    yield "|---|---|---|"
+    for (operator, told), types in rows.items():
+        yield f"| {short(operator)} | {', '.join(types)} | {told} |"
 
 
 def _device(results: Mapping[str, Any]) -> Iterator[str]:
-    device = results["device"]
+    device, made = results["device"], Provenance.of("", results)
     yield "| | |"
     yield "|---|---|"
     for label, value in (
         ("device", device["name"]), ("adapter", device["adapter"]), ("driver", device["driver"]),
-        ("library", device["library"]), ("version", device["version"]),
+        ("library", f"{device['library']} {device['version']}".strip()),
         ("feature level", results["feature_level"]), ("profile", results["profile"]),
-        ("seed", str(results["seed"])), ("verdict", results["verdict"]),
+        ("seed", str(results["seed"])), ("verdict", results["verdict"].replace("_", " ")), ("suite", made.suite),
+        ("tables", made.tables), ("date", str(results["timings"]["started"])[:10]),
     ):  # fmt: skip
         if value:
             yield f"| {label} | {_cell(value)} |"
 
 
-def page(results: Mapping[str, Any], tables: Tables, baseline: Baseline | None, command: str) -> str:
+def page(
+    results: Mapping[str, Any],
+    tables: Tables,
+    baseline: Baseline | None,
+    command: str,
+    folder: str = "",
+    link: str = "",
+) -> str:
     """The page, in Markdown.
 
     Args:
@@ -135,37 +184,35 @@ def page(results: Mapping[str, Any], tables: Tables, baseline: Baseline | None, 
         tables: the tables that its clauses stand in.
         baseline: where the reasons are; ``None`` for a page without them.
         command: the command that makes the page, named in it.
+        folder: where :func:`case_files` are, as a command names it; "" where they are not written.
+        link: where they are, as the page links to them.
 
     Raises:
         UsageError: the results name a clause that the tables do not have.
     """
-    found = departures_of(results)
-    broken = frozenset(departure for departure in found if departure.outcome not in _UNABLE)
-    reasons = _by_reason(broken, baseline)
-    failures = _failures(results)
-    held = sum(row["outcome"] in ("pass", "characterised") for row in results["clauses"])
+    findings, broken = findings_of(results, tables, baseline), _broken(results)
+    rows = len(results["clauses"])
+    held = sum(row["outcome"] in (Outcome.PASS.value, Outcome.CHARACTERISED.value) for row in results["clauses"])
     name = results["device"]["name"] or results["backend"]
-    lines = [
-        f"# Where {_cell(name)} departs from the pages",
-        "",
-        f"Made by {code(command)}; edit the baseline, not this page.",
-        "",
-    ]
+    lines = [f"# Where {_cell(name)} departs from the pages", ""]
+    lines += [f"Made by {code(command)}. Edit the baseline, not this page.", ""]
     lines += _device(results)
-    lines += ["", f"{held} of {many(len(results['clauses']), 'clause row')} hold; {len(broken)} depart, for "
-              f"{many(len(reasons), 'reason')}.", ""]  # fmt: skip
-    for number, (because, departures) in enumerate(reasons.items(), 1):
-        title, _, rest = (because or _NO_REASON).partition("\n")
-        lines += [f"## {number}. {prose(title).rstrip('.')}", ""]
-        lines += [prose(rest.strip()), ""] if rest.strip() else []
+    lines += ["", f"{held:,} of {many(rows, 'clause row')} hold. {len(broken)} do not, for "
+              f"{many(len(findings), 'reason')}. A row is a clause on one element type.", ""]  # fmt: skip
+    if folder:
         lines += [
-            *_table(departures, failures, tables),
+            "A type in a table links to its smallest case, as a model for DxDispatch, Microsoft's tool for single",
+            "operators. Run it on Windows: `dxdispatch.exe MODEL.json`. `dmlcts replay` reads the `.yaml` file of the",
+            "same name.",
             "",
-            *_clauses(departures, tables),
-            "",
-            *_examples(departures, failures),
         ]
-    unable = _by_reason(found - broken, baseline)
+    for number, finding in enumerate(findings, 1):
+        lines += [f"## {number}. {prose(finding.title or _NO_REASON).rstrip('.')}", ""]
+        lines += [prose(finding.reason), ""] if finding.reason else []
+        lines += [f"- **Since:** {prose(finding.since)}"] if finding.since else []
+        lines += _smallest(finding, tables, folder, link)
+        lines += [*_rows(finding, link if folder else ""), ""]
+    unable = _by_reason(departures_of(results) - broken, baseline)
     if unable:
         lines += ["## Not judged", "", "| operator | type | clauses | outcome | because |", "|---|---|---|---|---|"]
         for because, departures in unable.items():
@@ -179,4 +226,4 @@ def _unable(because: str, departures: list[Departure]) -> Iterator[str]:
     for departure in departures:
         rows[departure.operator, departure.data_type, departure.outcome].append(f"`{departure.clause}`")
     for (operator, data_type, outcome), clauses in rows.items():
-        yield f"| {_short(operator)} | {data_type} | {', '.join(clauses)} | {outcome} | {_cell(because)} |"
+        yield f"| {short(operator)} | {data_type} | {', '.join(clauses)} | {outcome} | {_cell(because)} |"

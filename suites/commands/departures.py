@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import click
 
 from dmlcts.suites.console.listeners import judges_nothing
-from dmlcts.suites.console.saying import Commands, say, tell
+from dmlcts.suites.console.saying import Commands, complain, say, tell
 
 _RESULTS = click.argument("results", type=click.Path(), metavar="DIR|results.json")
 
@@ -73,13 +74,21 @@ def check(results: str, path: str) -> None:
 @_RESULTS
 @click.option("--baseline", "known", type=click.Path(), metavar="FILE", help="The baseline that holds the reasons.")
 @click.option("--markdown", "path", type=click.Path(), metavar="FILE", help="Write the page here (default: print it).")
+@click.option("--models", "folder", type=click.Path(file_okay=False), metavar="FOLDER",
+              help="Write the smallest cases here: .json for DxDispatch, .yaml for `dmlcts replay`.")  # fmt: skip
 @click.option("--tables", multiple=True, type=click.Path(), metavar="PATH",
               help="A file or folder of further operator tables; repeatable.")  # fmt: skip
 @judges_nothing
-def findings(results: str, known: str | None, path: str | None, tables: tuple[str, ...]) -> None:
-    """Write the departures of a run as a Markdown page: each reason once, with examples and DxDispatch models."""
+def findings(
+    results: str, known: str | None, path: str | None, folder: str | None, tables: tuple[str, ...]
+) -> None:
+    """Write the departures of a run as a Markdown page: one heading a reason, with its smallest case.
+
+    The page names the run it is made from: suite, tables, commit, date. With --models it links to each case as a
+    model for DxDispatch and as a file that `dmlcts replay` runs.
+    """
     from dmlcts.reports.comparing import baseline as baselines
-    from dmlcts.reports.comparing.findings import page
+    from dmlcts.reports.comparing.findings import case_files, findings_of, page
     from dmlcts.reports.documents.validation import load_results
     from dmlcts.reports.documents.writing import write_text
     from dmlcts.specs.loading import load_tables
@@ -87,9 +96,37 @@ def findings(results: str, known: str | None, path: str | None, tables: tuple[st
     loaded = None if known is None else baselines.load(Path(known))
     words = ["dmlcts", "findings", results, *(() if known is None else ("--baseline", known))]
     words += () if path is None else ("--markdown", path)
-    text = page(load_results(results), load_tables(*map(Path, tables)), loaded, shlex.join(words))
+    words += () if folder is None else ("--models", folder)
+    document, law = load_results(results), load_tables(*map(Path, tables))
+    link = ""
+    if folder is not None:
+        link = Path(os.path.relpath(folder, Path(path or "page.md").parent)).as_posix()
+        _write_cases(Path(folder), case_files(findings_of(document, law, loaded)))
+    text = page(document, law, loaded, shlex.join(words), Path(folder or "").as_posix() if folder else "", link)
     if path is None:
         tell(text)
     else:
         write_text(Path(path), text)
         say(f"written: {path}")
+
+
+def _write_cases(folder: Path, files: dict[str, str]) -> None:
+    """Write the cases, and name the files there that belong to none.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    from dmlcts.reports.documents.writing import reason, write_text
+    from dmlcts.specs import UsageError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        others = sorted(path.name for path in folder.iterdir() if path.suffix in (".json", ".yaml"))
+    except OSError as error:
+        raise UsageError(f"cannot write into {folder}: {reason(error)}", "choose another folder") from error
+    for name, text in files.items():
+        write_text(folder / name, text)
+    complain(f"written: {folder}: {len(files)} files")
+    for name in others:
+        if name not in files:
+            complain(f"note: {folder / name} belongs to no finding of this run: delete it")

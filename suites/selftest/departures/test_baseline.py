@@ -18,6 +18,7 @@ from dmlcts.reports.documents.records import ClauseTally, FailureRecord, ItemRec
 from dmlcts.reports.documents.results import RunInfo, build_results
 from dmlcts.reports.documents.validation import DocumentError
 from dmlcts.reports.documents.writing import write_json
+from dmlcts.reports.summaries.provenance import tables_digest
 from dmlcts.specs import UsageError
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.commands.main import main
@@ -70,15 +71,16 @@ def test_a_baseline_knows_what_neither_passes_nor_is_characterised_by_type_in_or
 
 def test_a_baseline_survives_its_file_and_keeps_reasons_and_their_grouping(tmp_path: Path) -> None:
     made = baseline.baseline_of(results(FORMULA, TRUNCATION, TRUNCATION_32))
-    reasoned = replace(made, entries=(replace(made.entries[0], because="One reason.\n\nAt length."), *made.entries[1:]))
+    first = replace(made.entries[0], because="One reason.\n\nAt length.", since="1.0 to 1.2")
+    reasoned = replace(made, entries=(first, *made.entries[1:]))
     path = tmp_path / "baseline.yaml"
     baseline.write(reasoned, path)
     known = baseline.load(path)
     assert known == reasoned
     again = baseline.baseline_of(results(FORMULA, TRUNCATION), known)
-    assert [(entry.because[:3], entry.data_types) for entry in again.entries] == [
-        ("One", ("FLOAT32",)),
-        ("", ("FLOAT16",)),
+    assert [(entry.because[:3], entry.since, entry.data_types) for entry in again.entries] == [
+        ("One", "1.0 to 1.2", ("FLOAT32",)),
+        ("", "", ("FLOAT16",)),
     ]
     baseline.write(again, path)
     assert baseline.load(path) == again
@@ -165,7 +167,7 @@ def test_the_commands_write_agree_and_disagree(tmp_path: Path) -> None:
     assert text.startswith(f"new:  round.toward-zero on {ROUND} FLOAT16: fail\n")
     code, text = run("findings", two, "--baseline", known)
     assert code == 0
-    assert "2 depart, for 1 reason." in text
+    assert "0 of 2 clause rows hold. 2 do not, for 1 reason." in text
 
 
 def test_the_page_tells_each_reason_once_with_its_rows_and_models() -> None:
@@ -179,27 +181,32 @@ def test_the_page_tells_each_reason_once_with_its_rows_and_models() -> None:
     text = page(run, TABLES, reasoned, "dmlcts findings x")
     assert "## 1. It adds a half\n\nBy *FMad*.\n" in text
     assert "## 2. Not explained yet\n" in text
-    assert text.count("| ROUND | FLOAT") == 2
-    assert "RoundingMode TOWARD_ZERO | 0.5 | 0.0 | 1\\|0 |" in text
-    assert "1 of 4 clause rows hold; 3 depart, for 2 reasons." in text
-    assert '"initialValues": [1056964608]' in text
+    assert "| ROUND | FLOAT32, FLOAT16 | `round.toward-zero` |" in text
+    shown = "RoundingMode = TOWARD_ZERO: input 0.5 gives 1\\|0; acceptable 0.0"
+    assert f"- **Smallest case:** ROUND on FLOAT32, {shown}" in text
+    assert "1 of 4 clause rows hold. 3 do not, for 2 reasons." in text
+    assert f"| tables | {tables_digest(run['specs'])} |" in text
+    assert "| date | 2026-01-01 |" in text
+    assert "DxDispatch" not in text, "there is no folder of models to link to"
     assert page(run, TABLES, reasoned, "dmlcts findings x") == text
 
 
 def test_of_a_broken_relation_the_page_shows_what_it_demands_beside_what_was_seen() -> None:
-    run = results(("round.odd", ROUND, "FLOAT32", Outcome.FAIL), TRUNCATION)
+    run = results(("round.odd", ROUND, "FLOAT32", Outcome.FAIL))
     seen = "input 0.5 gives 1.0, input -0.5 gives 0.0"
     related = next(one for one in run["failures"] if one["clause"] == "round.odd")
     related["details"] = {"input": "0.5", "got": "1.0", "property": seen, "RoundingMode": "TOWARD_ZERO"}
     text = page(run, TABLES, None, "c")
     demanded = "Every mode is an odd function, round(-x) = -round(x)."
-    assert f"| RoundingMode TOWARD_ZERO | 0.5 | {demanded} | {seen} |" in text
-    assert "| RoundingMode TOWARD_ZERO | 0.5 | 0.0 | 1\\|0 |" in text, "a value that is wrong by itself"
+    assert f"RoundingMode = TOWARD_ZERO: input 0.5 gives 1.0; {seen}\n" in text
+    assert f"\n- **Clause:** `round.odd` (implied): {demanded}" in text
+    alone = page(results(TRUNCATION), TABLES, None, "c")
+    assert "input 0.5 gives 1\\|0; acceptable 0.0" in alone, "a value that is wrong by itself"
 
 
 def test_what_an_implementation_cannot_do_stands_apart_from_what_it_does_wrong() -> None:
     run = results(("clip.formula", CLIP, "FLOAT16", Outcome.NOT_SUPPORTED), HELD)
     text = page(run, TABLES, None, "c")
-    assert "0 depart, for 0 reasons" in text
+    assert "0 do not, for 0 reasons" in text
     assert "## Not judged" in text
     assert "| CLIP | FLOAT16 | `clip.formula` | not_supported |  |" in text

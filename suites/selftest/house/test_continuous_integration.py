@@ -103,11 +103,16 @@ def test_a_baseline_tells_what_its_departures_are(tmp_path: Path) -> None:
 
 
 def test_departures_on_a_page_of_findings_are_read_too(tmp_path: Path) -> None:
-    page = "| operator | type |\n|---|---|\n| CLIP | INT64 | `c` |\n| CLIP | INT64 | `d` |\n| IF | INT8 | `e` |\n"
-    for name, text in (("one.md", page), ("other.md", page.replace("| IF | INT8 ", "| IF | INT16 "))):
+    linked = "[INT64](models/clip-int64-clip.formula.json), UINT8"
+    page = f"| operator | types |\n|---|---|\n| CLIP | {linked} | `c` |\n| CLIP | INT64 | `d` |\n| IF | INT8 | `e` |\n"
+    earlier = "| CLIP | INT64 | `c` | none |\n| CLIP | UINT8 | `c` | none |\n| IF | INT8 | `e` |\n"
+    other, fewer = page.replace("| IF | INT8 ", "| IF | INT16 "), page.replace(", UINT8", "")
+    for name, text in (("one.md", page), ("other.md", other), ("earlier.md", earlier), ("fewer.md", fewer)):
         (tmp_path / name).write_text(text, encoding="utf-8")
     for words, code, said in (
         (("one.md", "one.md"), 0, ""),
+        (("one.md", "earlier.md"), 0, ""),
+        (("one.md", "fewer.md", "CLIP"), 1, "< CLIP UINT8\n"),
         (("one.md", "other.md"), 1, "> IF INT16\n< IF INT8\n"),
         (("one.md", "other.md", "CLIP"), 0, ""),
     ):
