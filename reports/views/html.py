@@ -34,6 +34,7 @@ from dmlcts.reports.summaries.known import Known, Likeness, known_implementation
 from dmlcts.reports.summaries.measured import remark, side_by_side
 from dmlcts.reports.summaries.overview import Failure, Overview, grouped, outcome_of, overview
 from dmlcts.reports.summaries.plotting import Bucket, Lane, drawing
+from dmlcts.reports.summaries.provenance import tables_digest
 from dmlcts.reports.views import accuracy
 from dmlcts.reports.views.dxdispatch import told_model
 from dmlcts.specs import DataType
@@ -162,6 +163,7 @@ def _provenance(view: Overview, tables: Tables) -> list[tuple[str, object]]:
     for name in ("data_types", "details"):
         if results["device"][name]:
             rows.append((f"device {name.replace('_', ' ')}", _plain(results["device"][name])))
+    rows.append(("all tables", f"sha256 {tables_digest(results['specs'])}"))
     for name, digest in results["specs"].items():
         here = tables.digests.get(name)
         note = "" if here == digest else " (another table than here)" if here else " (no such table here)"

@@ -20,6 +20,7 @@ from dmlcts.reports.documents.wording import many, places, short
 from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.known import Known, known_implementations, likenesses
 from dmlcts.reports.summaries.overview import Cell, Failure, Matrix, Overview, grouped, overview
+from dmlcts.reports.summaries.provenance import SHOWN, tables_digest
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
 
@@ -87,6 +88,7 @@ def identity(results: Mapping[str, Any]) -> str:
     suite = results["suite"]
     commit = f" {suite['commit'][:12]}" if suite["commit"] else ""
     said.append(("suite ", f"{suite['version']}{commit}{' modified' if suite['modified'] else ''}"))
+    said.append(("tables ", tables_digest(results["specs"])[:SHOWN]))
     return " · ".join(f"{label}{code(value)}" for label, value in said if str(value))
 
 

@@ -19,6 +19,8 @@ from dmlcts.reports.documents.validation import schema
 from dmlcts.reports.documents.writing import write_json
 from dmlcts.reports.summaries.provenance import MixedTablesError, Provenance, mixture, other_tables, tables_digest
 from dmlcts.reports.views import accuracy
+from dmlcts.reports.views.html import page
+from dmlcts.reports.views.markdown import summary
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.commands.main import main
 from dmlcts.suites.selftest.reports.report_samples import conformant, failing
@@ -163,6 +165,12 @@ def test_a_history_says_what_each_release_was_judged_with(tmp_path: Path) -> Non
     assert all("not recorded" in view(mixed) for view in views), "as earlier versions wrote it"
 
 
+def test_one_run_s_pages_name_the_digest_that_others_show() -> None:
+    for results, digest in ((conformant(), ALIKE), (of_other_tables(), OTHER)):
+        assert f"tables `{digest}`" in summary(results, TABLES)
+        assert f"sha256 {tables_digest(results['specs'])}" in page(results, TABLES)
+
+
 def _commands(text: str) -> list[tuple[str, list[str]]]:
     """The commands of a guide's blocks, each with the folder that its block goes into."""
     found = []
@@ -188,9 +196,9 @@ def test_the_pages_beside_the_examples_are_what_their_commands_make(
             continue
         monkeypatch.chdir(checkout / folder)
         place = words.index("--markdown") + 1
-        page = Path(words[place])
+        kept = Path(words[place])
         words[place] = str(tmp_path / "page.md")
         assert run(*words[1:])[0] == 0
-        assert (tmp_path / "page.md").read_text("utf-8") == page.read_text("utf-8"), f"run the command of {page}"
+        assert (tmp_path / "page.md").read_text("utf-8") == kept.read_text("utf-8"), f"run the command of {kept}"
         made += 1
     assert made == 3
