@@ -1,10 +1,12 @@
-# The wheel, and what an accredited maker does with it: runs, certifies; the checkout verifies.
+# The source archive, the wheel made of it, and what an accredited maker does with that: runs, certifies; the checkout verifies.
 
-wheel() { quietly build.log .venv/bin/python -m build --wheel --outdir "$work/dist" .; }
+wheel() {
+  quietly build.log .venv/bin/python -m build --outdir "$work/dist" .
+  .venv/bin/python .ci/packaged.py "$work/dist"
+}
 
 wheel_elsewhere() {
-  python3 -m venv "$work/other"
-  "$work/other/bin/pip" install --quiet "$(echo "$work"/dist/*.whl)[certify]"
+  first_command_of_wheel > "$work/first.sh"
   mkdir "$work/empty"
   (
     cd "$work/empty"
@@ -15,15 +17,25 @@ wheel_elsewhere() {
   verified
 }
 
+# The README's first command, of the wheel instead of the checkout, on some operators and types. `-n auto` needs pytest-xdist.
+first_command_of_wheel() {
+  local wheel
+  wheel=$(echo "$work"/dist/*.whl)
+  command_of 1 | sed "s|-e '.\[dev\]'|'$wheel[certify]' pytest-xdist|; \$s/\$/ --operator CLIP,ROUND,THRESHOLD --data-type FLOAT32,INT8/" \
+    | grep -F "$wheel"
+}
+
 wheel_runs() {
-  "$work/other/bin/dmlcts" backends
-  "$work/other/bin/pytest" -q -p dmlcts.suites.plugin --pyargs dmlcts.suites --backend cpu --operator CLIP,ROUND,THRESHOLD
+  bash -euo pipefail "$work/first.sh"
+  .venv/bin/dmlcts backends
+  .venv/bin/pytest -q -p dmlcts.suites.plugin --pyargs dmlcts.suites --backend cpu --operator IS_NAN --data-type FLOAT16 \
+    --results pytest
 }
 
 wheel_certifies() {
-  "$work/other/bin/dmlcts" keygen acme
-  quietly certified.txt "$work/other/bin/dmlcts" certify --backend cpu --operators LOGICAL_NOT --product cpu --vendor ACME \
-    --key acme.key -o submission.zip
+  .venv/bin/dmlcts keygen acme
+  quietly certified.txt .venv/bin/dmlcts certify --backend cpu --operators LOGICAL_NOT --product cpu --vendor ACME \
+    --key acme.key -o submission.zip --results certification
 }
 
 # By the checkout; and not once a byte of it is another.
