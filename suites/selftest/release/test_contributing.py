@@ -97,10 +97,10 @@ def test_the_implementations_that_are_named_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["dispute a verdict", "add an operator", "add a backend", "add a latitude", "add an option"]
+    "what", ["Dispute a verdict", "Add an operator", "Add a backend", "Add a latitude", "Add an option"]
 )
 def test_each_way_to_contribute_ends_with_its_tests(what: str) -> None:
-    section = text_of("CONTRIBUTING.md").partition(f"### … {what}\n")[2].partition("\n#")[0]
+    section = text_of("CONTRIBUTING.md").partition(f"### {what}\n")[2].partition("\n#")[0]
     assert "pytest suites/selftest/" in section
 
 
