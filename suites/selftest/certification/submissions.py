@@ -29,7 +29,7 @@ from dmlcts.reports.certification.submission import (
 from dmlcts.reports.certification.verdict import Verification
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.records import ClauseTally, ItemRecord
-from dmlcts.reports.documents.results import RunInfo, build_results, describe_device, environment
+from dmlcts.reports.documents.results import RunInfo, build_results, describe_device, environment, suite_version
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.certification import evidence
@@ -40,6 +40,7 @@ from dmlcts.suites.running.options import Settings, owed_rows
 LEVEL = FeatureLevel("1.0")
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 STARTED, FINISHED = NOW - timedelta(hours=3), NOW - timedelta(hours=1)
+VERSION = suite_version()
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 RECORDS = archive.records_name(1, 1)
 FEW = ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_THRESHOLD")
@@ -136,7 +137,7 @@ class Parts:
 def _run(
     device: dict[str, Any], here: dict[str, Any], selection: dict[str, list[str]], level: FeatureLevel
 ) -> RunInfo:
-    suite = {"version": "0.1.0", "commit": COMMIT, "modified": False}
+    suite = {"version": VERSION, "commit": COMMIT, "modified": False}
     return RunInfo("cpu", device, level, "certification", 0, False, selection, STARTED, FINISHED, suite, here)
 
 
@@ -149,7 +150,7 @@ def build(operators: tuple[str, ...] = FEW, level: FeatureLevel = LEVEL) -> Part
     """
     tables = load_tables()
     files = suite_files()
-    reference = Reference("0.1.0", COMMIT, False, True, digest_of(files), tables, files)
+    reference = Reference(VERSION, COMMIT, False, True, digest_of(files), tables, files)
     expected = tuple(pytest_run.collected_tests(operators))
     named = operators or obliged_operators(tables, level)
     selection = {"operators": list(operators)} if operators else {}

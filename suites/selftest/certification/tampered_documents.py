@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dmlcts.reports.certification import archive
 from dmlcts.reports.certification.files import digest_of
-from dmlcts.suites.selftest.certification.submissions import COMMAND, NOW, RECORDS, STARTED, Parts
+from dmlcts.suites.selftest.certification.submissions import COMMAND, NOW, RECORDS, STARTED, VERSION, Parts
 
 ROW = ("clip.formula", "ELEMENT_WISE_CLIP", "FLOAT32")
 WAIVER = {
@@ -28,7 +28,7 @@ WAIVER = {
     "reason": "The driver clamps one value too low.",
     "issue": "https://example.org/1",
     "expires": "2027-01-31",
-    "suite": "0.1.*",
+    "suite": VERSION,
 }
 
 
@@ -90,7 +90,7 @@ def holder(records: list[dict[str, Any]], row: tuple[str, str, str] = ROW) -> di
 
 EDITS |= {
     # the suite and the tables
-    "another version of the suite": (suite(version="0.2.0"), "suite", "judged by suite 0.2.0, this is 0.1.0"),
+    "another version of the suite": (suite(version="0.2.0"), "suite", f"judged by suite 0.2.0, this is {VERSION}"),
     "another suite of this version": (other_file("suites/plugin.py"), "suite", "the digests of its files differ"),
     "another file of the suite": (other_file("suites/plugin.py"), "suite", r"plugin\.py is another file than here"),
     "a file that is not here": (other_file("suites/more.py"), "suite", r"suites/more\.py is not here"),
@@ -443,7 +443,7 @@ def a_waiver_for_another_device(parts: Parts) -> None:
     waived(parts, vendor="other")
 
 
-@edit("waivers", r"is for suite 0\.0\.\*, this is 0\.1\.0")
+@edit("waivers", rf"is for suite 0\.0\.\*, this is {re.escape(VERSION)}")
 def a_waiver_for_another_suite(parts: Parts) -> None:
     waived(parts, suite="0.0.*")
 
@@ -726,7 +726,7 @@ EDITS |= {
             "format": "dmlcts/waivers/1", "waivers": [WAIVER, WAIVER],
         }).encode())(parts)), "waivers", "the results name other waivers",
     ),
-    "a suite with a line behind its version": (suite(version="0.1.0\n"), "statement", "/suite/version"),
+    "a suite with a line behind its version": (suite(version=f"{VERSION}\n"), "statement", "/suite/version"),
     "a digest with a line behind it": (
         lambda parts: parts.statement["suite"].update(digest=parts.statement["suite"]["digest"] + "\n"), "statement",
         "/suite/digest",

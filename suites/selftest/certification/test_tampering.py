@@ -27,7 +27,7 @@ from dmlcts.specs import UsageError
 from dmlcts.suites.certification import evidence, reckoning
 from dmlcts.suites.certification.verify import verify_members
 from dmlcts.suites.running.options import Settings
-from dmlcts.suites.selftest.certification.submissions import FEW, LEVEL, NOW, RECORDS, Parts, build, rezipped
+from dmlcts.suites.selftest.certification.submissions import FEW, LEVEL, NOW, RECORDS, VERSION, Parts, build, rezipped
 from dmlcts.suites.selftest.certification.tampered_bytes import ARCHIVES
 from dmlcts.suites.selftest.certification.tampered_documents import (
     CHALLENGE,
@@ -225,7 +225,7 @@ def test_another_suites_submission_is_told_as_such_even_where_its_documents_look
     parts.statement["suite"]["version"] = "0.2.0"
     found = parts.verifier.verify(parts.packed())
     faults = [line.said for line in found.lines if line.status is Status.FAIL]
-    assert faults == ["judged by suite 0.2.0, this is 0.1.0: verify with the same version"]
+    assert faults == [f"judged by suite 0.2.0, this is {VERSION}: verify with the same version"]
 
 
 def test_without_a_trusted_key_nothing_passes(parts: Parts) -> None:
