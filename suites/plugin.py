@@ -184,7 +184,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if function is not None and hasattr(function, "hypothesis"):
             draw_as_the_run_says(function, settings.seed)
         kept.append(item)
-    config.stash.setdefault(_THRESHOLDS, collect_rarely())
+    collect_rarely()  # what was collected stays as well
     config.stash[COLLECTION] = Collection(mine, counted)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
@@ -228,8 +228,9 @@ def _told(record: ItemRecord, known: set[Fault]) -> str:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Register the collector, except in a pytest-xdist worker."""
+    """Register the collector, except in a pytest-xdist worker; look for garbage rarely while tests are collected."""
     config, run = session.config, session.config.stash[RUN]
+    config.stash.setdefault(_THRESHOLDS, collect_rarely())
     plugin = Counting(run) if hasattr(config, "workerinput") else Collector(config, run)
     config.pluginmanager.register(plugin, "dmlcts-collector")
 

@@ -65,6 +65,9 @@ import gc
 import pytest
 
 class Session:
+    def pytest_collectstart(self, collector):
+        print("while tests are collected", gc.get_threshold())
+
     def pytest_collection_finish(self, session):
         print("during", gc.get_threshold(), gc.get_freeze_count() > 0)
 
@@ -75,9 +78,11 @@ print("after", gc.get_threshold())
 """
 
 
-def test_garbage_is_collected_rarely_during_a_session_and_as_before_after_it(tmp_path: Path) -> None:
+def test_garbage_is_collected_rarely_from_collecting_tests_on_and_as_before_after_the_session(tmp_path: Path) -> None:
     words = [sys.executable, "-c", _COLLECTED]
     run = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path)
     lines = run.stdout.splitlines()
+    assert "while tests are collected (100000, 50, 100)" in lines
+    assert "while tests are collected (700, 10, 10)" not in lines
     assert "during (100000, 50, 100) True" in lines
     assert lines[-1] == "after (700, 10, 10)"
