@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +15,7 @@ import yaml
 from dmlcts.backends.directml.abi import com, d3d12, dml, dxcore, dxgi
 from dmlcts.backends.directml.elementwise import ACTIVATIONS, LAYOUTS
 from dmlcts.suites.selftest.directml import windows_metadata
+from dmlcts.suites.selftest.looped_cases import looped
 
 HERE = Path(__file__).parent
 FILES = {"directml_layout.yaml": (dml,), "d3d12_layout.yaml": (d3d12, dxcore, dxgi)}
@@ -25,24 +28,38 @@ METADATA = {
 }
 
 
-def _tables() -> dict[ModuleType, dict[str, Any]]:
-    found = {}
-    for name, modules in FILES.items():
-        table = yaml.safe_load((HERE / name).read_text(encoding="utf-8"))
-        found.update(dict.fromkeys(modules, table))
+@cache
+def headers_of(module: ModuleType) -> dict[str, Any]:
+    """What Microsoft's headers say, of the file that holds a module's."""
+    (name,) = [name for name, modules in FILES.items() if module in modules]
+    return _read(name)
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((HERE / name).read_text(encoding="utf-8"))
     return found
 
 
-TABLES = _tables()
-STRUCTURES = [(module, structure) for module in TABLES for structure in module.STRUCTURES] + [
-    (dml, structure) for structure in OPERATORS
-]
-NUMBERS = [(module, numbers) for module in TABLES for numbers in module.NUMBERS]
-INTERFACES = [(module, interface) for module in TABLES for interface in module.INTERFACES]
+def structures_of(module: ModuleType) -> list[Any]:
+    return [*module.STRUCTURES, *(OPERATORS if module is dml else [])]
 
 
-def _named(pair: object) -> str:
-    return getattr(pair, "__name__", None) or getattr(pair, "name", "")
+def numbers_of(module: ModuleType) -> list[Any]:
+    return list(module.NUMBERS)
+
+
+def interfaces_of(module: ModuleType) -> list[com.Interface]:
+    return list(module.INTERFACES)
+
+
+def _named(one: object) -> str:
+    return str(getattr(one, "__name__", None) or getattr(one, "name", ""))
+
+
+def every(kind: Callable[[ModuleType], list[Any]]) -> list[Any]:
+    """The modules that have some of a kind."""
+    return [pytest.param(module, id=_named(module).split(".")[-1]) for module in METADATA if kind(module)]
 
 
 def _members(structure: Any) -> dict[str, list[int]]:
@@ -58,36 +75,47 @@ def _members(structure: Any) -> dict[str, list[int]]:
     return found
 
 
-@pytest.mark.parametrize("module, structure", STRUCTURES, ids=_named)
+@pytest.mark.parametrize("module", every(structures_of))
+@looped("structure", structures_of, ids=_named)
 def test_structures_lie_as_the_headers_have_them(module: ModuleType, structure: Any) -> None:
-    expected = TABLES[module]["structures"][structure.__name__]
+    lies_as_the_headers_have_it(module, structure)
+
+
+def lies_as_the_headers_have_it(module: ModuleType, structure: Any) -> None:
+    expected = headers_of(module)["structures"][structure.__name__]
     assert ctypes.sizeof(structure) == expected["size"]
     assert _members(structure) == expected["members"]
 
 
-@pytest.mark.parametrize("module, numbers", NUMBERS, ids=_named)
+@pytest.mark.parametrize("module", every(numbers_of))
+@looped("numbers", numbers_of, ids=_named)
 def test_numbers_are_those_of_the_headers(module: ModuleType, numbers: Any) -> None:
-    expected = {} if module is dxgi else TABLES[module]["enumerations"][numbers.__name__]
+    expected = {} if module is dxgi else headers_of(module)["enumerations"][numbers.__name__]
     assert numbers.__members__
     assert {name: value.value for name, value in numbers.__members__.items()}.items() <= expected.items()
 
 
-@pytest.mark.parametrize("module, interface", INTERFACES, ids=_named)
+@pytest.mark.parametrize("module", every(interfaces_of))
+@looped("interface", interfaces_of, ids=_named)
 def test_interfaces_have_the_iids_and_slots_of_the_headers(module: ModuleType, interface: com.Interface) -> None:
-    expected = TABLES[module]["interfaces"][interface.name]
+    has_the_iid_and_slots_of_the_headers(module, interface)
+
+
+def has_the_iid_and_slots_of_the_headers(module: ModuleType, interface: com.Interface) -> None:
+    expected = headers_of(module)["interfaces"][interface.name]
     assert interface.iid_text == expected["iid"]
     assert [method.name for method in interface.methods] == expected["methods"]
 
 
 def test_the_whole_element_wise_family_is_described() -> None:
-    codes = TABLES[dml]["enumerations"]["DML_OPERATOR_TYPE"]
+    codes = headers_of(dml)["enumerations"]["DML_OPERATOR_TYPE"]
     assert {f"DML_OPERATOR_{name}": layout.code for name, layout in LAYOUTS.items()} == codes
     assert len(codes) == 65
 
 
 def test_the_activations_have_the_numbers_of_the_header() -> None:
     found = {f"DML_OPERATOR_{name}": layout.code for name, layout in ACTIVATIONS.items()}
-    assert found == TABLES[dml]["activations"]
+    assert found == headers_of(dml)["activations"]
     assert len(found) == 17
 
 
@@ -107,7 +135,7 @@ def test_a_member_of_the_wrong_width_is_seen(member: str, kind: Any) -> None:
     fields = [(name, kind if name == member else right) for name, right in dml.DML_BUFFER_TENSOR_DESC._fields_]
     wrong = type("DML_BUFFER_TENSOR_DESC", (ctypes.Structure,), {"_fields_": fields})
     with pytest.raises(AssertionError):
-        test_structures_lie_as_the_headers_have_them(dml, wrong)
+        lies_as_the_headers_have_it(dml, wrong)
 
 
 def test_swapped_slots_are_seen() -> None:
@@ -115,7 +143,7 @@ def test_swapped_slots_are_seen() -> None:
     methods[8], methods[9] = methods[9], methods[8]
     wrong = com.Interface(dml.IDMLDevice1.name, dml.IDMLDevice1.iid_text, None, methods)
     with pytest.raises(AssertionError):
-        test_interfaces_have_the_iids_and_slots_of_the_headers(dml, wrong)
+        has_the_iid_and_slots_of_the_headers(dml, wrong)
 
 
 # Against declarations that are generated from Microsoft's own metadata. What is missing there is skipped by name.
@@ -139,7 +167,8 @@ _NUMBERS_ELSEWHERE = {
 
 
 @metadata
-@pytest.mark.parametrize("module, structure", STRUCTURES, ids=_named)
+@pytest.mark.parametrize("module", every(structures_of))
+@looped("structure", structures_of, ids=_named)
 def test_structures_lie_as_the_metadata_have_them(module: ModuleType, structure: Any) -> None:
     home = windows_metadata.module(_STRUCTURES_ELSEWHERE.get(structure.__name__, METADATA[module]))
     expected = home.layout(structure.__name__)
@@ -149,7 +178,8 @@ def test_structures_lie_as_the_metadata_have_them(module: ModuleType, structure:
 
 
 @metadata
-@pytest.mark.parametrize("module, numbers", NUMBERS, ids=_named)
+@pytest.mark.parametrize("module", every(numbers_of))
+@looped("numbers", numbers_of, ids=_named)
 def test_numbers_are_those_of_the_metadata(module: ModuleType, numbers: Any) -> None:
     home = windows_metadata.module(_NUMBERS_ELSEWHERE.get(numbers.__name__, METADATA[module]))
     prefix = f"{numbers.__name__}." if module is dxcore else ""
@@ -160,7 +190,8 @@ def test_numbers_are_those_of_the_metadata(module: ModuleType, numbers: Any) -> 
 
 
 @metadata
-@pytest.mark.parametrize("module, interface", INTERFACES, ids=_named)
+@pytest.mark.parametrize("module", every(interfaces_of))
+@looped("interface", interfaces_of, ids=_named)
 def test_interfaces_are_those_of_the_metadata(module: ModuleType, interface: com.Interface) -> None:
     home = windows_metadata.module(_ELSEWHERE.get(interface.name, METADATA[module]))
     assert interface.iid_text == home.iid(interface.name)

@@ -7,7 +7,6 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 
@@ -41,6 +40,8 @@ def known(name: str, *operands: float | Fraction) -> Datum | None:
 
 def closely(name: str, operands: tuple[Fraction, ...], bits: int) -> Any:
     """Mpmath's own result with so many bits; ``None`` where it is not real."""
+    import mpmath  # slow to import: not where tests are collected
+
     context = mpmath.mp.clone()
     context.prec = bits
     found = getattr(context, NAMES[name])(*(context.mpf(a.numerator) / a.denominator for a in operands))

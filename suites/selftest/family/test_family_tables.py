@@ -19,6 +19,8 @@ from dmlcts.specs.statements.relations import Dispatched, Relation, relation_cla
 from dmlcts.specs.statements.silent_points import exact_silent_points, silent_points
 from dmlcts.suites.selftest.family.family_tables import (
     every_description,
+    exact_descriptions,
+    exact_operators,
     exact_tables,
     family,
     label,
@@ -27,6 +29,7 @@ from dmlcts.suites.selftest.family.family_tables import (
     with_bounds,
 )
 from dmlcts.suites.selftest.family.plain_meanings import BITS, DIVISIONS, ONE, TWO, clamped, gradient, infinite, power
+from dmlcts.suites.selftest.looped_cases import looped
 
 EXACT = {
     "IDENTITY", "ABS", "NEGATE", "SIGN", "CEIL", "FLOOR", "CLIP1", "MAX", "MIN", "ADD", "SUBTRACT", "MULTIPLY",
@@ -35,7 +38,7 @@ EXACT = {
     "LOGICAL_AND", "LOGICAL_OR", "LOGICAL_XOR", "LOGICAL_NOT", "IS_NAN", "IS_INFINITY", "BIT_AND", "BIT_OR",
     "BIT_XOR", "BIT_NOT", "BIT_COUNT", "BIT_SHIFT_LEFT", "BIT_SHIFT_RIGHT", "IF", "CLIP_GRAD", "CLIP_GRAD1", "POW",
 }  # fmt: skip
-DESCRIBED = [pytest.param(table, operator, id=label(operator)) for table, operator in every_description()]
+Described = dict[str, tuple[OperatorTable, OperatorDesc]]
 MOST = 300
 STATED = 600
 
@@ -67,9 +70,9 @@ def vectorised(
     return list(TypedVectorOracle(law, operator, strict=strict).acceptance(given).elements())
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("strict", [False, True], ids=["lenient", "strict"])
-@pytest.mark.parametrize(("table", "operator"), DESCRIBED)
+@pytest.mark.parametrize("short_name", exact_operators())
+@looped("table, operator", exact_descriptions, share=3)
 def test_both_oracles_agree(table: OperatorTable, operator: OperatorDesc, strict: bool) -> None:
     given = values(table, operator, MOST)
     both = zip(
@@ -138,8 +141,8 @@ def encoded(number: Any, data_type: DataType, bits: bool) -> int:
     return int(number) % (1 << 8 * data_type.itemsize)
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(("table", "operator"), DESCRIBED)
+@pytest.mark.parametrize("short_name", exact_operators())
+@looped("table, operator", exact_descriptions, share=4)
 def test_the_oracles_mean_what_is_written_apart(table: OperatorTable, operator: OperatorDesc) -> None:
     given = values(table, operator, MOST)
     output = operator.tensors[table.output].data_type
@@ -163,12 +166,15 @@ def test_the_oracles_mean_what_is_written_apart(table: OperatorTable, operator: 
 
 # silent points ---------------------------------------------------------------------------------------
 
-SILENT = [pytest.param(*one.values, id=one.id) for one in DESCRIBED if silent_points(*one.values)]
-POINTS = {point.clause.id for table, operator in every_description() for point in silent_points(table, operator)}
+SILENT = [table.short_name for table in exact_tables() if table.checked_by("silent")]
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(("table", "operator"), SILENT)
+def with_silent_points(short_name: str) -> Described:
+    return {name: one for name, one in exact_descriptions(short_name).items() if silent_points(*one)}
+
+
+@pytest.mark.parametrize("short_name", SILENT)
+@looped("table, operator", with_silent_points, share=3)
 def test_both_meanings_of_silent_points_agree(table: OperatorTable, operator: OperatorDesc) -> None:
     given = values(table, operator, MOST)
     elements = rows(given)
@@ -186,6 +192,7 @@ def test_both_meanings_of_silent_points_agree(table: OperatorTable, operator: Op
 def test_every_silent_point_is_reached() -> None:
     """Each holds somewhere, of bounds that are NaN and of ordinary ones, and not everywhere."""
     held: set[str] = set()
+    points = {point.clause.id for table, operator in every_description() for point in silent_points(table, operator)}
     for table, operator in every_description():
         for low in (-2.0, float("nan")):
             if np.isnan(low) and not (table.numbers and operator.tensors[table.output].data_type.is_floating):
@@ -196,10 +203,11 @@ def test_every_silent_point_is_reached() -> None:
                 there = point.where(given)
                 assert not there.all() or np.isnan(low), point.clause.id
                 held |= {point.clause.id} if there.any() else set()
-    assert held == POINTS
+    assert held == points
 
 
-@pytest.mark.parametrize(("table", "operator"), SILENT)
+@pytest.mark.parametrize("short_name", SILENT)
+@looped("table, operator", with_silent_points)
 def test_what_a_silent_point_names_is_acceptable_or_said_to_be_permitted(
     table: OperatorTable, operator: OperatorDesc
 ) -> None:
@@ -223,7 +231,11 @@ def test_what_a_silent_point_names_is_acceptable_or_said_to_be_permitted(
 
 # relations -------------------------------------------------------------------------------------------
 
-RELATED = [pytest.param(*one.values, id=one.id) for one in DESCRIBED if relation_clauses(*one.values)]
+RELATED = [table.short_name for table in exact_tables() if table.checked_by("relation")]
+
+
+def with_relations(short_name: str) -> Described:
+    return {name: one for name, one in exact_descriptions(short_name).items() if relation_clauses(*one)}
 
 
 def reference(one: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -239,8 +251,8 @@ def reference(one: Dispatched, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.array(found, one.output.bits_dtype).view(one.output.numpy)
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(("table", "operator"), RELATED)
+@pytest.mark.parametrize("short_name", RELATED)
+@looped("table, operator", with_relations, share=4)
 def test_relations_hold_of_what_is_right_and_not_of_what_is_wrong(table: OperatorTable, operator: OperatorDesc) -> None:
     given = values(table, operator, MOST)
     for clause in relation_clauses(table, operator):

@@ -25,6 +25,7 @@ from dmlcts.suites.selftest.family.stated_tables import (
     stated_tables,
     without_attributes,
 )
+from dmlcts.suites.selftest.looped_cases import looped
 
 F32, INT8, INT32, INT64, UINT8, UINT32, UINT64 = (
     DataType[name] for name in ("FLOAT32", "INT8", "INT32", "INT64", "UINT8", "UINT32", "UINT64")
@@ -83,11 +84,11 @@ def test_zeros_are_told_apart_and_nans_are_not() -> None:
     assert one.behaviour(inputs, np.array([0xFFC0_0001, 0x7F80_0001], np.uint32).view(np.float32)) == "gives NaN"
 
 
-EVERY = [
-    pytest.param(name, data_type, id=f"{name}-{data_type.name}")
-    for name in ("PLUS", "SHIFT", "HALF", "SIGN_OF", "LARGER")
-    for data_type in stated_tables().operator(name).data_types
-]
+NAMES = ("PLUS", "SHIFT", "HALF", "SIGN_OF", "LARGER")
+
+
+def data_types_of(name: str) -> tuple[DataType, ...]:
+    return tuple(stated_tables().operator(name).data_types)
 
 
 def inputs_of(name: str, data_type: DataType) -> dict[str, np.ndarray]:
@@ -101,8 +102,8 @@ def rows(inputs: Mapping[str, np.ndarray], data_type: DataType, step: int = 1) -
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize(("name", "data_type"), EVERY)
+@pytest.mark.parametrize("name", NAMES)
+@looped("data_type", data_types_of, share=4)
 def test_both_meanings_of_a_silent_point_are_equal(name: str, data_type: DataType) -> None:
     tables = stated_tables()
     table, operator = tables.operator(name), without_attributes(tables, name, T=data_type)
@@ -126,7 +127,8 @@ def test_both_meanings_of_a_silent_point_are_equal(name: str, data_type: DataTyp
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize(("name", "data_type"), EVERY)
+@pytest.mark.parametrize("name", NAMES)
+@looped("data_type", data_types_of)
 def test_both_oracles_take_what_a_silent_point_accepts(name: str, data_type: DataType, strict: bool) -> None:
     tables = stated_tables()
     law, operator = tables.law(tables.operator(name)), without_attributes(tables, name, T=data_type)

@@ -7,7 +7,6 @@ quiet NaN to the power 0, but NaN of a signalling one.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -19,20 +18,22 @@ from dmlcts.suites.cases.oracles import oracle_of
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.selftest.family.family_tables import family
+from dmlcts.suites.selftest.looped_cases import looped
 
 TABLES = family()
 _SIGNATURES, _ELEMENTS = 6, 40
 
 
-def _drawn() -> Iterator[tuple[OperatorTable, Signature]]:
-    """Every operator on numbers with some of its signatures that have a floating-point type."""
-    for table in TABLES.operators.values():
-        if table.domain == "bits":
-            continue
-        about = [one for one in signatures(table) if any(kind.is_floating for _, kind in one.types)]
-        drawn = random.Random(table.code).sample(about, min(_SIGNATURES, len(about)))  # noqa: S311 - no secret
-        for signature in drawn:
-            yield table, signature
+def _of_floats(table: OperatorTable) -> list[Signature]:
+    """The signatures that have a floating-point type."""
+    return [one for one in signatures(table) if any(kind.is_floating for _, kind in one.types)]
+
+
+def _drawn(table: OperatorTable) -> dict[str, Signature]:
+    """Some of an operator's signatures that have a floating-point type, by what a test calls them."""
+    about = _of_floats(table)
+    drawn = random.Random(table.code).sample(about, min(_SIGNATURES, len(about)))  # noqa: S311 - no secret
+    return {str(signature): signature for signature in drawn}
 
 
 def _nan(kind: DataType, *, signalling: bool) -> np.generic:
@@ -42,11 +43,12 @@ def _nan(kind: DataType, *, signalling: bool) -> np.generic:
     return found
 
 
-CASES = list(_drawn())
+ON_NUMBERS = [one for one in TABLES.operators.values() if one.domain != "bits" and _of_floats(one)]
 
 
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize(("table", "signature"), CASES, ids=[f"{one.short_name}-{types}" for one, types in CASES])
+@pytest.mark.parametrize("table", ON_NUMBERS, ids=lambda one: one.short_name)
+@looped("strict", [False, True], ids=lambda strict: "strict" if strict else "lenient")
+@looped("signature", _drawn)
 def test_the_same_is_acceptable_of_a_signalling_nan_and_of_a_quiet_one(
     table: OperatorTable, signature: Signature, strict: bool
 ) -> None:

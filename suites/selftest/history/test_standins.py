@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,8 @@ from dmlcts.suites.running.options import Settings
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="ELF objects"),
     pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler, cc"),
+    pytest.mark.skipif(find_spec("elftools") is None, reason="not installed: pyelftools"),
 ]
-elffile = pytest.importorskip("elftools.elf.elffile", reason="not installed: pyelftools")
 
 CUDART, NCCL = "libcudart.so.12", "libnccl.so.2"
 RUNTIME = """
@@ -91,6 +92,8 @@ def test_a_stand_in_has_the_versions_that_are_wanted_of_it_and_no_others(tmp_pat
 
 def versions(path: Path) -> set[str]:
     """The versions that a library defines beside its own name's, and that of cudaMalloc if it has one."""
+    from elftools.elf import elffile
+
     with path.open("rb") as file:
         elf = elffile.ELFFile(file)
         section = elf.get_section_by_name(".gnu.version_d")

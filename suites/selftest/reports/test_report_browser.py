@@ -18,7 +18,6 @@ from dmlcts.suites.selftest.reports.report_samples import conformant, failing, h
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: pip install -e '.[dev]'")
 By = pytest.importorskip("selenium.webdriver.common.by").By
 Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
-Wait = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait
 
 _BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 _DRIVER = shutil.which("chromedriver")
@@ -221,11 +220,13 @@ def test_a_deep_link_to_a_clause_that_is_filtered_away_shows_it(browser: Browser
 
 
 def test_copying_puts_the_replay_command_on_the_clipboard(browser: Browser) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait  # slow to import: not where tests are collected
+
     browser.show("failing")
     browser.command("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
     button = browser.driver.find_element(By.CSS_SELECTOR, "#failure-1 .copy")
     button.click()
-    Wait(browser.driver, 10).until(lambda _: button.text == "Copied")
+    WebDriverWait(browser.driver, 10).until(lambda _: button.text == "Copied")
     copied = browser.driver.execute_async_script(
         "navigator.clipboard.readText().then(arguments[0], e => arguments[0](e + ''))"
     )
