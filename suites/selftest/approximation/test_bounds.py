@@ -25,6 +25,7 @@ from dmlcts.specs.models import OperatorTable, Tolerance
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.selftest.approximation.probing import approximate, elements_of
 from dmlcts.suites.selftest.family.family_tables import family
+from dmlcts.suites.selftest.looped_cases import looped
 
 TABLES = family()
 
@@ -111,7 +112,7 @@ def test_what_the_bound_takes_below_the_normal_numbers_may_be_flushed(x: float, 
     assert admitted("RECIP", DataType.FLOAT32, {"x": x}, result) == right
 
 
-@pytest.mark.parametrize("base, exponent, result, right", [
+@looped("base, exponent, result, right", [
     (1.0, np.nan, 1.0, True), (1.0, np.nan, 2.0, False), (np.nan, 0.0, 1.0, True), (np.nan, 0.0, 0.0, False),
     (2.0, np.nan, np.nan, True), (2.0, np.nan, 1.0, False), (np.nan, 1.0, np.nan, True), (np.nan, 1.0, 1.0, False),
 ])  # fmt: skip
@@ -121,7 +122,7 @@ def test_one_to_any_power_and_anything_to_the_power_0_may_be_1_and_nothing_else_
     assert admitted("POW", DataType.FLOAT32, {"x": base, "exponent": exponent}, result) is right
 
 
-@pytest.mark.parametrize("kind, base, exponent, result, right", [
+@looped("kind, base, exponent, result, right", [
     (DataType.FLOAT16, 1.0, 300.0, 1.0, True), (DataType.FLOAT16, 1.0, 300.0, 0.45, True),  # e^-0.82
     (DataType.FLOAT16, 1.0, 300.0, 2.25, True), (DataType.FLOAT16, 1.0, 300.0, 2.3, False),
     (DataType.FLOAT16, 1.0, 300.0, 0.42, False), (DataType.FLOAT16, 1.0, 300.0, -0.05, False),
@@ -144,7 +145,7 @@ def test_the_error_of_a_power_multiplies_and_leaves_its_sign(
 
 
 @pytest.mark.parametrize("name", ["MODULUS_FLOOR", "MODULUS_TRUNCATE"])
-@pytest.mark.parametrize("a, result, right", [
+@looped("a, result, right", [
     (7.5000005, 4.7683716e-07, True), (7.5000005, 2.5000005, True), (7.5000005, 1.25, False), (7.5000005, 5.0, False),
     (7.5, 0.0, True), (7.5, -0.0, True), (7.5, 2.5, False), (7.5, 1.25, False),  # a whole one leaves nothing
 ])  # fmt: skip
@@ -156,14 +157,14 @@ def test_of_a_quotient_next_to_a_whole_number_one_of_both_sides_is_taken_and_not
 
 @pytest.mark.parametrize("name", ["MODULUS_FLOOR", "MODULUS_TRUNCATE"])
 @pytest.mark.parametrize("kind", [DataType.FLOAT32, DataType.FLOAT16])
-@pytest.mark.parametrize("a, b", [(6.0, 3.0), (-6.0, 3.0), (6.0, -3.0), (1230.0, 41.0), (1.0, 1.0), (0.0, 7.0)])
+@looped("a, b", [(6.0, 3.0), (-6.0, 3.0), (6.0, -3.0), (1230.0, 41.0), (1.0, 1.0), (0.0, 7.0)])
 def test_whole_quotients_leave_nothing(name: str, kind: DataType, a: float, b: float) -> None:
     """Their pages: the C and the Python modulus; the formula agrees, whose steps are exact there."""
     for result, right in ((0.0, True), (-0.0, True), (b, False), (-b, False)):
         assert admitted(name, kind, {"a": a, "b": b}, result) is right
 
 
-@pytest.mark.parametrize("name, a, b, result, right", [
+@looped("name, a, b, result, right", [
     ("MODULUS_FLOOR", -7.0, 3.0, 2.0, True), ("MODULUS_FLOOR", -7.0, 3.0, -1.0, False),
     ("MODULUS_FLOOR", 7.0, -3.0, -2.0, True), ("MODULUS_FLOOR", 7.0, -3.0, 1.0, False),
     ("MODULUS_TRUNCATE", -7.0, 3.0, -1.0, True), ("MODULUS_TRUNCATE", -7.0, 3.0, 2.0, False),

@@ -13,6 +13,7 @@ from dmlcts.backends.runtimes import Counterpart, parts
 from dmlcts.backends.torch_eager.functions import COUNTERPARTS as OF_TORCH
 from dmlcts.backends.torch_eager.functions import function_of
 from dmlcts.specs.loading import load_tables
+from dmlcts.suites.selftest.looped_cases import looped
 
 GUIDE = Path(__file__).parents[3] / "backends" / "README.md"
 
@@ -29,7 +30,7 @@ def test_both_runtimes_have_a_word_on_every_part() -> None:
     assert {part for table in load_tables().operators.values() for part in parts(table)} <= named
 
 
-@pytest.mark.parametrize("found", [*OF_ONNX.values(), *OF_TORCH.values()], ids=lambda one: one.name or one.lacking)
+@looped("found", [*OF_ONNX.values(), *OF_TORCH.values()], ids=lambda one: one.name or one.lacking)
 def test_what_is_not_mapped_says_why_and_what_is_mapped_does_not(found: Counterpart) -> None:
     assert bool(found.name) != bool(found.lacking)
 

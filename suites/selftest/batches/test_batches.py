@@ -22,6 +22,7 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.losses import Hazards
 from dmlcts.suites.selftest.descriptions import clip, tensor
 from dmlcts.suites.selftest.judging.scripted import bench, threshold
+from dmlcts.suites.selftest.looped_cases import looped
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 LAYOUTS = (None, (15, 5, 1), (1, 2, 8), (17, 6, 1), (0, 5, 1), (0, 0, 0))
@@ -224,7 +225,7 @@ def count_messages(isolated: Bench) -> Counter[str]:
     return counted
 
 
-@pytest.mark.parametrize("case", cases()[::5], ids=str)
+@looped("case", lambda: cases()[::5], ids=str)
 def test_a_plan_knows_where_elements_stand(case: Case) -> None:
     plan = Plans().of(case.operator, case.placement)
     assert plan is not None

@@ -17,6 +17,7 @@ from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.together import _HISTORIES, program_of
 from dmlcts.suites.selftest.descriptions import clip
 from dmlcts.suites.selftest.judging.scripted import Device, bench, rounding, threshold
+from dmlcts.suites.selftest.looped_cases import looped
 from dmlcts.suites.selftest.mutants.reference import Array, Kernel, Reference
 
 STRIDED = TensorDesc(DataType.FLOAT32, (3, 5), (12, 2))
@@ -127,7 +128,7 @@ def summary(backend: Any, *, dispatches: bool, some: list[Case]) -> tuple[Any, .
     return tallies, told, judge.ledger.refused, None if any(told) else judge.seen.records()
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case.operator.name[13:]} {case.expectation}")
+@looped("case", cases, ids=lambda case: f"{case.operator.name[13:]} {case.expectation}")
 def test_a_program_does_what_its_judge_does(case: Case) -> None:
     found = program_of(bench(Reference()), case)
     assert found is not None

@@ -14,6 +14,7 @@ from dmlcts.backends.cpu import CpuBackend, CpuDevice
 from dmlcts.backends.cpu import device as cpu_device
 from dmlcts.backends.cpu.programs import TABLE_ELEMENTS
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, ScaleBias, TensorDesc, UsageError
+from dmlcts.suites.selftest.looped_cases import looped
 
 CLIP, ROUND, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_ROUND", "ELEMENT_WISE_THRESHOLD"
 EVEN, ZERO, AWAY = "HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY"
@@ -310,8 +311,8 @@ LAYOUTS: Mapping[str, tuple[tuple[int, ...], tuple[int, ...] | None, tuple[int, 
 }
 
 
-@pytest.mark.parametrize("data_type", [F32, F16, DataType.UINT8, DataType.INT64])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@looped("data_type", [F32, F16, DataType.UINT8, DataType.INT64])
+@looped("layout", list(LAYOUTS))
 @pytest.mark.parametrize("block", [1, 4, 1 << 17])
 def test_elements_stand_where_the_strides_say(
     device: CpuDevice, monkeypatch: pytest.MonkeyPatch, data_type: DataType, layout: str, block: int

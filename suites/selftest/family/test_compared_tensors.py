@@ -12,12 +12,13 @@ from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.conformance.tensors.describing import compared, described, each_odd, packed
 from dmlcts.suites.generation.profiles import FULL, QUICK
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.selftest.looped_cases import looped
 
 TABLES = load_tables()
 CONSTRAINED = [table for table in TABLES.operators.values() if table.constraints]
 
 
-@pytest.mark.parametrize("table", CONSTRAINED, ids=[table.short_name for table in CONSTRAINED])
+@looped("table", CONSTRAINED, ids=[table.short_name for table in CONSTRAINED])
 @pytest.mark.parametrize("word", ["DataType", "DimensionCount", "Sizes"])
 def test_what_a_constraint_names_is_compared(table: OperatorTable, word: str) -> None:
     """In the signature that has every tensor; of one element a tensor keeps that, and has no sizes to compare."""

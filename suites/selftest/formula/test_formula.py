@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dmlcts.specs.errors import FormulaError
 from dmlcts.specs.formula import ARITIES, Call, Cast, Choice, Expression, Limit, Name, Number, choose, parse
 from dmlcts.specs.functions import FUNCTIONS
+from dmlcts.suites.selftest.looped_cases import looped
 
 NAMES = ("x", "Min", "Max", "ä")
 MODES = {"Mode": ("UP", "DOWN"), "Other": ("UP", "LEFT")}
@@ -33,7 +34,7 @@ def refusal(text: str) -> FormulaError:
 # --------------------------------------------------------------------------------------- what is accepted
 
 
-@pytest.mark.parametrize(
+@looped(
     "text, expected",
     [
         ("x", X),
@@ -107,7 +108,7 @@ def test_nested_choices_are_read_in_one_pass() -> None:
     assert "select" in str(parsed(text))
 
 
-@pytest.mark.parametrize("function", ARITIES)
+@looped("function", list(ARITIES))
 def test_every_function_of_an_oracle(function: str) -> None:
     if function == "select":
         assert parsed("select(x < Min, x, Max)") == Call("select", (Call("less", (X, MIN)), X, MAX))
@@ -140,7 +141,7 @@ NO_NUMBER = "is not a number"
 UNPARSED = "the formula cannot be parsed"
 
 
-@pytest.mark.parametrize(
+@looped(
     "text, offset, cause, mend",
     [
         # beyond the language
@@ -227,7 +228,7 @@ def test_what_is_refused_at_its_place(text: str, offset: int, cause: str, mend: 
     assert str(error) == f"{error.cause}; {error.mend}"
 
 
-@pytest.mark.parametrize(
+@looped(
     "text",
     ["", " \n ", "x +", "x y", "x = 1", "import os", "max(x, yield x)", "1 + 012", "1x", "x $ x", "x\0", "x + \ud800",
      "(" * 2000, "'x", "x; x", "x if x", "max(x", "x)", "max(x=1, x)", "\ufeffx"],

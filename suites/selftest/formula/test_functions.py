@@ -16,6 +16,7 @@ from dmlcts.specs.arithmetic.value_sets import Arithmetic
 from dmlcts.specs.arithmetic.vector_arithmetic import Rounding
 from dmlcts.specs.functions import FUNCTIONS, SYMBOLS, Function, in_arrays
 from dmlcts.specs.latitudes import NONE, Latitudes
+from dmlcts.suites.selftest.looped_cases import looped
 
 FORMATS = {DataType.FLOAT16: BINARY16, DataType.FLOAT32: BINARY32, DataType.FLOAT64: BINARY64}
 LENIENT: Latitudes = frozenset({"zero-sign", "nan"})
@@ -87,7 +88,7 @@ def is_half_way(function: Function, arithmetic: Arithmetic, patterns: tuple[int 
     return ends[0] != ends[1] and 2 * real.low.fraction == sum(end.value for end in ends if end is not None)
 
 
-@pytest.mark.parametrize("function", rows("floating"))
+@looped("function", rows("floating"))
 @pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.FLOAT32])
 @pytest.mark.parametrize("latitudes", [NONE, LENIENT, LENIENT | {"subnormals"}], ids=["none", "zeros, NaN", "flushed"])
 def test_on_floating_point_numbers(function: Function, data_type: DataType, latitudes: Latitudes) -> None:
@@ -118,7 +119,7 @@ def test_on_floating_point_numbers(function: Function, data_type: DataType, lati
         assert got == wanted or edge or is_half_way(function, arithmetic, patterns), (function.name, at)
 
 
-@pytest.mark.parametrize("function", rows("compared"))
+@looped("function", rows("compared"))
 @pytest.mark.parametrize("data_type", [DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64])
 def test_comparisons_of_floating_point_numbers(function: Function, data_type: DataType) -> None:
     arithmetic = Arithmetic(FORMATS[data_type], NONE)
@@ -142,7 +143,7 @@ def test_on_truth_values(function: Function) -> None:
         assert bool(function.arrays.truth(*map(np.asarray, given))) == function.exact.truth(*given)
 
 
-@pytest.mark.parametrize(
+@looped(
     "name, operands, wanted",
     [
         ("divide", (-7, 2), -3), ("divide", (7, -2), -3), ("divide", (1, 0), None), ("divide", (-128, -1), None),
@@ -158,7 +159,7 @@ def test_integers_by_hand(name: str, operands: tuple[int, ...], wanted: int | No
     assert meaning(IntegerRange.of(DataType.INT8), *operands) == wanted
 
 
-@pytest.mark.parametrize(
+@looped(
     "name, operands, wanted",
     [
         ("divide", (1.0, 3.0), 0.333251953125), ("divide", (1.0, 0.0), np.inf), ("divide", (1.0, -0.0), -np.inf),
@@ -202,7 +203,7 @@ def test_a_power_that_may_lie_on_an_edge_is_known(base: float, exponent: float, 
     assert float(found.low.fraction) == wanted
 
 
-@pytest.mark.parametrize(
+@looped(
     "data_type, base, exponent, wanted",
     [
         (DataType.INT64, 2, 62, 2**62), (DataType.INT64, 2, 63, None), (DataType.INT64, -2, 63, -(2**63)),

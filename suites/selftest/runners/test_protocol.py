@@ -19,6 +19,7 @@ from dmlcts.backends.runners.definition import Field, Layout, definition
 from dmlcts.backends.runners.session import _HEADER
 from dmlcts.specs import DataType, OperatorDesc, Region, ScalarUnion, ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.loading import load_tables
+from dmlcts.suites.selftest.looped_cases import looped
 from dmlcts.suites.selftest.runners import kit
 
 KNOWN = definition()
@@ -164,7 +165,7 @@ def test_what_is_null_is_not_sent() -> None:
     assert len(messages.encode_create(1, CLIP)) - len(messages.encode_create(1, plain)) == 24
 
 
-@pytest.mark.parametrize("name", KNOWN.operators)
+@looped("name", list(KNOWN.operators))
 def test_every_operator_of_the_family_can_be_said(name: str) -> None:
     """With all its members, and with the fewest."""
     known = KNOWN.operators[name]

@@ -14,6 +14,7 @@ from dmlcts.specs import TableError
 from dmlcts.specs.errors import Fault
 from dmlcts.specs.reading import yaml_source
 from dmlcts.specs.reading.yaml_source import decode, read_yaml
+from dmlcts.suites.selftest.looped_cases import looped
 from dmlcts.suites.selftest.tables.sample_tables import assert_readable, marked
 
 
@@ -30,7 +31,7 @@ def refused(text: str, file: str = "f.yaml") -> tuple[Fault, ...]:
 
 
 @pytest.mark.usefixtures("either_parser")
-@pytest.mark.parametrize(
+@looped(
     "text, value",
     [
         ("true", True), ("false", False), ("null", None), ("0", 0), ("-5", -5), ("+5", 5), ("0x1F", 31),
@@ -71,7 +72,7 @@ def test_positions_of_values_and_keys() -> None:
 
 
 @pytest.mark.usefixtures("either_parser")
-@pytest.mark.parametrize(
+@looped(
     "text, mend",
     [
         ("-0", "-0.0"), ("+0", "+0.0"), ("-0x0", "-0.0"), ("1e-3", "1.0e-3"), ("1e3", "1.0e+3"),
@@ -101,7 +102,7 @@ def test_spellings_that_yaml_readers_differ_on_are_refused(text: str, mend: str)
 
 
 @pytest.mark.usefixtures("either_parser")
-@pytest.mark.parametrize(
+@looped(
     "text, words",
     [
         ("§", "empty"), ("§# only a comment\n", "empty"), ("§---\n", "empty"),
