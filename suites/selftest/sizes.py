@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 SIZES = ("brief", "thorough", "all")
+OURS = ("size", "sampled")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -84,8 +85,18 @@ def chosen(items: Iterable[pytest.Item], size: str) -> list[pytest.Item]:
     met: Counter[str] = Counter()
     ran: Counter[str] = Counter()
     found = []
+    above: dict[
+        int, bool
+    ] = {}  # whether a module or class is marked, by its identity: asked once
     for item in items:
         test = item.nodeid.split("[")[0]
+        if (marked := above.get(id(item.parent))) is None:
+            marked = above[id(item.parent)] = item.parent is not None and any(map(item.parent.get_closest_marker, OURS))
+        if not marked and not any(mark.name in OURS for mark in item.own_markers):
+            met[test] += 1
+            ran[test] += 1
+            found.append(item)
+            continue
         sampled = item.get_closest_marker("sampled")
         due = size == "all" or sampled is None or met[test] % sampled.args[0] == 0
         met[test] += 1

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dmlcts.specs.comparing import compare
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.pages import identify, read_page
 from dmlcts.suites.selftest.family.family_tables import family
 from dmlcts.suites.selftest.first_three import FIRST_THREE
+from dmlcts.suites.selftest.looped_cases import looped
 from dmlcts.suites.selftest.pages.synthetic_pages import Synthetic, page_of
 
 TABLES = [table for table in family().operators.values() if table.operator not in FIRST_THREE]
-every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.short_name)
+every_table = looped("table", TABLES, ids=lambda table: table.short_name)
 
 
 def told(table: OperatorTable, text: str) -> list[str]:

@@ -17,7 +17,10 @@ def collected(name: str, number: int, *marks: pytest.MarkDecorator) -> list[Any]
     found = {decorator.name: decorator.mark for decorator in marks}
     return [
         SimpleNamespace(
-            nodeid=f"test_it.py::{name}[{place}]", get_closest_marker=found.get, own_markers=[*found.values()]
+            nodeid=f"test_it.py::{name}[{place}]",
+            get_closest_marker=found.get,
+            own_markers=[*found.values()],
+            parent=None,
         )
         for place in range(number)
     ]
@@ -53,6 +56,15 @@ def test_sizes_below_all_run_one_of_so_many_sampled_parameters(size: str, places
 @pytest.mark.size("all")
 def test_a_parameter_s_own_size_comes_before_its_function_s(size: str, request: pytest.FixtureRequest) -> None:
     assert chosen([request.node], size) == [request.node]
+
+
+@pytest.mark.parametrize(("size", "runs"), [("brief", 0), ("thorough", 2)])
+def test_the_marker_of_a_module_counts_for_its_tests(size: str, runs: int) -> None:
+    items = collected("test_short", 2, pytest.mark.size("thorough"))
+    module = SimpleNamespace(get_closest_marker=items[0].get_closest_marker)
+    for item in items:
+        item.parent, item.own_markers = module, []
+    assert len(run_by(size, items)) == runs
 
 
 def left_out_of(items: list[Any], *, args: list[str], lists: bool = False) -> list[Any]:
