@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -29,12 +30,18 @@ class CommandServer:
 
     It asks on its standard input, and answers on its standard output, a line of JSON each: a request's process first,
     then that process's exit code.
+
+    Args:
+        program: a file that serves instead of this module, as one that imports another installation of the suite.
+        more: further variables for the environment of the process and of its runs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, program: Path | None = None, more: Mapping[str, str] | None = None) -> None:
+        self._more = dict(more or {})
+        words = ("-m", __name__) if program is None else (str(program),)
         # Unbuffered: two answers that come at once must not lie in a buffer where ``select`` does not see the second.
         self._process = subprocess.Popen(
-            own_python("-m", __name__), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env=safe_environment()
+            own_python(*words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env=safe_environment(more)
         )
 
     def __enter__(self) -> CommandServer:
@@ -52,7 +59,7 @@ class CommandServer:
             TimeoutError: it took longer than a run may take; its process was killed.
         """
         with tempfile.NamedTemporaryFile() as out, tempfile.NamedTemporaryFile() as err:
-            self.ask(arguments=arguments, folder=str(folder), environment=dict(os.environ),
+            self.ask(arguments=arguments, folder=str(folder), environment={**os.environ, **self._more},
                      streams=[out.name, err.name])  # fmt: skip
             process = self.answer()
             try:
