@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,9 @@ from dmlcts.backends.registry import open_device, resolve
 from dmlcts.backends.runners.authentication import wrong_with_secret
 from dmlcts.backends.runners.definition import definition
 from dmlcts.backends.runners.examples import SECRET, blocks, filled_in
+from dmlcts.suites.selftest.commands.guides import Command, Reader, steps_of
+from dmlcts.suites.selftest.commands.test_guides import NOT_TYPED, typing
+from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.runners import kit
 from dmlcts.suites.selftest.runners.test_transports import works
 
@@ -65,6 +71,50 @@ def test_its_links_and_files_exist() -> None:
         assert (kit.HOUSE / name).exists(), name
     for name in re.findall(r"`(\w+_runner\.(?:c|cpp|h))`", text()):
         assert (kit.KIT / name).exists(), name
+
+
+# What it shows.
+
+
+@pytest.fixture
+def port() -> str:
+    """A port that is free; the guide's may be taken here."""
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return str(asked.getsockname()[1])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the runners here are POSIX's")
+@pytest.mark.size("thorough")
+def test_the_guide_to_runners_does_what_it_shows(tmp_path: Path, port: str, dmlcts: Callable[..., Ran]) -> None:
+    """In a copy of the kit, as it says; the device is this machine."""
+    if kit.missing():
+        pytest.skip(kit.missing())
+    place = Path(shutil.copytree(kit.KIT, tmp_path / "kit"))
+    reader = Reader(place, typing(dmlcts, folder=place), replaced={"47800": port}, left=NOT_TYPED)
+    reader.follow(text())
+    shown = [step.line for step in steps_of(text()) if isinstance(step, Command)]
+    assert reader.typed == [line for line in shown if line not in NOT_TYPED]
+
+
+def test_the_times_and_places_in_the_guide_are_those_of_the_code() -> None:
+    from dmlcts.backends.runners.backend import PATIENCE_SECONDS
+    from dmlcts.suites.commands.main import main
+    from dmlcts.suites.trial import trial
+
+    source = (kit.KIT / "dmlcts_runner.c").read_text(encoding="utf-8")
+    kept = {name: int(value) for name, value in re.findall(r"^ +([A-Z_]+) = (\d+),", source, re.MULTILINE)}
+    (timeout,) = (one.default for one in main.commands["run"].params if one.name == "timeout")
+    for sentence in (
+        f"the default is {PATIENCE_SECONDS:g} s, and {trial._PATIENCE[1]} s with `--check`",
+        f"up to {kept['MOST_CONVERSATIONS']} connections at a time",
+        f"has {kept['MOST_CONVERSATIONS']} places for conversations and {kept['MOST_UNPROVEN']} for connections",
+        f"has proven nothing has {kept['UNPROVEN_TIME'] // 1000} s",
+        f"loses its place after {kept['CROWDED_TIME'] // 1000} s",
+        f"32 to {kept['MOST_SECRET']} bytes",
+        f"`--timeout` ({float(timeout):g} s, and more for large memories)",
+    ):
+        assert sentence in " ".join(text().split()), sentence
 
 
 # A runner in another language.
