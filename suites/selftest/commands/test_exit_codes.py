@@ -199,13 +199,13 @@ def test_a_fault_of_the_suite_is_no_verdict(capsys: pytest.CaptureFixture[str]) 
 
 def test_the_codes_are_told() -> None:
     help_text = subprocess.run([*DMLCTS, "--help"], capture_output=True, text=True, check=False).stdout
-    readme = (Path(__file__).resolve().parents[3] / "README.md").read_text(encoding="utf-8")
+    manual = (Path(__file__).resolve().parents[2] / "MANUAL.md").read_text(encoding="utf-8")
     told = " ".join(help_text.split())
     for code, words in ((UNSAID, "output could not be written"), (BROKEN, "fault of dmlcts itself"),
                         (INTERRUPTED, "interrupted")):  # fmt: skip
         assert f"{code} " in told
         assert words in told
-        assert f"| {code} |" in readme
+        assert f"| {code} |" in manual
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")

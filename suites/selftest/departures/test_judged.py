@@ -21,6 +21,7 @@ from dmlcts.specs import UsageError
 from dmlcts.suites.selftest.departures.test_baseline import CLIP, FORMULA, HELD, TRUNCATION, TRUNCATION_32, results
 
 README = Path(__file__).resolve().parents[3] / "README.md"
+MANUAL = README.parent / "suites" / "MANUAL.md"
 TABLE = judged.EXAMPLES / "README.md"
 
 
@@ -96,14 +97,15 @@ def test_the_extra_all_brings_every_backend_and_nothing_of_a_developer_s() -> No
     assert set(named) == set(extras) - {"all", "dev"}
 
 
-def test_the_readme_s_commands_can_be_given() -> None:
+def test_the_commands_of_the_readme_and_the_manual_can_be_given() -> None:
     """What it has found is shown by commands; each of them is one."""
     from dmlcts.suites.commands.main import main
 
-    commands = re.findall(r"^\| .* \| `dmlcts (run .*)` \|$", README.read_text("utf-8"), re.MULTILINE)
-    assert len(commands) >= 7
-    for command in commands:
-        main.commands["run"].make_context("run", shlex.split(command)[1:]).close()
+    for page, fewest in ((README, 10), (MANUAL, 18)):
+        commands = re.findall(r"^\| .* \| `dmlcts (run .*)` \|$", page.read_text("utf-8"), re.MULTILINE)
+        assert len(commands) >= fewest
+        for command in commands:
+            main.commands["run"].make_context("run", shlex.split(command)[1:]).close()
 
 
 def test_a_sweep_s_page_is_one_file_in_the_style_of_the_results(tmp_path: Path) -> None:
