@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, account, evidence
-from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.descriptions import case
 from dmlcts.suites.selftest.judging.test_judging import bench, f32
 from dmlcts.suites.selftest.mutants.layout import packed
@@ -362,24 +360,6 @@ def test_what_could_not_be_tried_is_not_claimed() -> None:
     enough, too_few = (smallest(on, first, Effort(removals=removals)) for removals in (120, 3))
     assert (enough.clause, enough.needs) == ("tensor.strides.padded", ("input strides", "scaling"))
     assert (too_few.clause, too_few.needs, "needs" in evidence(too_few)) == ("tensor.strides.padded", (), False)
-
-
-@pytest.mark.size("thorough")
-def test_a_run_says_what_is_needed_wherever_it_tells_of_a_failure(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
-    ran = dmlcts(
-        "run", "--backend", "dmlcts.suites.selftest.mutants.layout:InputStridesIgnored", "--isolation", "none",
-        "--operator", "CLIP", "--data-type", "INT8", "--clause", "tensor.strides.broadcast",
-    )  # fmt: skip
-    assert ran.code == 1
-    assert ran.results is not None
-    said = {failure["details"].get("needs") for failure in ran.results["failures"]}
-    assert "input strides (right with a packed input)" in said
-    assert " needs: input strides (right with a packed input) replay: " in " ".join(ran.out.split())
-    folder = tmp_path / "results"
-    assert any("  needs  " in path.read_text(encoding="utf-8") for path in folder.glob("failures/*.yaml"))
-    for name in ("results.html", "junit.xml"):
-        assert "input strides (right with a packed input)" in (folder / name).read_text(encoding="utf-8")
-    assert "input strides (right with a packed input)" in dmlcts("report", "results", "--markdown", "-").out
 
 
 @pytest.mark.parametrize("value, seen", [(np.inf, True), (2.5, False)], ids=["infinite", "ordinary"])

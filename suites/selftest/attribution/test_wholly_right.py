@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
@@ -21,12 +19,10 @@ from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, evidence
 from dmlcts.suites.running.replay import replay
-from dmlcts.suites.selftest.conftest import Ran
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
 
 TABLES = load_tables()
-HERE = "dmlcts.suites.selftest.attribution.test_wholly_right"
 
 
 class TakenForPacked(Reference):
@@ -133,19 +129,3 @@ def test_a_replay_says_what_the_case_needs_on_the_backend_that_it_is_replayed_on
     case = least(TakenForPacked(), in_place()).case
     assert f"  needs        {said}" in replay(on(backend()), case, "x", needs=True).text.splitlines()
     assert "  needs " not in replay(on(backend()), case, "x").text
-
-
-@pytest.mark.size("thorough")
-def test_what_is_replayed_from_a_file_says_what_the_file_says(tmp_path: Path, dmlcts: Callable[..., Ran]) -> None:
-    ran = dmlcts(
-        "run", "--backend", f"{HERE}:TakenForPacked", "--isolation", "none", "--operator", "SQRT", "--data-type",
-        "FLOAT32", "--clause", "tensor.strides.padded",
-    )  # fmt: skip
-    assert ran.code == 1
-    folder = tmp_path / "results" / "failures"
-    told = {path: yaml.safe_load(path.read_text(encoding="utf-8"))["details"] for path in folder.glob("*.yaml")}
-    path, details = next((path, details) for path, details in told.items() if "needs" in details)
-    replayed = dmlcts("replay", str(path), "--backend", f"{HERE}:TakenForPacked", "--isolation", "none")
-    assert replayed.code == 1
-    assert f"  needs        {details['needs']}" in replayed.out.splitlines()
-    assert dmlcts("replay", str(path), "--backend", "cpu").code == 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from dmlcts.reports.summaries.causes import Cause, causes, examined
 from dmlcts.reports.summaries.once import UNEXAMINED
@@ -215,18 +217,32 @@ def test_what_comes_by_chance_is_told_first() -> None:
 
 
 @pytest.mark.size("thorough")
-def test_a_run_tells_one_fault_of_two_operators_once(dmlcts: Callable[..., Ran]) -> None:
+def test_a_run_tells_one_fault_of_two_operators_once_and_everywhere_what_it_needs(
+    tmp_path: Path, dmlcts: Callable[..., Ran]
+) -> None:
+    """On the console, in each document, and in a replay of its file."""
+    backend, needs = "dmlcts.suites.selftest.mutants.layout:TailOf4Skipped", "5 elements (right with 4)"
     ran = dmlcts(
-        "run", "--backend", "dmlcts.suites.selftest.mutants.layout:InputStridesIgnored", "--isolation", "none",
-        "--operator", "CLIP,THRESHOLD", "--data-type", "INT8,UINT16", "--clause", "tensor.strides.padded",
+        "run", "--backend", backend, "--isolation", "none", "--operator", "CLIP,THRESHOLD", "--data-type",
+        "INT8,UINT16", "--clause", "tensor.output.complete",
     )  # fmt: skip
     assert ran.code == 1, ran.out
     heads = [line for line in ran.out.splitlines() if line.startswith("FAIL  ")]
     assert len(heads) == 1, ran.out
-    assert "  needs: input strides (right with a packed input)\n" in ran.out
+    assert f" needs: {needs} replay: " in " ".join(ran.out.split())
     failures = (ran.results or {})["failures"]
     places = {(one["operator"], one["data_type"]) for one in failures if one["file"]}
     assert len(places) == 4, "each row has its own failure file"
+    assert needs in {one["details"].get("needs") for one in failures}
+    for name in ("results.html", "junit.xml"):
+        assert needs in (tmp_path / "results" / name).read_text(encoding="utf-8")
+    assert needs in dmlcts("report", "results", "--markdown", "-").out
+    files = sorted((tmp_path / "results" / "failures").glob("*.yaml"))
+    told = {path: yaml.safe_load(path.read_text(encoding="utf-8"))["details"] for path in files}
+    path = next(path for path, details in told.items() if details.get("needs") == needs)
+    replayed = dmlcts("replay", str(path), "--backend", backend, "--isolation", "none")
+    assert (replayed.code, f"  needs        {needs}" in replayed.out.splitlines()) == (1, True), replayed.out
+    assert dmlcts("replay", str(path), "--backend", "cpu").code == 0
 
 
 @pytest.mark.parametrize(
