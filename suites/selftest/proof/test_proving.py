@@ -166,9 +166,9 @@ def test_a_verdict_is_told_as_soon_as_it_is_there() -> None:
 
 @pytest.mark.size("thorough")
 def test_selftest_runs_and_writes_what_its_schema_says(tmp_path: Path, dmlcts: Callable[..., Any]) -> None:
-    names = ("AwayIsHalvesUp", "OneBytePastTheEnd", "FlushInputs_ScaleBiasFused")
+    names = ("AwayIsHalvesUp", "OneBytePastTheEnd", "SignOfNanIsNan_ZerosOfSignsAreKept")
     asked = [part for name in names for part in ("--name", name)]
-    ran = dmlcts("selftest", *asked, "--json", "proof.json", "--html", "proof.html", "-n", "2")
+    ran = dmlcts("selftest", *asked, "--json", "proof.json", "--html", "proof.html", "-n", "1")
     assert ran.code == 0, ran.out + ran.err
     proof = json.loads((tmp_path / "proof.json").read_text(encoding="utf-8"))
     jsonschema.validate(proof, schema("selftest-1"))
