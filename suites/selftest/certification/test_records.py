@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from dmlcts.specs import DataType, FeatureLevel
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.certification.reckoning import idle_tests
 from dmlcts.suites.families.family import families
+from dmlcts.suites.generation.profiles import PROFILES
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.options import Settings
@@ -31,8 +33,15 @@ def statement(level: str, data_types: dict[str, list[str]] | None = None) -> dic
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("operator", ["IS_NAN", "LOGICAL_NOT"])
 @pytest.mark.size("thorough")
-def test_every_test_that_is_collected_judges_something_at_the_highest_level(operator: str) -> None:
-    """But for the one about later levels, of which there are none."""
+def test_every_test_that_is_collected_judges_something_at_the_highest_level(
+    operator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for the one about later levels, of which there are none.
+
+    Of few examples and programs: a test that judges nothing with many judges nothing with few.
+    """
+    few = replace(PROFILES["certification"], examples=5, programs=40)
+    monkeypatch.setitem(PROFILES, "certification", few)
     settings = Settings.read(profile="certification", operators=[operator])
     table = TABLES.operator(operator)
     tests = {
