@@ -121,14 +121,10 @@ def typing(dmlcts: Callable[..., Ran], folder: Path | None = None) -> Callable[[
 
 
 # Fewer and smaller cases, so that a certification takes a moment; everything else is what a user runs.
-PROGRAM = """
->>>>>>> 34a03df (Certify fewer and smaller cases in tests: examples, programs and sizes as a quick run's, one operator in a draft)
+FEWER = """
 from dataclasses import replace
 from dmlcts.suites.generation.profiles import PROFILES
-<<<<<<< HEAD
 PROFILES.update({name: replace(profile, examples=5) for name, profile in PROFILES.items()})
-=======
-PROFILES["quick"] = replace(PROFILES["quick"], examples=5)
 PROFILES["certification"] = replace(PROFILES["quick"], name="certification", programs=16)
 """
 ENTRY = 'if __name__ == "__main__":\n'
