@@ -259,9 +259,9 @@ class Bench:
         """A writable memory of ``size`` bytes at a page boundary, where the device takes it without copying."""
         return self._device.allocate(size) if isinstance(self._device, IsolatedDevice) else private_memory(size)
 
-    def prepare(self, case: Case, turn: int = 0) -> Arena:
-        """The arena of ``case``, in a memory that the device takes without copying; of each turn with other bytes."""
-        return Arena.prepare(case, self.allocate, turn)
+    def prepare(self, case: Case, turn: int = 0, *, poisoned: bool = False) -> Arena:
+        """The arena of ``case``, in a memory that the device takes without copying; see :meth:`Arena.prepare`."""
+        return Arena.prepare(case, self.allocate, turn, poisoned=poisoned)
 
     def dispatch(self, kernel: Any, arena: Arena) -> Mishap | None:
         """Run ``kernel`` on the arena's memory; ``None`` where it came back."""

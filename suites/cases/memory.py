@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dmlcts.specs import Region, TensorDesc
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import repeated
 
 Array = NDArray[Any]
 Bytes = NDArray[np.uint8]
@@ -31,7 +32,7 @@ _PATTERN_BYTES = (1 << 20) + 7  # odd, so that the pattern's repetition never fa
 _TURN_BYTES = 104_729  # a prime: by so much the pattern is turned from one dispatch of a relation to the next
 _STOCK_BYTES = 1 << 16
 _TELLING = 64  # elements by which steady masks know a dispatch
-_WORDS_AT_ONCE = 1 << 13
+_WORDS_AT_ONCE = 1 << 14
 _INNER_BITS = np.uint64(0x7E7E_7E7E_7E7E_7E7E)
 _HIGHEST_BITS = np.uint64(0x8080_8080_8080_8080)
 _ONE = np.uint64(1)
@@ -136,29 +137,46 @@ class Mask:
     words: NDArray[np.uint64] | None
     key: tuple[int, ...]
 
-    def over(self, values: Array, piece: int = 0) -> Array:
+    def over(self, values: Array, piece: int = 0, out: Array | None = None) -> Array:
         """The values changed by the mask; changed once more they are what they were.
 
         Args:
             values: 1-D, contiguous: the outputs, or a piece of many.
             piece: its number; each has a mask of its own.
+            out: 1-D, contiguous, of the values' type, where they go; by default a new array.
         """
         bits = np.dtype(f"u{values.dtype.itemsize}")
-        if self.words is None:
-            mask = _drawn(np.random.SFC64([*self.key, piece]), -(-values.nbytes // 8)).view(bits)[: values.size]
-            np.bitwise_xor(mask, values.view(bits), out=mask)
-        else:
-            mask = self.words.view(bits)[: values.size] ^ values.view(bits)
-        return mask.view(values.dtype)
+        given = values.view(bits)
+        changed = np.empty(values.size, bits) if out is None else out.view(bits)
+        if self.words is not None:
+            np.bitwise_xor(self.words.view(bits)[: values.size], given, out=changed)
+            return changed.view(values.dtype)
+        start = 0
+        for words in _drawn_parts(np.random.SFC64([*self.key, piece]), -(-values.nbytes // 8)):
+            mask = words.view(bits)
+            place = slice(start, min(start + mask.size, values.size))
+            np.bitwise_xor(mask[: place.stop - start], given[place], out=changed[place])
+            start = place.stop
+        return changed.view(values.dtype)
 
 
 def _drawn(generator: np.random.SFC64, words: int) -> NDArray[np.uint64]:
-    drawn: NDArray[np.uint64] = generator.random_raw(words)
+    return np.concatenate([*_drawn_parts(generator, words)])
+
+
+def _drawn_parts(generator: np.random.SFC64, words: int) -> Iterator[NDArray[np.uint64]]:
+    """The words of a mask, a part after another, so that what is done with a part finds it in the cache."""
+    lacking = np.empty(min(words, _WORDS_AT_ONCE), np.uint64)
     for start in range(0, words, _WORDS_AT_ONCE):
-        part = drawn[start : start + _WORDS_AT_ONCE]
-        lacking = ~((part & _INNER_BITS) + _INNER_BITS) & _HIGHEST_BITS  # of each byte without one of its bits 1 to 6
-        part ^= lacking >> _ONE
-    return drawn
+        part: NDArray[np.uint64] = generator.random_raw(min(_WORDS_AT_ONCE, words - start))
+        without = lacking[: part.size]
+        np.bitwise_and(part, _INNER_BITS, out=without)
+        np.add(without, _INNER_BITS, out=without)
+        np.invert(without, out=without)
+        np.bitwise_and(without, _HIGHEST_BITS, out=without)  # of each byte without one of its bits 1 to 6
+        np.right_shift(without, _ONE, out=without)
+        np.bitwise_xor(part, without, out=part)
+        yield part
 
 
 def drawn_masks() -> Masks:
@@ -240,24 +258,36 @@ class Arena:
         return next(iter(self.inputs.values()))
 
     @classmethod
-    def prepare(cls, case: Case, allocate: Callable[[int], Bytes] = private_memory, turn: int = 0) -> Arena:
+    def prepare(
+        cls,
+        case: Case,
+        allocate: Callable[[int], Bytes] = private_memory,
+        turn: int = 0,
+        *,
+        poisoned: bool = False,
+    ) -> Arena:
         """Lay out and fill the memory of ``case``; guards, gaps and the output hold a fixed pattern.
 
         Args:
             case: what will be dispatched.
             allocate: gives so many bytes at a page boundary.
             turn: dispatches of unlike turns find unlike bytes in their outputs.
+            poisoned: whether the caller fills all output elements, so that they may hold anything until then.
         """
         operator = case.operator
         bindings, size = case.placement.regions(operator)
         large = [] if size <= _FEW_BYTES else [
             (bindings[name].offset, bindings[name].offset + tensor.element_count * tensor.data_type.itemsize)
-            for name, tensor in operator.inputs.items() if tensor.strides is None and name in case.values
+            for name, tensor in operator.tensors.items()
+            if tensor.strides is None and (name in case.values or (poisoned and name == operator.output_name))
         ]  # fmt: skip
         memory = aligned_memory(size, allocate, turn, large)
         for name, values in case.values.items():
             stored = distinct_elements(memory, bindings[name], operator.tensors[name])
-            stored[...] = values.array(stored.size).reshape(stored.shape)
+            if stored.flags.c_contiguous:
+                values.fill(stored.reshape(-1))
+            else:
+                stored[...] = values.array(stored.size).reshape(stored.shape)
         count = operator.output.element_count
         inputs = {name: _logical(memory, bindings[name], operator.tensors[name], count) for name in case.values}
         return cls(memory, memory, bindings, inputs)
@@ -278,6 +308,27 @@ class Arena:
             view.reshape(-1)[start : start + poison.size] = poison
         else:
             view[...] = poison.reshape(target.sizes)
+
+    def mask_output(self, case: Case, mask: Mask, outputs: Array, piece: int) -> None:
+        """Let output elements hold what a mask makes of the expected ones.
+
+        Args:
+            case: the case that the arena was prepared for; out of place.
+            mask: the mask.
+            outputs: one acceptable output for each element; where they are fewer, they repeat.
+            piece: how many elements of a packed output are masked at once.
+        """
+        target = case.operator.output
+        view, count = elements(self.memory, self.bindings[case.operator.output_name], target), target.element_count
+        if target.strides is not None:
+            whole = outputs if outputs.size == count else repeated(outputs, count)
+            view[...] = mask.over(whole).reshape(target.sizes)
+            return
+        flat, period = view.reshape(-1), outputs.size
+        wound = outputs if period == count else repeated(outputs, min(period + piece, count))
+        for number, start in enumerate(range(0, count, piece)):
+            end, first = min(start + piece, count), start % period
+            mask.over(wound[first : first + end - start], number, flat[start:end])
 
     def poisoned(self, case: Case, poison: Array | None = None) -> Arena:
         """The arena as it is to be dispatched on, with a copy of its memory.

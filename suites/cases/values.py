@@ -106,6 +106,29 @@ class Values:
         stream = np.frombuffer(self.data, self.data_type.numpy.newbyteorder("<")).astype(self.data_type.numpy)
         return stream[:count] if count <= stream.size else repeated(stream, count)
 
+    def fill(self, elements: Array) -> None:
+        """Store the first elements of the stream, as many as there are.
+
+        Args:
+            elements: 1-D, contiguous, of the stream's type.
+        """
+        period = self.period
+        if not 0 < period < elements.size:
+            elements[...] = self._first(elements.size)
+            return
+        once = self._first(period)
+        whole = elements.size - elements.size % period
+        elements[:whole].reshape(-1, period)[...] = once
+        elements[whole:] = once[: elements.size - whole]
+
+    def _first(self, count: int) -> Array:
+        """As :meth:`array`, to be read and no more: what is kept is not copied."""
+        if self.first is not None or not _LITTLE:
+            return self.array(count)
+        if self.data is None:
+            return _bulk_read(self.data_type, self.seed, count)
+        return np.frombuffer(self.data, self.data_type.numpy, count)
+
     def to_json(self, count: int) -> dict[str, Any]:
         """What a failure file says; an explicit stream is written up to ``count`` elements."""
         width = 2 * self.data_type.itemsize
@@ -198,12 +221,17 @@ def repeated(once: Array, count: int) -> Array:
 
 
 def _bulk_elements(data_type: DataType, seed: int, count: int) -> Array:
+    once = _bulk_read(data_type, seed, min(count, BULK_PERIOD))
+    return once.copy() if count <= BULK_PERIOD else repeated(once, count)
+
+
+def _bulk_read(data_type: DataType, seed: int, count: int) -> Array:
+    """Bulk values, no more than those of a period; nobody may write to them."""
     if count <= _BEGINNING:
-        return _few(data_type, seed)[:count].copy()
+        return _few(data_type, seed)[:count]
     if count <= _MOST_KEPT:
-        return _many(data_type, seed, count).copy()
-    once = _bulk(data_type, seed, min(count, BULK_PERIOD))
-    return once if count <= BULK_PERIOD else repeated(once, count)
+        return _many(data_type, seed, count)
+    return _whole(data_type, seed) if count == BULK_PERIOD else _bulk(data_type, seed, count)
 
 
 @lru_cache(maxsize=1024)  # 8 kilobytes at most; all operators have the seeds in common
@@ -214,6 +242,11 @@ def _few(data_type: DataType, seed: int) -> Array:
 @lru_cache(maxsize=4)  # a history asks for those of one case several times in a row
 def _many(data_type: DataType, seed: int, count: int) -> Array:
     return _frozen(_bulk(data_type, seed, count))
+
+
+@lru_cache(maxsize=2)  # 16 megabytes at most; a large tensor's inputs are alike, and a test has several such cases
+def _whole(data_type: DataType, seed: int) -> Array:
+    return _frozen(_bulk(data_type, seed, BULK_PERIOD))
 
 
 def _frozen(array: Array) -> Array:

@@ -124,11 +124,9 @@ def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> A
 
 
 def _wrong(case: Case, oracle: Oracle, execution: Execution, expected: Array | Mask) -> Array:
-    """The indices of wrong elements, ascending; of many that repeat, only the first ones and what differs from them."""
-    size = execution.output.size
-    period = period_of(case) if size > PIECE else 0
-    once = period * max(1, PIECE // period) if period else size
-    first = _wrong_before(oracle, execution, expected, min(once, size))
+    """The indices of wrong elements, ascending."""
+    size, once = execution.output.size, _closely(case)
+    first = _wrong_before(oracle, execution, expected, once)
     bits, wrong = execution.output.view(f"u{execution.output.dtype.itemsize}"), [first]
     for start in range(once, size, once or 1):
         piece = bits[start : start + once]
@@ -140,6 +138,13 @@ def _wrong(case: Case, oracle: Oracle, execution: Execution, expected: Array | M
             there = np.sort(np.concatenate([there, others]))
         wrong.append(there)
     return np.concatenate(wrong)
+
+
+def _closely(case: Case) -> int:
+    """How many elements of the output are judged closely: of many that repeat some periods, of others all."""
+    size = case.operator.output.element_count
+    period = period_of(case) if size > PIECE else 0
+    return min(size, period * max(1, PIECE // period)) if period else size
 
 
 def _wrong_before(oracle: Oracle, execution: Execution, expected: Array | Mask, end: int) -> Array:
@@ -249,7 +254,7 @@ def judge_dispatch(bench: Bench, kernel: Any, case: Case, oracle: Oracle) -> Jud
         return Judgement((), (*value_clauses(case), *MEMORY_CLAUSES), case.operator.output.element_count)
     return judge_run(
         bench, case, oracle, lambda arena: bench.run_on(kernel, case, arena),
-        lambda poison: bench.run_on(kernel, case, bench.prepare(case), poison),
+        lambda poison: bench.run_on(kernel, case, bench.prepare(case, poisoned=True), poison),
     )  # fmt: skip
 
 
@@ -260,20 +265,17 @@ def poison(bench: Bench, case: Case, arena: Arena, outputs: Array) -> Array | Ma
         bench: draws the poison.
         case: what is about to be dispatched; in place nothing is filled.
         arena: its memory.
-        outputs: one acceptable output for each element.
+        outputs: one acceptable output for each element; where they are fewer, they repeat.
 
     Returns:
-        The outputs; of large ones the mask that the poison is changed by to be these, which takes no memory.
+        The outputs; of many the mask that the poison is changed by to be these, which takes no memory.
     """
     if case.placement.in_place:
         return outputs
-    mask = bench.masks.mask(outputs.nbytes, arena.x)
-    if outputs.size <= PIECE or case.operator.output.strides is not None:
-        arena.fill_output(case, mask.over(outputs))
-        return outputs
-    for number, start in enumerate(range(0, outputs.size, PIECE)):
-        arena.fill_output(case, mask.over(outputs[start : start + PIECE], number), start)
-    return mask
+    target = case.operator.output
+    mask = bench.masks.mask(target.element_count * outputs.itemsize, arena.x)
+    arena.mask_output(case, mask, outputs, PIECE)
+    return mask if target.strides is None and outputs.size == target.element_count > PIECE else outputs
 
 
 def judge_run(
@@ -288,8 +290,8 @@ def judge_run(
         run: dispatches on a memory whose output elements hold a poison.
         repeat: dispatches once more, with a poison.
     """
-    arena = bench.prepare(case)
-    outputs = expected_outputs(oracle, case, arena.inputs)
+    arena, once = bench.prepare(case, poisoned=True), _closely(case)
+    outputs = expected_outputs(oracle, case, {name: x[:once] for name, x in arena.inputs.items()})
     expected = poison(bench, case, arena, outputs)
     del outputs
     return judge_outcome(bench, case, oracle, run(arena), expected, repeat)

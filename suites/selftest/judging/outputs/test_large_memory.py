@@ -10,8 +10,9 @@ import pytest
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, Region, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.memory import Arena, period_of
+from dmlcts.suites.cases.memory import Arena, Mask, period_of
 from dmlcts.suites.cases.oracles import oracle_of
+from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import BULK_PERIOD, Streams, Values
 from dmlcts.suites.conformance.tensors.test_strides import test_wide_elements_far_apart as judge_wide_elements
 from dmlcts.suites.generation.profiles import FULL, QUICK, Profile
@@ -135,3 +136,43 @@ def test_bulk_values_repeat_after_a_prime_number_of_elements() -> None:
     values = Values.bulk(DataType.INT32, 3).array(BULK_PERIOD + 1000)
     assert np.array_equal(values[BULK_PERIOD:], values[:1000])
     assert not np.array_equal(values[BULK_PERIOD - 1000 : BULK_PERIOD], values[:1000])
+
+
+@pytest.mark.parametrize("count", [3, 7, 40, 1 << 18, (1 << 18) + 1, BULK_PERIOD, BULK_PERIOD * 2 + 9])
+@pytest.mark.parametrize("stream", [*STREAMS.values(), Values.patterns(DataType.FLOAT32, 0xFFFF_FFF0)])
+def test_a_stream_stores_the_elements_that_it_gives(stream: Values, count: int) -> None:
+    stored = np.zeros(count, np.float32)
+    stream.fill(stored)
+    assert stored.tobytes() == stream.array(count).tobytes()
+
+
+@pytest.mark.parametrize("strides", [None, (2,)])
+@pytest.mark.parametrize("period, piece", [(40, 16), (17, 16), (7, 16), (40, 64), (7, 64)])
+def test_expected_outputs_that_repeat_are_masked_as_if_each_were_given(
+    period: int, piece: int, strides: Sequence[int] | None
+) -> None:
+    one = case(clip(tensor((40,)), tensor((40,), strides=strides)), values=[1])
+    mask = Mask(None, (1, 2, 3, 4))
+    found = []
+    for outputs in (np.arange(period, dtype=np.int8), np.arange(40, dtype=np.int8) % np.int8(period)):
+        arena = Arena.prepare(one)
+        arena.mask_output(one, mask, outputs, piece)
+        found.append(arena.output(one).tobytes())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("placement", [Placement(), Placement(in_place=True), Placement(output_first=True)])
+@pytest.mark.parametrize("strides", [None, (2,)])
+def test_only_elements_that_are_filled_afterwards_may_hold_anything_before(
+    placement: Placement, strides: Sequence[int] | None
+) -> None:
+    count = 1 << 17
+    laid = tensor((count,), strides=strides)
+    one = case(clip(laid, laid), values=[1, 2, 3], placement=placement)
+    mask, outputs, found = Mask(None, (1, 2, 3, 4)), np.arange(count).astype(np.int8), []
+    for poisoned in (False, True):
+        arena = Arena.prepare(one, lambda size: np.full(size, 0xFF, np.uint8), poisoned=poisoned)
+        if not placement.in_place:
+            arena.mask_output(one, mask, outputs, count)
+        found.append(arena.memory.tobytes())
+    assert found[0] == found[1]
