@@ -113,6 +113,8 @@ def stored(values: Values, data_type: DataType, length: int) -> tuple[Array, Mas
     """The values in a type, and where there are none that it holds."""
     if data_type.is_floating:
         array, undefined = _as(values, data_type).array, values.undefined
+    elif values.kind is data_type:  # which holds them as they are
+        array, undefined = np.where(values.undefined, data_type.numpy.type(0), values.array), values.undefined
     else:
         whole = _integers(values)
         limits = np.iinfo(data_type.numpy)

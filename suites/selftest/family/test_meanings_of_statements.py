@@ -121,3 +121,17 @@ def test_integers_of_different_kinds_are_compared_exactly(text: str, one: DataTy
         except exactly.Undefined:
             wanted = False
         assert found[place] == wanted, pair
+
+
+@pytest.mark.parametrize("kind", [INT8, UINT8, INT32, INT64, UINT64])
+@pytest.mark.parametrize("undefined", [np.array(False), np.array(True), np.array([True, False, False])])
+@pytest.mark.parametrize("into", [INT8, INT64, UINT64])
+def test_integers_are_stored_as_they_are_where_they_fit(kind: DataType, undefined: Any, into: DataType) -> None:
+    limits = np.iinfo(kind.numpy)
+    elements = np.array([limits.min, 5, limits.max], kind.numpy)
+    array, without = in_arrays.stored(in_arrays.Values(kind, elements, undefined), into, 3)
+    held = [np.iinfo(into.numpy).min <= int(one) <= np.iinfo(into.numpy).max for one in elements]
+    left = [gone or not known for gone, known in zip(np.broadcast_to(undefined, 3), held, strict=True)]
+    assert without.tolist() == left
+    assert array.dtype == into.numpy
+    assert array.tolist() == [0 if gone else int(one) for one, gone in zip(elements, left, strict=True)]
