@@ -7,7 +7,7 @@ pages on DML_BUFFER_TENSOR_DESC and its helper functions (see ``shared/tensors.y
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -22,12 +22,17 @@ from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.fusing import fused_attribute
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Violation:
     """One rule that a description breaks: the clause's id and what is wrong."""
 
     clause: str
     text: str
+
+    def __init__(self, clause: str, text: str) -> None:
+        put = self.__dict__  # as object.__setattr__ would, in half the time: a run makes ten thousands
+        put["clause"] = clause
+        put["text"] = text
 
 
 def _is_usual(tensors: Collection[TensorDesc], limits: Mapping[str, int]) -> bool:
@@ -85,25 +90,25 @@ _COMPARED: Mapping[str, tuple[OwnCheck, Callable[[TensorDesc], Any], Callable[[A
 """By what has to be the same: the clause's check, what reads it from a tensor, and what makes it what a text says."""
 
 
-def _are_alike(tensors: Iterable[TensorDesc]) -> bool:
-    """Whether all are of one type and of one shape."""
-    given = [(one.data_type, one.sizes) for one in tensors]
-    return not given or given.count(given[0]) == len(given)
-
-
 def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> Sequence[Violation]:
-    if _are_alike(operator.tensors.values()):
+    tensors = operator.tensors
+    types, sizes = [one.data_type for one in tensors.values()], [one.sizes for one in tensors.values()]
+    of_one_type, of_one_shape = (
+        (types.count(types[0]) == len(types), sizes.count(sizes[0]) == len(sizes)) if types else (True, True)
+    )
+    if of_one_type and of_one_shape:
         return ()  # whatever the table compares
     found = []
     for group in table.constraints:
-        there = [name for name in group.tensors if name in operator.tensors]
+        there = [name for name in group.tensors if name in tensors]
         if not there:
             continue
-        tensors = [operator.tensors[name] for name in there]
         for constraint in group.same:
-            check, read, said = _COMPARED[constraint]
-            given = [read(one) for one in tensors]
             counting = group.counting and constraint == "DataType"
+            if not counting and (of_one_type if constraint == "DataType" else of_one_shape):
+                continue  # those of like sizes are of like rank
+            check, read, said = _COMPARED[constraint]
+            given = [read(tensors[name]) for name in there]
             if not counting and given.count(given[0]) == len(given):
                 continue  # nearly always
             values = {name: said(one) for name, one in zip(there, given, strict=True)}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from dmlcts.specs.computed import computed
 from dmlcts.specs.datatypes import DataType
 from dmlcts.specs.descriptions import OperatorDesc
 from dmlcts.specs.identity import ByIdentity
@@ -42,13 +43,7 @@ class Signature:
     @classmethod
     def of(cls, operator: OperatorDesc, table: OperatorTable) -> Signature:
         """The signature of a description: the first tensor of each type variable says what it stands for."""
-        found: dict[str, DataType] = {}
-        for name, row in table.tensors.items():
-            if name in operator.tensors:
-                found.setdefault(row.type, operator.tensors[name].data_type)
-        ordered = tuple((variable, found[variable]) for variable in table.type_variables if variable in found)
-        optional = (name for name, row in table.tensors.items() if row.optional)
-        return cls(ordered, frozenset(name for name in optional if name in operator.tensors))
+        return _of(ByIdentity(table), operator.kind[1])
 
     def exchanged(self, variable: str, data_type: DataType) -> Signature:
         """The same signature, but that a type variable stands for another type."""
@@ -56,9 +51,27 @@ class Signature:
         return Signature(types, self.present)
 
     def __str__(self) -> str:
+        return self._text
+
+    @computed
+    def _text(self) -> str:
         names = [data_type.name for _, data_type in self.types]
         with_optional = [f"with {name}" for name in sorted(self.present)]
         return ", ".join([" to ".join(names), *with_optional])
+
+
+@lru_cache(maxsize=1024)
+def _of(table: ByIdentity[OperatorTable], tensors: tuple[tuple[str, DataType], ...]) -> Signature:
+    """As :meth:`Signature.of`, of the tensors that are there, each with its type."""
+    found: dict[str, DataType] = {}
+    given = dict(tensors)
+    for name, row in table.value.tensors.items():
+        if name in given:
+            found.setdefault(row.type, given[name])
+    ordered = tuple((variable, found[variable]) for variable in table.value.type_variables if variable in found)
+    return Signature(
+        ordered, frozenset(name for name, row in table.value.tensors.items() if row.optional and name in given)
+    )
 
 
 def is_approximate(table: OperatorTable, signature: Signature) -> bool:

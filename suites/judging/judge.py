@@ -93,10 +93,16 @@ class Ledger:
             clauses: ids of the clauses that are checked.
             types: as in :meth:`count`.
         """
-        row = (case.operator.name, case.data_type.name)
-        found = [self.tallies.setdefault((clause, *row), Tally()) for clause in dict.fromkeys(clauses)]
-        for tally in found:
-            tally.types |= {types} if types else set()
+        name, data_type = case.operator.name, case.data_type.name
+        found = [self._tally(clause, name, data_type) for clause in dict.fromkeys(clauses)]
+        for tally in found if types else ():
+            tally.types.add(types)
+        return found
+
+    def _tally(self, clause: str, operator: str, data_type: str) -> Tally:
+        found = self.tallies.get(row := (clause, operator, data_type))
+        if found is None:  # setdefault would make another with every case
+            found = self.tallies[row] = Tally()
         return found
 
     def count(self, case: Case, judgement: Judgement, types: str = "") -> None:
@@ -108,16 +114,21 @@ class Ledger:
         if judgement.unsupported is not None:
             self.unsupported = self.unsupported or judgement.unsupported
             for clause in (*judgement.clauses, *judgement.unreached):
-                self.tallies.setdefault((clause, *row), Tally()).unsupported += clause in judgement.clauses
+                self._tally(clause, *row).unsupported += clause in judgement.clauses
+            return
+        if not judgement.findings:
+            for tally in self.rows(case, judgement.clauses, types):
+                tally.cases += 1
+                tally.elements += judgement.elements
             return
         broken = {finding.clause: finding.case for finding in judgement.findings[::-1]}
         for clause in dict.fromkeys((*judgement.clauses, *broken)):
             other = broken[clause].operator.name if clause in broken else row[0]
             if other != row[0] and clause not in judgement.clauses:  # another operator's, of a relation with this one
-                tally = self.tallies.setdefault((clause, other, broken[clause].data_type.name), Tally())
+                tally = self._tally(clause, other, broken[clause].data_type.name)
                 tally.cases, tally.failures = tally.cases + 1, tally.failures + 1
                 continue
-            tally = self.tallies.setdefault((clause, *row), Tally())
+            tally = self._tally(clause, *row)
             tally.cases += 1
             tally.elements += judgement.elements
             tally.types |= {types} if types else set()
