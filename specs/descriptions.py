@@ -260,8 +260,10 @@ class OperatorDesc:
 
         It is that of the first type variable of the operator's table.
         """
-        inputs = [tensor for name, tensor in self.inputs.items() if name != "ConditionTensor"]
-        return inputs[0].data_type if inputs else self.input.data_type
+        for name, tensor in self.tensors.items():
+            if name not in (self.output_name, "ConditionTensor"):
+                return tensor.data_type
+        return self.input.data_type
 
     @property
     def output(self) -> TensorDesc:

@@ -109,18 +109,20 @@ def _constraint_violations(operator: OperatorDesc, table: OperatorTable) -> Sequ
                 continue  # those of like sizes are of like rank
             check, read, said = _COMPARED[constraint]
             given = [read(tensors[name]) for name in there]
-            if not counting and given.count(given[0]) == len(given):
-                continue  # nearly always
+            if not counting:
+                place = next((number for number, one in enumerate(given) if one != given[0]), 0)
+                if place:  # seldom
+                    text = f"{constraint} of {there[0]} is {said(given[0])}, of {there[place]} {said(given[place])}"
+                    found.append(Violation(_clause(table, check), text))
+                continue
             values = {name: said(one) for name, one in zip(there, given, strict=True)}
-            if counting:
-                check = "constraint.type-pair"
-                counted = [pair for one, pair in group.counting.items() if values.get(group.tensors[0]) == one]
-                if counted:
-                    values[group.tensors[0]] = counted[0]
+            counted = [pair for one, pair in group.counting.items() if values.get(group.tensors[0]) == one]
+            if counted:
+                values[group.tensors[0]] = counted[0]
             other = next((name for name in there if values[name] != values[there[0]]), None)
             if other is not None:
                 text = f"{constraint} of {there[0]} is {values[there[0]]}, of {other} {values[other]}"
-                found.append(Violation(_clause(table, check), text))
+                found.append(Violation(_clause(table, "constraint.type-pair"), text))
     return found
 
 
