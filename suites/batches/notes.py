@@ -78,7 +78,7 @@ class Notes(Bench):
         """
         raise NotToBeNoted
 
-    def prepare(self, case: Case, turn: int = 0) -> Arena:
+    def prepare(self, case: Case, turn: int = 0, *, poisoned: bool = False) -> Arena:
         """No memory is prepared.
 
         Raises:
