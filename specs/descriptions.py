@@ -94,6 +94,16 @@ class TensorDesc:
     def _hash(self) -> int:
         return hash((self.data_type, self.sizes, self.strides, self.total_size_in_bytes))
 
+    def __repr__(self) -> str:
+        return self._text
+
+    @computed
+    def _text(self) -> str:
+        return (
+            f"TensorDesc(data_type={self.data_type!r}, sizes={self.sizes!r}, strides={self.strides!r}, "
+            f"total_size_in_bytes={self.total_size_in_bytes!r})"
+        )
+
     @property
     def rank(self) -> int:
         """The number of dimensions (``DimensionCount``)."""
@@ -108,6 +118,11 @@ class TensorDesc:
     def minimum_size_in_bytes(self) -> int:
         """Bytes from the first element to the end of the last, before rounding up."""
         return minimum_size_in_bytes(self.data_type, self.sizes, self.strides)
+
+    @computed
+    def layout(self) -> tuple[Any, ...]:
+        """All but what the elements mean: how long each is, and where they stand."""
+        return self.data_type.itemsize, self.sizes, self.strides, self.total_size_in_bytes
 
     @computed
     def element_strides(self) -> tuple[int, ...]:

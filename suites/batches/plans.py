@@ -18,7 +18,7 @@ _MOST_ELEMENTS = 1 << 16
 _MOST_KEPT_BYTES = 192 << 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Plan:
     """Where everything of a case stands, without its values.
 
@@ -42,6 +42,20 @@ class Plan:
     in_place: bool
     noted: dict[Hashable, Any] = field(default_factory=dict)
 
+    def __init__(
+        self, regions: Mapping[str, Region], size: int, room: int, count: int,
+        read: dict[str, Spot], stored: dict[str, Spot], in_place: bool,
+    ) -> None:  # fmt: skip
+        put = self.__dict__  # as object.__setattr__ would, in half the time
+        put["regions"] = regions
+        put["size"] = size
+        put["room"] = room
+        put["count"] = count
+        put["read"] = read
+        put["stored"] = stored
+        put["in_place"] = in_place
+        put["noted"] = {}
+
     @property
     def nbytes(self) -> int:
         """About how many bytes the plan takes."""
@@ -49,9 +63,11 @@ class Plan:
 
 
 def _made(operator: OperatorDesc, placement: Placement) -> Plan | None:
-    regions, size = placement.regions(operator)
     count = operator.output.element_count
-    if not 0 < count <= _MOST_ELEMENTS or size > MOST_BYTES:
+    if not 0 < count <= _MOST_ELEMENTS:
+        return None
+    regions, size = placement.placed(operator)
+    if size > MOST_BYTES:
         return None
     read, stored = {}, {}
     for name, tensor in operator.tensors.items():
@@ -78,13 +94,10 @@ class Plans:
 
     def of(self, operator: OperatorDesc, placement: Placement) -> Plan | None:
         """The plan of a description's tensors; ``None`` where they are too large for a batch."""
-        key = (
-            placement,
-            *(
-                (name, one.data_type.itemsize, one.sizes, one.strides, one.total_size_in_bytes)
-                for name, one in operator.tensors.items()
-            ),
-        )
+        tensors = operator.tensors
+        key: tuple[Hashable, ...] = (placement, *tensors, *[one.layout for one in tensors.values()])
+        if placement.one_region:  # which tensors of one type alone share
+            key = (*key, *[one.data_type for one in tensors.values()])
         try:
             found = self._kept[key]
         except KeyError:

@@ -13,6 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dmlcts.specs import OperatorDesc
+from dmlcts.specs.computed import computed
 from dmlcts.suites.batches.batch import Member, Ran, by_kind, fill, grouped, placing, prepare, suspected
 from dmlcts.suites.batches.plans import Plan
 from dmlcts.suites.cases.bench import Bench
@@ -23,7 +24,7 @@ from dmlcts.suites.cases.outcomes import Mishap, Refusal
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Create:
     """Make a kernel.
 
@@ -35,8 +36,13 @@ class Create:
     kernel: int
     operator: OperatorDesc
 
+    def __init__(self, kernel: int, operator: OperatorDesc) -> None:
+        put = self.__dict__  # as object.__setattr__ would, in half the time
+        put["kernel"] = kernel
+        put["operator"] = operator
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, init=False)
 class Dispatch:
     """Fill the memory with a case, and dispatch a kernel on it.
 
@@ -51,6 +57,13 @@ class Dispatch:
     case: Case
     plan: Plan
     judged: bool
+
+    def __init__(self, kernel: int, case: Case, plan: Plan, judged: bool) -> None:
+        put = self.__dict__  # as above
+        put["kernel"] = kernel
+        put["case"] = case
+        put["plan"] = plan
+        put["judged"] = judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +92,12 @@ class Program:
     case: Case
     steps: tuple[Step, ...]
 
-    @property
-    def dispatches(self) -> list[Dispatch]:
+    @computed
+    def dispatches(self) -> tuple[Dispatch, ...]:
         """The dispatches among the steps."""
-        return [step for step in self.steps if isinstance(step, Dispatch)]
+        return tuple([step for step in self.steps if isinstance(step, Dispatch)])
 
-    @property
+    @computed
     def room(self) -> int:
         """How many bytes of an arena its dispatches take."""
         return sum(step.plan.room for step in self.dispatches)

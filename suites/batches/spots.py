@@ -20,9 +20,10 @@ MOST_BYTES = 1 << 18
 _FEW = 1 << 8  # elements whose positions are listed; of more, a view of each case is read and written sooner
 _PLACES: Positions = np.arange(MOST_BYTES, dtype=np.int32)
 _PLACES.setflags(write=False)
+_PLACE = _PLACES.itemsize
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Spot:
     """Where the elements of a tensor stand in the memory of a case, in row-major order.
 
@@ -39,6 +40,16 @@ class Spot:
     strides: tuple[int, ...]
     count: int
     places: Positions | None
+
+    def __init__(
+        self, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...], count: int, places: Positions | None
+    ) -> None:
+        put = self.__dict__  # as object.__setattr__ would, in half the time
+        put["offset"] = offset
+        put["sizes"] = sizes
+        put["strides"] = strides
+        put["count"] = count
+        put["places"] = places
 
     @classmethod
     def of(cls, region: Region, tensor: TensorDesc) -> Spot:
@@ -63,11 +74,10 @@ class Spot:
             count *= size
         places = None
         if count <= _FEW:
-            of_places = tuple(_PLACES.itemsize * step for step in steps)
-            begin = region.offset // item * _PLACES.itemsize
-            view: Any = np.ndarray(sizes, np.int32, _PLACES, begin, of_places)
-            places = np.ascontiguousarray(view).reshape(-1)
-        return cls(region.offset, sizes, tuple(item * step for step in steps), count, places)
+            begin = region.offset // item * _PLACE
+            view: Any = np.ndarray(sizes, np.int32, _PLACES, begin, tuple([_PLACE * step for step in steps]))
+            places = view.ravel()
+        return cls(region.offset, sizes, tuple([item * step for step in steps]), count, places)
 
     def view(self, memory: Bytes, start: int, dtype: np.dtype[Any]) -> Array:
         """The elements in a memory, in the shape of the view, where the case's memory begins at a byte of it."""

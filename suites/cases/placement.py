@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from dmlcts.specs import OperatorDesc, Region, UsageError
+from dmlcts.specs import OperatorDesc, Region, TensorDesc, UsageError
 from dmlcts.specs.computed import computed
 from dmlcts.specs.description_data import DataReader
 from dmlcts.specs.models import OperatorTable
 
 _ALIGNMENT = 16
+_ELSEWHERE = 1040
 _MOST_BYTES = 1 << 32
 _LATER_FLAGS = ("one_region", "inputs_turned", "overlapping")
 _NAME = r"[A-Za-z][A-Za-z0-9]{0,40}"
@@ -65,11 +66,19 @@ class Placement:
 
     @computed
     def _hash(self) -> int:
-        return hash(tuple(self.to_json().values()))
+        return hash((
+            self.front, self.gap, self.tail, self.in_place, self.output_first, self.slack, self.alias,
+            self.one_region, self.inputs_turned, self.overlapping, self.apart,
+        ))  # fmt: skip
 
     def __reduce__(self) -> tuple[type[Placement], tuple[Any, ...]]:
         """The arguments alone: a hash holds in its own process only."""
         return Placement, tuple(self.to_json().values())
+
+    @computed
+    def moved(self) -> Placement:
+        """The same with everything at another place of the memory."""
+        return replace(self, front=_ELSEWHERE)
 
     def aliased(self, operator: OperatorDesc) -> str | None:
         """The name of the input whose region the output is bound to; ``None`` out of place."""
@@ -77,7 +86,11 @@ class Placement:
 
     def regions(self, operator: OperatorDesc) -> tuple[Mapping[str, Region], int]:
         """The region of each tensor by its name, and the size of the memory."""
-        return _regions(self, operator)
+        return _regions(self, tuple(operator.tensors.items()), operator.output_name)
+
+    def placed(self, operator: OperatorDesc) -> tuple[Mapping[str, Region], int]:
+        """As :meth:`regions`, found anew: for who keeps what follows."""
+        return _placed(self, operator.tensors, operator.output_name)
 
     def to_json(self) -> dict[str, Any]:
         """The placement as plain data."""
@@ -112,30 +125,41 @@ class Placement:
 
 
 @lru_cache(maxsize=1 << 14)  # a case is asked several times, and many cases have the same tensors
-def _regions(placement: Placement, operator: OperatorDesc) -> tuple[Mapping[str, Region], int]:
-    inputs, output = operator.inputs, operator.output_name
-    order = list(inputs)[::-1] if placement.inputs_turned else list(inputs)
-    alias = placement.aliased(operator)
+def _regions(
+    placement: Placement, tensors: tuple[tuple[str, TensorDesc], ...], output: str
+) -> tuple[Mapping[str, Region], int]:  # fmt: skip
+    return _placed(placement, dict(tensors), output)
+
+
+def _placed(
+    placement: Placement, tensors: Mapping[str, TensorDesc], output: str
+) -> tuple[Mapping[str, Region], int]:  # fmt: skip
+    inputs = [name for name in tensors if name != output]
+    order = inputs[::-1] if placement.inputs_turned else list(inputs)
+    alias = (placement.alias or (inputs[0] if inputs else output)) if placement.in_place else None
     if alias is None:
         order = [output, *order] if placement.output_first else [*order, output]
     found: dict[str, Region] = {}
-    position = placement.front
-    for number, name in enumerate(order):
-        tensor = operator.tensors[name]
-        if placement.overlapping and alias is None and number and {name, order[number - 1]} <= inputs.keys():
-            position = found[order[number - 1]].offset + _ALIGNMENT
+    position, most, before = placement.front, 0, output
+    for name in order:
+        tensor = tensors[name]
+        if placement.overlapping and alias is None and output not in (name, before):
+            position = found[before].offset + _ALIGNMENT
+        before = name
         if placement.one_region and name != output:
-            shared = next((one for one in found if one != output and inputs[one] == tensor), None)
+            shared = next((one for one in found if one != output and tensors[one] == tensor), None)
             if shared is not None:
                 found[name] = found[shared]
                 continue
         size = tensor.total_size_in_bytes
-        if alias is not None and (name == alias or (placement.one_region and inputs[alias] == tensor)):
-            size = max(size, operator.output.total_size_in_bytes)
-        found[name] = Region(position, size + placement.slack)
-        position = _aligned(max(region.end for region in found.values())) + placement.gap
+        if alias is not None and (name == alias or (placement.one_region and tensors[alias] == tensor)):
+            size = max(size, tensors[output].total_size_in_bytes)
+        found[name] = region = Region(position, size + placement.slack)
+        most = max(most, region.end)
+        position = _aligned(most) + placement.gap
     if placement.apart in found:
         found[placement.apart] = Region(position, found[placement.apart].size)
+        most = max(region.end for region in found.values())
     if alias is not None:
         found[output] = found[alias]
-    return MappingProxyType(found), _aligned(max(region.end for region in found.values())) + placement.tail
+    return MappingProxyType(found), _aligned(most) + placement.tail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -184,13 +184,22 @@ class Streams(Mapping[str, Values]):
         ))  # fmt: skip
 
     def __getitem__(self, name: str) -> Values:
-        for known, values in self.streams:
-            if known == name:
-                return values
-        raise KeyError(name)
+        return self._by_name[name]
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name, _ in self.streams)
+        return iter(self._by_name)
+
+    def items(self) -> ItemsView[str, Values]:
+        """The names with their streams."""
+        return self._by_name.items()
+
+    def values(self) -> ValuesView[Values]:
+        """The streams."""
+        return self._by_name.values()
+
+    @computed
+    def _by_name(self) -> dict[str, Values]:
+        return dict(self.streams)
 
     def __len__(self) -> int:
         """How many inputs there are."""

@@ -81,7 +81,7 @@ class Subject:
         cls, table: OperatorTable, operator: OperatorDesc, level: FeatureLevel, seed: int = 0, profile: Profile = QUICK
     ) -> Subject:
         """The subject that a description is of."""
-        return cls(table, Signature.of(operator, table), level, seed, profile)
+        return cls.shared(table, Signature.of(operator, table), level, seed, profile)
 
     @property
     def data_type(self) -> DataType:
@@ -282,7 +282,7 @@ class Subject:
             elements = self.elements(inputs)
             count, streams = elements.count, elements.streams
         operator = self.describe(self.flat(count), self.attributes() if attributes is None else attributes)
-        return Case(operator, streams, clause, layout_clause, expectation, placement or Placement())
+        return Case(operator, streams, clause, layout_clause, expectation, placement)
 
     def values_clause(self, attributes: Mapping[str, Any]) -> str:
         """The clause that states the values: the formula's, the activation's, the enumerator's, or that of bounds."""

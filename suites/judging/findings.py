@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.outcomes import Execution
-from dmlcts.suites.cases.values import Streams, simplicity, text, text_with_bits
+from dmlcts.suites.cases.values import Streams, Values, simplicity, text, text_with_bits
 from dmlcts.suites.generation.subject import Subject
 
 Array = NDArray[Any]
@@ -33,6 +34,7 @@ Suspect = tuple[Any, ...]
 DISPATCH_FAILED = "the dispatch failed"
 WITHOUT_DISPATCH = ("refused", "accepted", "either")
 
+_FEW_BYTES = 1 << 13  # of values that are kept backwards
 _LARGE = 1e8  # from here on a FLOAT is written with an exponent
 
 
@@ -95,6 +97,11 @@ class Judgement:
     refused: bool = False
     unsupported: str | None = None
     unreached: tuple[str, ...] = ()
+
+    def checking(self, clauses: tuple[str, ...]) -> Judgement:
+        """The same judgement of other clauses."""
+        return Judgement(self.findings, clauses, self.elements, self.executions, self.refused, self.unsupported,
+                         self.unreached)  # fmt: skip
 
 
 Expectation = Callable[[Bench, Case], Judgement]
@@ -178,6 +185,23 @@ def turned_values(case: Case, turn: Callable[[Array], Array]) -> Streams:
     """The case's values in another order, each tensor's by itself."""
     inputs = case.operator.inputs
     return streams_of(case, (turn(values.array(inputs[name].element_count)) for name, values in case.values.items()))
+
+
+def reversed_values(case: Case) -> Streams:
+    """The case's values backwards, each tensor's by itself; of the few that most cases have, found once for all."""
+    found = []
+    for (name, tensor), values in zip(case.operator.inputs.items(), case.values.values(), strict=True):
+        count = tensor.element_count
+        few = count * tensor.data_type.itemsize <= _FEW_BYTES
+        found.append((name, (_backwards if few else _reversed)(values, count)))
+    return Streams(tuple(found))
+
+
+def _reversed(values: Values, count: int) -> Values:
+    return Values.of(values.array(count)[::-1], values.data_type)
+
+
+_backwards = lru_cache(maxsize=1 << 11)(_reversed)
 
 
 def filled_with(case: Case, inputs: Mapping[str, Array]) -> Streams:

@@ -69,11 +69,7 @@ def _judged_variants(
 
 def _most_telling_first(others: Others, case: Case) -> list[OperatorTable]:
     """First those that share attributes with an operator, then the rest in turn: each comes beside it in some case."""
-    return _in_turn(others, _number_of(case))
-
-
-def _number_of(case: Case) -> int:
-    return zlib.crc32(repr(case.operator).encode())
+    return _in_turn(others, zlib.crc32(repr(case.operator).encode()))
 
 
 def _in_turn(others: Others, number: int) -> list[OperatorTable]:
@@ -219,7 +215,7 @@ def _nearest(table: OperatorTable, own: Signature) -> list[Signature]:
 def two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
     mine = bench.tables.operator(case.operator.name)
-    number = _number_of(case)
+    number = zlib.crc32(repr(case.operator).encode())
     telling = _in_turn(_takers(bench, case), number)[:_MOST_OTHERS]
     start = number % max(1, len(telling))  # each of them has its turn
     others = (one for table in [*telling[start:], *telling[:start]] for one in _judged_variants(bench, table, case))
@@ -309,7 +305,7 @@ def by_its_place(bench: Bench, case: Case) -> Judgement | None:
 
 def with_own_faults(judgement: Judgement, faults: Sequence[Finding]) -> Judgement:
     """The judgement of a case in company; where nothing is wrong with it, one fault that a neighbour has by itself."""
-    return judgement if judgement.findings else replace(judgement, findings=tuple(faults[:1]))
+    return judgement if judgement.findings or not faults else replace(judgement, findings=tuple(faults[:1]))
 
 
 def stops_by_itself(bench: Bench, case: Case) -> bool:
@@ -340,6 +336,8 @@ def ordinary_values(bench: Bench, operator: OperatorDesc) -> Streams:
 
 def told_of(bench: Bench, judgement: Judgement, case: Case, company: Sequence[OperatorDesc]) -> Judgement:
     """What is wrong with one of several kernels, as its own case, which holds all of them."""
+    if not judgement.findings:
+        return judgement
     clause = case.clause
     if case.layout_clause is not None:
         table = bench.tables.operator(case.operator.name)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import compress
 from typing import Any
 
@@ -27,6 +27,7 @@ from dmlcts.suites.judging.findings import (
     Finding,
     Judgement,
     operator_text,
+    reversed_values,
     together,
     turned_values,
     with_company,
@@ -53,6 +54,8 @@ from dmlcts.suites.judging.neighbours import (
 from dmlcts.suites.judging.outputs import expected_outputs, judge_dispatch, judge_oracle
 from dmlcts.suites.judging.refusals import attempt, stopped, wrongly_accepted
 
+_ELSEWHERE = Placement(front=1040, gap=48)
+_placed = lru_cache(maxsize=64)(Placement)
 _MANY_DISPATCHES = 34  # more than two times sixteen: rings of descriptors, queries and buffers have such lengths
 
 
@@ -74,17 +77,17 @@ def judge_again(bench: Bench, case: Case) -> Judgement:
         lambda one: one, middle_reversed, lambda one: one[::-1],
     ]  # fmt: skip
     aliases = aliases_of(bench.tables.operator(case.operator.name), case.operator)
-    in_place = [Placement(in_place=True, alias=one) for one in aliases] or [Placement(inputs_turned=True)]
-    turned = Placement(output_first=True)
-    places = [case.placement, Placement(front=1040, gap=48), in_place[0], Placement(), turned, turned, turned]
-    again = [replace(case, values=turned_values(case, turn), placement=place)
+    in_place = [_placed(in_place=True, alias=one) for one in aliases] or [_placed(inputs_turned=True)]
+    turned = _placed(output_first=True)
+    places = [case.placement, _ELSEWHERE, in_place[0], _placed(), turned, turned, turned]
+    again = [case.changed(values=turned_values(case, turn), placement=place)
              for turn, place in zip(turns, places, strict=True)]  # fmt: skip
     results = expected_outputs(bench.oracle(case.operator), case, Arena.prepare(case).inputs)
-    again += [replace(case, values=values, placement=turned) for values in little_changed(case, results)]
+    again += [case.changed(values=values, placement=turned) for values in little_changed(case, results)]
     for name in case.operator.tensors:  # which alone moves, and back
-        again += [replace(again[-number], placement=place)
-                  for number, place in ((2, replace(turned, apart=name)), (1, turned))]  # fmt: skip
-    again += [replace(again[-1], placement=place) for place in in_place[1:]]
+        again += [again[-number].changed(placement=place)
+                  for number, place in ((2, _placed(output_first=True, apart=name)), (1, turned))]  # fmt: skip
+    again += [again[-1].changed(placement=place) for place in in_place[1:]]
     return _by_one_kernel(bench, case, again)
 
 
@@ -93,9 +96,9 @@ def judge_many_times(bench: Bench, case: Case) -> Judgement:
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
     if is_settled(alone):
         return alone
-    places = [case.placement, Placement(front=1040, gap=48)]
+    places = [case.placement, _ELSEWHERE]
     again = [
-        replace(case, values=turned_values(case, partial(np.roll, shift=number)), placement=places[number % 2])
+        case.changed(values=turned_values(case, partial(np.roll, shift=number)), placement=places[number % 2])
         for number in range(_MANY_DISPATCHES)
     ]
     return _by_one_kernel(bench, case, again)
@@ -137,7 +140,7 @@ def judge_beside_others(bench: Bench, case: Case) -> Judgement:
     alone = judge_oracle(bench, replace(case, expectation="oracle"))
     if is_settled(alone):
         return alone
-    cases = [replace(case, operator=operator, expectation="oracle") for operator in neighbours(bench, case)]
+    cases = [case.changed(operator, expectation="oracle") for operator in neighbours(bench, case)]
     cases.insert(len(cases) // 2, case)
     cases.append(case)  # closing one of two kernels of one description leaves the other
     kernels = [bench.create(other.operator) for other in cases]
@@ -225,7 +228,7 @@ def _judge_among(bench: Bench, case: Case) -> Judgement:
 
 def _as_state(judgement: Judgement, case: Case) -> Judgement:
     """The values of a neighbouring kernel speak about the state's clause only."""
-    return replace(judgement, clauses=(case.layout_clause or case.clause, *MEMORY_CLAUSES))
+    return judgement.checking((case.layout_clause or case.clause, *MEMORY_CLAUSES))
 
 
 def judge_dispatched_again(bench: Bench, case: Case) -> Judgement:
@@ -306,7 +309,7 @@ def judge_on_two_devices(bench: Bench, case: Case) -> Judgement:
     if is_settled(alone):
         return alone
     mine = bench.create(case.operator)
-    turned = replace(case, values=turned_values(case, lambda one: one[::-1]))
+    turned = case.changed(values=reversed_values(case))
     try:
         with closing(bench.fresh()) as second:
             theirs = second.create(case.operator)
@@ -346,14 +349,14 @@ def with_history(
         before: kernels with their descriptions; the case's own may be among them.
         closed_first: whether the others are closed before the case's kernel is made.
     """
-    values, moved = turned_values(case, lambda one: one[::-1]), replace(case.placement, front=1040)
+    values, moved = reversed_values(case), case.placement.moved
     alive = [case.operator, *(operator for other, operator in before if other is not kernel)]
     faults: list[Finding] = []
     judged_too = not closed_first  # it costs as much as the case does
     known: set[OperatorDesc] = set()
     for other, operator in before:
         own = values if operator.tensors == case.operator.tensors else ordinary_values(bench, operator)
-        earlier = replace(case, operator=operator, values=own, placement=moved)
+        earlier = case.changed(operator, own, moved)
         if judged_too and other is not kernel and operator.name == case.operator.name and operator not in known:
             known.add(operator)
             faults += judged_before(bench, earlier, other, alive if own is values else [],
@@ -361,7 +364,7 @@ def with_history(
             continue
         mishap = bench.run_unjudged(other, earlier)
         if mishap is None and other is kernel:
-            mishap = bench.run_unjudged(kernel, replace(earlier, placement=case.placement))
+            mishap = bench.run_unjudged(kernel, earlier.changed(placement=case.placement))
         if mishap is not None and other is kernel:
             bench.closed(kernel)
             return stopped(bench, case, mishap)
@@ -379,12 +382,12 @@ def with_history(
     if mishaps:
         return stopped(bench, case, mishaps[0])
     company = dict.fromkeys(operator for other, operator in before if other is not kernel)
-    ran = [f"{operator_text(operator, case.operator)}: ran before" for operator in company]
-    told = _by_history(bench, case, replace(judgement, clauses=(*judgement.clauses, clause)), clause, ran)
+    ran = (f"{operator_text(operator, case.operator)}: ran before" for operator in company)
+    told = _by_history(bench, case, judgement.checking((*judgement.clauses, clause)), clause, ran)
     return with_own_faults(told, faults)
 
 
-def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, company: list[str]) -> Judgement:
+def _by_history(bench: Bench, case: Case, judgement: Judgement, clause: str, company: Iterable[str]) -> Judgement:
     """The judgement of a case with a history: what is wrong breaks ``clause``, but where it is without one too."""
     if not judgement.findings:
         return judgement

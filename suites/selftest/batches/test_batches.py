@@ -273,6 +273,20 @@ def test_plans_are_shared_by_types_of_one_width_and_forgotten_when_they_are_many
     assert plans.of(clip(tensor(data_type=DataType.INT8)), Placement()) is not first
 
 
+@pytest.mark.parametrize("types", [("FLOAT32", "FLOAT32"), ("FLOAT32", "INT32"), ("FLOAT32", "FLOAT16")])
+def test_a_plan_of_one_region_is_that_of_the_types(types: tuple[str, str]) -> None:
+    plans, place = Plans(), Placement(one_region=True)
+    for one, other in (("INT32", "INT32"), types, ("INT32", "FLOAT32")):
+        tensors = {
+            name: tensor((3,), data_type=DataType[kind]) for name, kind in (("ATensor", one), ("BTensor", other))
+        }
+        operator = OperatorDesc("ELEMENT_WISE_POW", {**tensors, "OutputTensor": tensor((3,), data_type=DataType[one])})
+        plan = plans.of(operator, place)
+        assert plan is not None
+        assert (plan.regions, plan.size) == place.regions(operator)
+        assert (plan.regions["ATensor"] == plan.regions["BTensor"]) is (one == other)
+
+
 def test_cases_too_large_for_a_batch_have_no_plan() -> None:
     most = tensor((1 << 16,), data_type=DataType.INT8)
     assert Plans().of(clip(most), Placement()) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,10 @@ from dmlcts.specs import DataType, OperatorDesc, Region, TensorDesc
 from dmlcts.suites.batches.programs import Close, Create
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import elements
+from dmlcts.suites.cases.placement import Placement
+from dmlcts.suites.cases.recipe import Recipe
 from dmlcts.suites.cases.values import Values
+from dmlcts.suites.judging.findings import reversed_values, turned_values
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.judging.together import _HISTORIES, program_of
 from dmlcts.suites.selftest.descriptions import clip
@@ -35,6 +39,25 @@ def history(expectation: str, operator: OperatorDesc) -> Case:
 def cases() -> list[Case]:
     operators = [make(one) for make in (clip, threshold, rounding) for one in (PACKED, STRIDED)]
     return [history(expectation, operator) for expectation in sorted(_HISTORIES) for operator in operators]
+
+
+@pytest.mark.parametrize("count", [1, 7, 5000])
+def test_values_are_backwards_of_as_many_elements_as_a_tensor_has(count: int) -> None:
+    operator = clip(TensorDesc(DataType.FLOAT32, (count,)))
+    for values in (Values.of(VALUES, DataType.FLOAT32), Values.bulk(DataType.FLOAT32, 3)):
+        case = Case(operator, values, "clip.formula")
+        assert reversed_values(case) == turned_values(case, lambda one: one[::-1])
+        assert reversed_values(case)["InputTensor"].array(count).tolist() == values.array(count)[::-1].tolist()
+
+
+def test_a_case_is_changed_as_a_dataclass_is() -> None:
+    case = Case(clip(PACKED), Values.of(VALUES, DataType.FLOAT32), "clip.formula", "tensor.position", "oracle",
+                earlier=(history("again", clip(PACKED)),), beside=(clip(PACKED),),
+                recipe=Recipe((("rank", "2"),), 3))  # fmt: skip
+    given = {"operator": clip(STRIDED), "values": reversed_values(case), "placement": Placement(front=16)}
+    changed = case.changed(**given, expectation="again")
+    assert vars(changed) == vars(replace(case, **given, expectation="again"))
+    assert vars(case.changed()) == vars(case)
 
 
 class Seeing(Reference):
