@@ -209,10 +209,15 @@ def _identity(value: Attribute) -> Any:
     return ("enumerator", int(value)) if isinstance(value, np.uint32) else value
 
 
+def _exact(value: Attribute | float) -> Attribute:
+    """An attribute as a description holds it: a number as a FLOAT, whatever its type was."""
+    if type(value) is np.float32:
+        return value
+    return np.float32(value) if isinstance(value, (int, float, np.floating)) else value
+
+
 def _output_of(tensors: Mapping[str, TensorDesc]) -> str:
-    """The name of the output tensor: all structs call theirs Output…, and no input so."""
-    if "OutputTensor" in tensors:
-        return "OutputTensor"
+    """The name of an output tensor that is not called OutputTensor: all structs call theirs Output…, no input so."""
     return next((name for name in tensors if name.startswith("Output")), "OutputTensor")
 
 
@@ -242,17 +247,11 @@ class OperatorDesc:
         tensors: Mapping[str, TensorDesc],
         attributes: Mapping[str, Attribute | float] | None = None,
     ) -> None:
-        exact: dict[str, Attribute] = {}
-        if attributes:
-            exact = {
-                key: np.float32(value) if isinstance(value, (int, float, np.floating)) else value
-                for key, value in attributes.items()
-            }
         put = self.__dict__  # see TensorDesc
         put["name"] = name
         put["tensors"] = MappingProxyType(dict(tensors))
-        put["output_name"] = _output_of(tensors)
-        put["attributes"] = MappingProxyType(exact)
+        put["output_name"] = "OutputTensor" if "OutputTensor" in tensors else _output_of(tensors)
+        put["attributes"] = MappingProxyType({key: _exact(value) for key, value in (attributes or {}).items()})
 
     @computed
     def inputs(self) -> Mapping[str, TensorDesc]:

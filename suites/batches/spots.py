@@ -74,9 +74,13 @@ class Spot:
             count *= size
         places = None
         if count <= _FEW:
-            begin = region.offset // item * _PLACE
-            view: Any = np.ndarray(sizes, np.int32, _PLACES, begin, tuple([_PLACE * step for step in steps]))
-            places = view.ravel()
+            first = region.offset // item
+            if tensor.strides is None and sizes is tensor.sizes:
+                places = _PLACES[first : first + count]
+            else:
+                moved = tuple([_PLACE * step for step in steps])
+                view: Any = np.ndarray(sizes, np.int32, _PLACES, _PLACE * first, moved)
+                places = view.ravel()
         return cls(region.offset, sizes, tuple([item * step for step in steps]), count, places)
 
     def view(self, memory: Bytes, start: int, dtype: np.dtype[Any]) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcts.specs import DataType, ScaleBias, TensorDesc, UsageError
+from dmlcts.specs import ScaleBias, TensorDesc, UsageError
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.computed import computed
 from dmlcts.specs.identity import ByIdentity
@@ -29,7 +29,7 @@ from dmlcts.suites.combinations.constraints import INPUT_LAYOUTS, OUTPUT_LAYOUT
 from dmlcts.suites.combinations.factors import Space, counts_of, space_of
 from dmlcts.suites.generation import distinct, operands
 from dmlcts.suites.generation.attributes import fitting_numbers
-from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.generation.subject import Subject, tensor
 
 _PLACEMENTS = {
     "apart": Placement(),
@@ -109,19 +109,19 @@ def build(subject: Subject, recipe: Recipe, factors: FactorsTable) -> Case:
         recipe: a level for every factor of the subject's space, which its constraints allow.
         factors: the table of factors.
     """
-    levels, alike = recipe.by_factor, _alike(ByIdentity(subject))
-    laid = _laid(alike, recipe, counts_of(factors)[levels["count"]])
+    levels, own = recipe.by_factor, ByIdentity(subject)
+    laid = _laid(_formed(own), recipe, counts_of(factors)[levels["count"]])
     attributes: Mapping[str, Any]
     values: Values | Streams
     if subject.of_one_type:
-        attributes, values = _attributes(alike, recipe, laid.count)
+        attributes, values = _attributes(_attributed(own), recipe, laid.count)
     else:
         attributes, values = _told(subject, recipe), _together(subject, recipe, laid)
     expectation = _HISTORIES.get(levels["history"], "oracle")
     if not subject.data_type.is_floating and levels.get("bounds") in ("beyond", "no-number"):
         expectation = "one value"
     return Case(
-        subject.described(laid.tensors, attributes), values,
+        subject.described(_of_types(subject, laid), attributes), values,
         value_clause(subject, levels, attributes),
         layout_clause(subject, levels), expectation, laid.placement, recipe,
     )  # fmt: skip
@@ -153,18 +153,22 @@ def _first(alike: _Alike) -> _Alike:
 
 
 @lru_cache(maxsize=1024)
-def _alike(given: ByIdentity[Subject]) -> _Alike:
-    """By all that tensors, places, and attributes of an only input's operator depend on."""
+def _formed(given: ByIdentity[Subject]) -> _Alike:
+    """By all that layouts and places depend on: of the types, which tensors have the first type variable's."""
     subject, table = given.value, given.value.table
     single = tuple((name, tuple(subject.one_element(name, rank).rank for rank in _RANKS)) for name in subject.single)
-    by: tuple[Hashable, ...] = (
-        tuple(subject.types.items()), tuple(subject.inputs), single, table.output, subject.data_type,
-        tuple(table.tensors[table.output].may_alias),
-    )  # fmt: skip
-    if subject.of_one_type:
-        named = tuple((item.name, item.type) for item in table.attributes)
-        by = (*by, named, tuple(table.float_attributes), table.lower, table.upper)
-    return _first(_Alike(by, subject))
+    own = tuple((name, data_type is subject.data_type) for name, data_type in subject.types.items())
+    may_alias = tuple(table.tensors[table.output].may_alias)
+    return _first(_Alike((own, tuple(subject.inputs), single, table.output, may_alias), subject))
+
+
+@lru_cache(maxsize=1024)
+def _attributed(given: ByIdentity[Subject]) -> _Alike:
+    """By all that the attributes and values of an only input's operator depend on."""
+    table = given.value.table
+    named = tuple((item.name, item.type) for item in table.attributes)
+    by = (given.value.data_type, named, tuple(table.float_attributes), table.lower, table.upper)
+    return _first(_Alike(by, given.value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,19 +176,21 @@ class _Laid:
     """Where the tensors of a case stand, and how they are laid out.
 
     Attributes:
-        tensors: their descriptions.
+        tensors: their descriptions; of other types their sizes and strides are the same.
+        extra: bytes by which each is to be larger.
         placement: their places.
         shown: the name of the input whose elements decide the level of ``input``.
         count: how many elements of it are dispatched, those that a stride of zero repeats once.
     """
 
     tensors: Mapping[str, TensorDesc]
+    extra: int
     placement: Placement
     shown: str
     count: int
 
 
-@lru_cache(maxsize=1 << 12)  # those of a signature come again with the next operator
+@lru_cache(maxsize=1 << 12)  # those of a form come again with the next signature, and with the next operator
 def _laid(alike: _Alike, recipe: Recipe, counts: tuple[int, int]) -> _Laid:
     """Sizes, strides and places of a recipe's levels.
 
@@ -214,9 +220,16 @@ def _laid(alike: _Alike, recipe: Recipe, counts: tuple[int, int]) -> _Laid:
     operator = subject.describe(shape, {}, source, target, layouts=laid)
     shown = looked_at(operator, subject.data_type)
     count = stored_count(operator.inputs[shown])
-    if levels["room"] == "larger-total-size":
-        operator = sizes.with_larger_totals(operator, _EXTRA[recipe.seed % len(_EXTRA)])
-    return _Laid(operator.tensors, placement, shown, count)
+    extra = _EXTRA[recipe.seed % len(_EXTRA)] if levels["room"] == "larger-total-size" else 0
+    return _Laid(operator.tensors, extra, placement, shown, count)
+
+
+def _of_types(subject: Subject, laid: _Laid) -> dict[str, TensorDesc]:
+    """The tensors of a layout in a subject's types."""
+    found = {name: tensor(subject.types[name], one.sizes, one.strides) for name, one in laid.tensors.items()}
+    for name, one in found.items() if laid.extra else ():
+        found[name] = tensor(one.data_type, one.sizes, one.strides, one.total_size_in_bytes + laid.extra)
+    return found
 
 
 def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
@@ -230,26 +243,13 @@ def _told(subject: Subject, recipe: Recipe) -> dict[str, Any]:
         if item.type == "ENUM":
             found[item.name] = levels[item.name]
         elif item.type == "DML_SCALE_BIAS":
-            found[item.name] = _plain_scale_bias(generator, subject.data_type, levels.get("scale-bias", "none"))
+            found[item.name] = magnitudes.plain_scale_bias(generator, subject.data_type, levels.get("scale-bias"))
         elif item.type == FUSED:
             found[item.name] = ACTIVATIONS.get(levels["activation"])
         elif item.is_number and item.role == "other":
             numbers = fitting_numbers(subject.table, subject.signature, item)
             found[item.name] = numbers[int(generator.integers(len(numbers)))]
     return found
-
-
-def _plain_scale_bias(generator: np.random.Generator, data_type: DataType, level: str) -> ScaleBias | None:
-    """A small scale and bias of one of the levels that operators of several inputs have."""
-    if level == "none":
-        return None
-    scales, biases = ((0.5, 1.5, 2.0), (0.25, 1.0, 3.0)) if data_type.is_floating else ((2.0, 3.0), (1.0, 3.0, 5.0))
-    scale, bias = float(generator.choice(scales)), float(generator.choice(biases))
-    if level == "negative":
-        signed = data_type.is_signed and generator.integers(2)
-        return ScaleBias(-scale, bias) if signed else ScaleBias(scale, -bias)
-    return ScaleBias(1.0 if level in ("bias-only", "identity") else scale,
-                     0.0 if level in ("scale-only", "identity") else bias)  # fmt: skip
 
 
 def _together(subject: Subject, recipe: Recipe, laid: _Laid) -> Streams:

@@ -119,3 +119,16 @@ def kept_exact(x: Array, given: ScaleBias, data_type: DataType) -> Array:
         return np.where(exact, x, np.resize(x[exact], x.size))
     small = np.arange(min(1 << 12, int(np.iinfo(data_type.numpy).max))).astype(data_type.numpy)
     return np.resize(small[exactly_scaled(small, given, data_type)], x.size)
+
+
+def plain_scale_bias(generator: np.random.Generator, data_type: DataType, level: str | None) -> ScaleBias | None:
+    """A small scale and bias of one of the levels that operators of several inputs have."""
+    if level in (None, "none"):
+        return None
+    scales, biases = ((0.5, 1.5, 2.0), (0.25, 1.0, 3.0)) if data_type.is_floating else ((2.0, 3.0), (1.0, 3.0, 5.0))
+    scale, bias = float(generator.choice(scales)), float(generator.choice(biases))
+    if level == "negative":
+        signed = data_type.is_signed and generator.integers(2)
+        return ScaleBias(-scale, bias) if signed else ScaleBias(scale, -bias)
+    return ScaleBias(1.0 if level in ("bias-only", "identity") else scale,
+                     0.0 if level in ("scale-only", "identity") else bias)  # fmt: skip

@@ -97,7 +97,7 @@ def drawn_once(
     return MappingProxyType({name: array for (name, _), array in zip(inputs, found, strict=True)})
 
 
-@lru_cache(maxsize=1024)  # operators of a form have them in common, whatever their inputs are called
+@lru_cache(maxsize=3072)  # operators of a form have them in common, whatever their inputs are called
 def _drawn_once(types: tuple[DataType, ...], output: DataType | None, count: int, seed: int) -> tuple[Array, ...]:
     named = tuple((str(place), data_type) for place, data_type in enumerate(types))
     found = tuple(drawn(named, output, count, seed).values())

@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from dmlcts.specs import OperatorDesc, ScaleBias
@@ -151,6 +151,11 @@ class _Patterns:
     places: Mapping[str, tuple[str, Placement]]
     elements: Mapping[str, Streams]
 
+    @cached_property
+    def clauses(self) -> Mapping[str, str]:
+        """The clause on values by the level of attributes."""
+        return {name: self.subject.scaled_values_clause(given) for name, given in self.attributes.items()}
+
     @staticmethod
     def of(subject: Subject) -> _Patterns:
         """Those of an operator on a signature."""
@@ -232,7 +237,7 @@ class _Patterns:
         told += [layout.clause for layout in inputs.values()]
         told += ["tensor.total-size.larger" if levels["room"] == "larger" else "tensor.position", place_clause]
         clause = next((one for one in told if one != "tensor.position"), "tensor.position")
-        return Case(operator, self.elements[levels["elements"]], self.subject.scaled_values_clause(attributes), clause,
+        return Case(operator, self.elements[levels["elements"]], self.clauses[levels["attributes"]], clause,
                     "dispatched again" if again else "oracle", placement=place)  # fmt: skip
 
 
