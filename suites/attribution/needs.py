@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dmlcts.suites.attribution.shrink import Effort, again, alike, all_wrong, resizable
+from dmlcts.suites.attribution.shrink import Effort, again, alike, all_wrong, asks_the_same, resizable
 from dmlcts.suites.attribution.simpler import FACTORS, SCALING, Factor, long_axes
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -87,7 +87,7 @@ def needed(bench: Bench, finding: Finding, effort: Effort) -> Needs:
         removed = False
         for factor in _applicable(finding):
             tried = right = 0
-            for candidate in factor.without(bench, finding):
+            for candidate in _without(bench, factor, finding):
                 if left <= 0 or bench.losses > losses:
                     return Needs(finding, (), complete=False)
                 left -= 1
@@ -137,8 +137,13 @@ def needed_as_it_is(bench: Bench, finding: Finding) -> Needs:
 
 def _is_needed(bench: Bench, factor: Factor, finding: Finding) -> bool:
     """Whether the case has the factor above its base level, and comes out wholly right without it."""
-    candidates = list(factor.without(bench, finding))
+    candidates = list(_without(bench, factor, finding))
     return bool(candidates) and not any(all_wrong(bench, candidate) for candidate in candidates)
+
+
+def _without(bench: Bench, factor: Factor, finding: Finding) -> Iterator[Case]:
+    """The cases without a factor that still ask what the clause asks: nothing follows from others."""
+    return (candidate for candidate in factor.without(bench, finding) if asks_the_same(bench, candidate))
 
 
 def _need(bench: Bench, factor: Factor, finding: Finding) -> Need:
