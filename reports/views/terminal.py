@@ -289,7 +289,10 @@ def _gaps(rows: Rows, tables: Tables, page: Page) -> None:
             for clause in clauses:
                 partly[clause].add(place)
     for clause in sorted(partly)[:GAPS_SHOWN]:
-        page.line(f"{clause}: {places(partly[clause], tables)}", indent=2)
+        own = {short(operator) for operator, _ in partly[clause]}
+        others = [name for name in tables.applied_operators(clause) if name not in own]
+        why = f" (it also runs {' and '.join(others)} on the same type)" if others else ""
+        page.line(f"{clause}: {places(partly[clause], tables)}{why}", indent=2)
     if len(partly) > GAPS_SHOWN:
         page.line(f"… and {many(len(partly) - GAPS_SHOWN, 'more clause')}, in results.json", indent=2)
 

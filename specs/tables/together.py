@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -116,6 +117,16 @@ class Tables:
         if identifier not in self._clauses:
             raise UsageError(f"no clause {identifier!r}", "`dmlcts spec coverage` lists them")
         return self._clauses[identifier][0]
+
+    def applied_operators(self, identifier: str) -> tuple[str, ...]:
+        """The operators that a clause's relation applies: SIGN and NEGATE of ``SIGN(NEGATE(x)) == -SIGN(x)``.
+
+        Returns:
+            Short names in their order; none for a clause that is no relation, or that no table holds.
+        """
+        clause = self._clauses[identifier][0] if identifier in self._clauses else None
+        names = re.findall(r"\b([A-Z][A-Z0-9_]*)\(", (clause and clause.holds) or "")
+        return tuple(dict.fromkeys(name for name in names if f"ELEMENT_WISE_{name}" in self.operators))
 
     def owner(self, identifier: str) -> OperatorTable | RulesTable:
         """The table that the clause stands in."""

@@ -14,6 +14,7 @@ from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureReco
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
 from dmlcts.reports.documents.wording import many
 from dmlcts.reports.views.terminal import summary
+from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import (
     Clause,
     OperatorTable,
@@ -279,6 +280,15 @@ def test_gaps_are_told() -> None:
     share = "1 waived clause (1 of 12 rows, 8.3 %)"
     said = f"INCOMPLETE with {share}: 6 clause rows did not run, 5 other rows hold (exit code 4)"
     assert " ".join(text.split()).endswith(said)
+
+
+def test_a_relation_that_did_not_run_names_the_other_operators_that_it_runs() -> None:
+    tables = load_tables()
+    owed = [(f"sign.{name}", "ELEMENT_WISE_SIGN", "INT64", "implied") for name in ("formula", "odd", "idempotent")]
+    ran = ItemRecord("t", Outcome.PASS, 1, (tally("sign.formula", "INT64"),))
+    text = shown(results_of(ran, owed=owed, tables=tables), tables)
+    assert "  sign.odd: SIGN on INT64 (it also runs NEGATE on the same type)\n" in text
+    assert "  sign.idempotent: SIGN on INT64\n" in text
 
 
 def test_observed_behaviour_is_grouped_by_its_sentence() -> None:
