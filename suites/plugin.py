@@ -22,7 +22,7 @@ from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.selecting import within
 from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.once import Fault, fault_of
-from dmlcts.specs import DmlctsError
+from dmlcts.specs import DmlctsError, UsageError
 from dmlcts.suites.cases.allocation import collect_rarely, keep_freed_memory
 from dmlcts.suites.families.items import RUN, TRIMMER, Broken, FamilyFile, FamilyItem, is_conformance
 from dmlcts.suites.generation.drawn.seeding import draw_as_the_run_says, draw_from_the_seed_alone
@@ -77,8 +77,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     help="a file or folder with additional operator tables; repeatable")  # fmt: skip
 
 
+def _refuse_misplaced(config: pytest.Config) -> None:
+    """Stop where pytest took an option that was meant for the suite: it has a `-o` and a `--strict` of its own.
+
+    Raises:
+        UsageError: with the spelling that the suite takes.
+    """
+    for given in config.getoption("override_ini") or ():
+        name = given.partition("=")[0]
+        if name == "strict":
+            raise UsageError("--strict is an option of pytest, and asks the suite nothing", "write --strict-ieee")
+        try:
+            config.getini(name)
+        except ValueError:
+            raise UsageError(f"-o {given} is no setting of pytest", f"write --option {given}") from None
+
+
 def _read(config: pytest.Config) -> Settings:
     option = config.getoption
+    if option("--backend"):
+        _refuse_misplaced(config)
     return Settings.read(
         backend=option("--backend") or DEFAULT_BACKEND,
         options=option("--option"),

@@ -56,3 +56,22 @@ def test_pytest_takes_both(tmp_path: Path, environment: dict[str, str]) -> None:
     words = ("pytest", "-q", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", *SELECTED)
     done = ran(tmp_path, environment, *words)
     assert (done.returncode, "met" in done.stderr) == (pytest.ExitCode.NO_TESTS_COLLECTED, True), done.stdout[-2000:]
+
+
+@pytest.mark.parametrize(
+    "given, written",
+    [
+        (("-o", "feature_level=3.0"), "--option feature_level=3.0"),
+        (("--strict",), "--strict-ieee"),
+        (("--strict-markers",), ""),
+    ],
+    ids=["-o", "--strict", "an option of pytest"],
+)
+def test_pytest_takes_no_option_that_was_meant_for_the_suite(
+    given: tuple[str, ...], written: str, tmp_path: Path
+) -> None:
+    """It has a `-o` and a `--strict` of its own, and would judge without them."""
+    words = ("pytest", "-q", "-p", "dmlcts.suites.plugin", "--pyargs", "dmlcts.suites", *SELECTED, *given)
+    done = ran(tmp_path, dict(os.environ), *words)
+    assert done.returncode == (4 if written else 0), done.stdout + done.stderr
+    assert f"write {written}" in done.stderr or not written
