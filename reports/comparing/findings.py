@@ -108,9 +108,7 @@ def findings_of(results: Mapping[str, Any], tables: Tables, baseline: Baseline |
 
 def case_files(findings: list[Finding]) -> dict[str, str]:
     """The text of every file that belongs beside the page, by its name."""
-    return {
-        name: text for finding in findings for case in finding.cases.values() for name, text in case.files.items()
-    }
+    return {name: text for finding in findings for case in finding.cases.values() for name, text in case.files.items()}
 
 
 def _smallest(finding: Finding, tables: Tables, folder: str, link: str) -> Iterator[str]:
@@ -146,7 +144,9 @@ def _rows(finding: Finding, link: str) -> Iterator[str]:
     for (operator, data_type), named in sorted(clauses.items(), key=lambda item: (item[0][0], type_order(item[0][1]))):
         case = finding.cases.get((operator, data_type))
         ending = "json" if case is not None and case.model[0] is not None else "yaml"
-        linked = data_type if case is None or not link else f"[{data_type}]({link}/{case.name}.{ending})"
+        linked = data_type
+        if case is not None and case.is_whole and link:
+            linked = f"[{data_type}]({link}/{case.name}.{ending})"
         rows[operator, ", ".join(named)].append(linked)
     yield "| operator | types | clauses |"
     yield "|---|---|---|"

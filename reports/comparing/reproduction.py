@@ -43,13 +43,21 @@ class Reproduction:
         return "-".join(re.sub(r"[^a-z0-9.-]+", "-", word.lower()) for word in words)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the results hold the case's values: a case of many is in its failure file alone."""
+        case = self.failure["case"]
+        return isinstance(case, Mapping) and ("values" in case or "steps" in case)
+
+    @property
     def model(self) -> tuple[dict[str, Any] | None, str]:
         """The DxDispatch model, or ``None`` and why there is none."""
         return told_model(self.failure["case"], f"{self.failure['clause']}: {self.failure['title']}")
 
     @property
     def files(self) -> dict[str, str]:
-        """The text of each file by its name: the case, and the model where there is one."""
+        """The text of each file by its name: the case, and its model if it has one; none for a case without values."""
+        if not self.is_whole:
+            return {}
         members = ("title", "clause", "operator", "data_type", "outcome", "test")
         details = dict(self.failure["details"])
         account = [self.failure["title"], *(f"  {label:<12} {said}" for label, said in details.items())]
@@ -79,7 +87,7 @@ class Reproduction:
             words = shlex.split(written)
         except ValueError:
             return written
-        if not folder or words[:2] != ["dmlcts", "replay"] or len(words) < 3:
+        if not folder or not self.is_whole or words[:2] != ["dmlcts", "replay"] or len(words) < 3:
             return written
         words[2] = f"{folder}/{self.name}.yaml"
         return shlex.join(words)
@@ -89,9 +97,12 @@ class Reproduction:
         return self.size(tables), type_order(self.failure["data_type"]), self.name
 
     def size(self, tables: Tables) -> tuple[int, ...]:
-        """How much a reader has to look at; the least is the smallest case. What the pages require comes first."""
+        """How much a reader has to look at; the least is the smallest case. What can be replayed comes first.
+
+        Of those, what the pages require comes first.
+        """
         case, owed = self.failure["case"], tables.clause(self.failure["clause"]).obligation
-        ranked = (_OBLIGATIONS.index(owed), int(self.model[0] is None))
+        ranked = (int(not self.is_whole), _OBLIGATIONS.index(owed), int(self.model[0] is None))
         try:
             steps = len(case.get("steps", ())) + len(case.get("earlier", ()))
             elements = sum(math.prod(tensor["sizes"]) for tensor in case["tensors"].values())

@@ -27,7 +27,7 @@ CHECKOUT = judged.EXAMPLES.parents[1]
 PAGE = CHECKOUT / "backends/directml/FINDINGS.md"
 MODELS = PAGE.parent / "models"
 KEPT = judged.EXAMPLES / "all_operators/directml.results.json.gz"
-WINDOWS = judged.EXAMPLES / "all_operators/directml-windows.results.json.gz"
+WINDOWS = CHECKOUT / "backends/baselines/directml-windows.yaml"
 BASELINE = CHECKOUT / "backends/baselines/directml.yaml"
 
 
@@ -112,7 +112,7 @@ def test_since_when_is_what_the_history_and_the_windows_library_show() -> None:
     rows = re.findall(r"^\| (\w+) \| (\S+) \| ([\w, ]+) \| (\S+) \([^|]+ \| (\S+) \([^|]+ \|", part, re.MULTILINE)
     known = {(operator, clause, name): (first, last)
              for operator, clause, types, first, last in rows for name in types.split(", ")}  # fmt: skip
-    on_windows, dated = baseline.departures_of(load_results(WINDOWS)), 0
+    on_windows, dated = baseline.load(WINDOWS).departures, 0
     for finding in findings.findings_of(load_results(KEPT), TABLES, baseline.load(BASELINE)):
         assert "1.15.4" in finding.since
         for row in finding.departures:
