@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcts.specs import DataType, OperatorDesc, TensorDesc
+from dmlcts.specs import DataType, TensorDesc
 from dmlcts.specs.rules import unconditional_violations
 from dmlcts.suites.attribution.faults import Faults
 from dmlcts.suites.attribution.needs import needed_as_it_is
@@ -12,26 +12,22 @@ from dmlcts.suites.attribution.shrink import asks_the_same
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Values
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.selftest.judging.test_judging import bench, f32
+from dmlcts.suites.selftest.descriptions import clip
+from dmlcts.suites.selftest.judging.test_judging import bench
 from dmlcts.suites.selftest.mutants.descriptions import AcceptsEverything
 
 TYPE = DataType.FLOAT32
 
 
-def described(given: TensorDesc, output: TensorDesc | None = None) -> OperatorDesc:
-    tensors = {"InputTensor": given, "OutputTensor": output or given}
-    return OperatorDesc("ELEMENT_WISE_CLIP", tensors, {"ScaleBias": None, "Min": f32(1), "Max": f32(100)})
-
-
 REFUSED = {
-    "tensor.elements.maximum": described(TensorDesc(TYPE, (1, 1 << 16, 1 << 16))),
-    "tensor.rank.minimum": described(TensorDesc(TYPE, (), None, 4)),
-    "tensor.rank.maximum": described(TensorDesc(TYPE, (2, 3, 1, 1, 2, 1, 1, 1, 5))),
-    "tensor.size.zero": described(TensorDesc(TYPE, (3, 0, 5), None, 4)),
-    "tensor.total-size.minimum": described(TensorDesc(TYPE, (3, 5), None, 56)),
-    "clip.constraint.data-type": described(TensorDesc(TYPE, (3, 5)), TensorDesc(DataType.INT32, (3, 5))),
-    "clip.constraint.dimension-count": described(TensorDesc(TYPE, (3, 5)), TensorDesc(TYPE, (1, 3, 5))),
-    "clip.constraint.sizes": described(TensorDesc(TYPE, (3, 5)), TensorDesc(TYPE, (5, 3))),
+    "tensor.elements.maximum": clip(TensorDesc(TYPE, (1, 1 << 16, 1 << 16))),
+    "tensor.rank.minimum": clip(TensorDesc(TYPE, (), None, 4)),
+    "tensor.rank.maximum": clip(TensorDesc(TYPE, (2, 3, 1, 1, 2, 1, 1, 1, 5))),
+    "tensor.size.zero": clip(TensorDesc(TYPE, (3, 0, 5), None, 4)),
+    "tensor.total-size.minimum": clip(TensorDesc(TYPE, (3, 5), None, 56)),
+    "clip.constraint.data-type": clip(TensorDesc(TYPE, (3, 5)), TensorDesc(DataType.INT32, (3, 5))),
+    "clip.constraint.dimension-count": clip(TensorDesc(TYPE, (3, 5)), TensorDesc(TYPE, (1, 3, 5))),
+    "clip.constraint.sizes": clip(TensorDesc(TYPE, (3, 5)), TensorDesc(TYPE, (5, 3))),
 }
 
 
@@ -55,5 +51,5 @@ def test_what_keeps_breaking_the_rule_is_made_smaller() -> None:
 
 def test_a_case_of_another_expectation_may_become_any_other() -> None:
     on = bench(AcceptsEverything())
-    legal = Case(described(TensorDesc(TYPE, (3, 5))), Values.of([2.0], TYPE), "clip.formula", None, "accepted")
+    legal = Case(clip(TensorDesc(TYPE, (3, 5))), Values.of([2.0], TYPE), "clip.formula", None, "accepted")
     assert asks_the_same(on, legal)
