@@ -36,7 +36,7 @@ _TITLES = {
     "failing_worse": "failing in a worse way",
     "no_longer_run": "no longer run",
     "appeared_failing": "new in B, and failing",
-    "newly_stray": "ended badly outside any clause",
+    "newly_stray": "failed outside any clause",
     "newly_passing": "newly passing",
     "changed": "otherwise changed",
     "appeared": "new in B",

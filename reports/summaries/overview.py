@@ -223,14 +223,14 @@ def _sentence(results: Mapping[str, Any], entries: Sequence[Entry]) -> str:
     idle = sum(outcome_of(row).did_not_run for row in rows)
     waived = sum(outcome_of(row) is Outcome.WAIVED for row in rows)
     facts = [f"{len(broken)} of {many(len(entries), 'clause')} broken"] if broken else []
-    facts += [f"{many(len(stray), 'test')} ended badly outside any clause"] if stray else []
-    facts += [f"{many(idle, 'row')} of {len(rows):,} that should have run did not"] if idle else []
+    facts += [f"{many(len(stray), 'test')} failed outside any clause"] if stray else []
+    facts += [f"{many(idle, 'row')} of {len(rows):,} required rows did not run"] if idle else []
     facts += [f"{many(waived, 'row')} waived"] if waived else []
     facts += ["the run was stopped before its end"] if results["interrupted"] else []
     if not rows:
         facts.append("nothing ran")
     beside = sorted({failure["clause"] for failure in results.get("besides", ())})
-    said = f" Broken as well, though not selected: {', '.join(beside)}." if beside else ""
+    said = f" Also failing, though not selected: {', '.join(beside)}." if beside else ""
     if not facts:
         where = f"in {many(len(rows), 'row')} of operators and data types"
         return f"All {many(len(entries), 'clause')} hold, {where}.{said}"

@@ -195,7 +195,7 @@ def _waivers(results: Mapping[str, Any], tables: Tables) -> Iterator[str]:
     yield "### Waivers"
     yield ""
     rows = [
-        [cell(one.clause), cell(places(one.waived, tables) if one.waived else "nothing: it can go"), cell(one.reason),
+        [cell(one.clause), cell(places(one.waived, tables) if one.waived else "nothing: remove it"), cell(one.reason),
          cell(one.issue), one.expires]
         for one in told
     ]  # fmt: skip

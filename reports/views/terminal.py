@@ -41,17 +41,17 @@ _FAULTS = {
     Outcome.FAIL: "FAIL",
 }
 _LEGEND = {
-    "CRASH": "clauses failing, the worst by a crash",
-    "TIMEOUT": "clauses failing, the worst by a hang",
-    "LOST": "clauses failing, the worst by losing the device",
-    "RESOURCE": "clauses failing, the worst for want of resources",
-    "ERROR": "clauses that the suite itself failed to judge",
-    "FAIL": "clauses failing",
-    "skip": "clauses that should have run and did not",
+    "CRASH": "failing clauses, of which one at least crashes",
+    "TIMEOUT": "failing clauses, of which one at least hangs",
+    "LOST": "failing clauses, of which one at least loses the device",
+    "RESOURCE": "failing clauses, of which one at least runs out of resources",
+    "ERROR": "clauses that the suite could not judge",
+    "FAIL": "failing clauses",
+    "skip": "required clauses that did not run",
     "not run": "no clause ran",
     "n/s": "not supported, as the device declares",
-    "waived": "clauses failing under a waiver",
-    "unlisted": "no feature level lists the type: refused, or accepted and right",
+    "waived": "failing clauses that a waiver accepts",
+    "unlisted": "no feature level lists the type: refused, or accepted with right results",
 }
 Rows = Sequence[Mapping[str, Any]]
 
@@ -208,15 +208,15 @@ def _cause(cause: Cause, tables: Tables, page: Page, folder: str) -> None:
     if len(cause.tests) > 1:
         named = ", ".join(cause.tests[:TESTS_SHOWN])
         more = f" and {many(len(cause.tests) - TESTS_SHOWN, 'more test')}" if len(cause.tests) > TESTS_SHOWN else ""
-        page.line(f"met by: {named}{more}", indent=2)
+        page.line(f"found by: {named}{more}", indent=2)
     for one in cause.needing_more[:NEEDS_SHOWN]:
         needs = one.failures[0]["details"]["needs"].partition(" (")[0]
-        page.line(f"and perhaps of it: needs {needs} · {places(one.places, tables)}", indent=2)
+        page.line(f"possibly the same fault: needs {needs} · {places(one.places, tables)}", indent=2)
         page.line(f"replay: {folder}failures/{one.failures[0]['file']}", indent=4, whole=True)
     left = len(cause.needing_more) - NEEDS_SHOWN
     if left > 0:
-        page.line(f"and perhaps of it: {many(left, 'fault')} with other needs, in results.json", indent=2)
-    for words, members in (("the same under", cause.same), ("it may be why these fail", cause.following)):
+        page.line(f"possibly the same fault: {many(left, 'fault')} with other needs, in results.json", indent=2)
+    for words, members in (("the same fault fails", cause.same), ("it may also cause", cause.following)):
         if members:
             page.line(f"{words}: {_clauses(members, tables)}", indent=2)
 
@@ -244,7 +244,7 @@ def _faults(results: Mapping[str, Any], rows: Rows, tables: Tables, page: Page, 
     if rest:
         page.gap()
         told = [one for cause in rest for one in (cause, *cause.folded)]
-        page.line(("Failing as well, and not examined", "bold red"), " (the faults above may be why):")
+        page.line(("Also failing, and not examined", "bold red"), " (the faults above may be the cause):")
         page.line(_clauses(told, tables), indent=2)
         page.line(f"dmlcts run … --clause {told[0].clause} examines one of them by itself", indent=2)
 
@@ -257,7 +257,7 @@ def _besides(failures: Rows, tables: Tables, page: Page, folder: str) -> None:
     if not told:
         return
     page.gap()
-    page.line(("Broken as well, and not selected (it does not count):", "bold yellow"))
+    page.line(("Also failing, and not selected (it does not count):", "bold yellow"))
     for clause in sorted(told, key=lambda clause: (min(map(_outcome, told[clause])), clause))[:CLAUSES_SHOWN]:
         first = min(told[clause], key=lambda failure: (_outcome(failure), not failure["file"]))
         where = places({(failure["operator"], failure["data_type"]) for failure in told[clause]}, tables)
@@ -306,7 +306,7 @@ def _waivers(results: Mapping[str, Any], tables: Tables, page: Page) -> None:
             page.line(("waived  ", "bold yellow"), (one.clause, "bold"), where)
             page.line(f"{_shortened(one.reason, 150)} (until {one.expires})", indent=2)
         else:
-            said = f"{one.clause} holds wherever the waiver is about it: it can go"
+            said = f"{one.clause} passes wherever the waiver applies: remove the waiver"
             page.line(("unexpected pass  ", "bold yellow"), said)
         page.line(one.issue, indent=2, whole=True)
 
@@ -334,7 +334,7 @@ def _closing(rows: Rows, failures: Rows, verdict: Verdict) -> str:
         facts.append(many(len(failing), "clause") + (" fails" if len(failing) == 1 else " fail"))
     stray = [failure for failure in _failing(failures) if not failure["clause"]]
     if stray:
-        facts.append(many(len(stray), "test") + " ended badly outside any clause")
+        facts.append(many(len(stray), "test") + " failed outside any clause")
     idle = sum(outcome.did_not_run for outcome in outcomes)
     if idle:
         facts.append(many(idle, "clause row") + " did not run")

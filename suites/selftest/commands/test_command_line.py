@@ -191,7 +191,7 @@ def test_a_verdict_on_selected_clauses_counts_these_alone(folder: Path, dmlcts: 
     assert "FAIL  tensor.output.bounds · ROUND on FLOAT32" in right.out
     assert "replay: results/failures/tensor.output.bounds-" in right.out
     said = (folder / "results" / "results.html").read_text(encoding="utf-8")
-    assert "Broken as well, though not selected: tensor.output.bounds." in said
+    assert "Also failing, though not selected: tensor.output.bounds." in said
     assert 'failures="0"' in (folder / "results" / "junit.xml").read_text(encoding="utf-8")
     control = dmlcts("run", "--backend", "third.py:Overruns", *ROUNDING, "--clause", "tensor.output.bounds")
     assert (control.code, "besides" in control.results) == (1, False), control.out

@@ -226,8 +226,8 @@ def test_what_a_fault_explains_is_told_under_it() -> None:
     text = shown(results_of(GOOD, item, tables=ORDERED), ORDERED)
     heads = [line for line in text.splitlines() if line.startswith(("FAIL  ", "CRASH  "))]
     assert [head.split()[1] for head in heads] == ["round.formula", "clip.formula", "clip.same"]
-    assert "  the same under: round.same (ROUND on FLOAT32)\n" in text
-    assert "  it may be why these fail: clip.ordered (CLIP on INT8)\n" in text
+    assert "  the same fault fails: round.same (ROUND on FLOAT32)\n" in text
+    assert "  it may also cause: clip.ordered (CLIP on INT8)\n" in text
     assert text.endswith("NOT CONFORMANT: 5 clauses fail (exit code 1)\n"), "what is folded counts all the same"
     elsewhere = ItemRecord("v", Outcome.FAIL, 1, (tally("clip.ordered", "INT16", Outcome.FAIL),))
     text = shown(results_of(GOOD, item, elsewhere, tables=ORDERED), ORDERED)
@@ -307,7 +307,7 @@ def test_a_test_that_ended_badly_outside_any_clause_is_told() -> None:
     text = shown(results_of(GOOD, ItemRecord("suites/test_x.py::test_[red]", Outcome.HARNESS_ERROR, 1)))
     assert "ERROR  no single clause: 1 case, the worst: harness error\n" in text
     assert "  test: suites/test_x.py::test_[red]\n" in text, "square brackets are no markup"
-    assert text.endswith("INCOMPLETE: 1 test ended badly outside any clause (exit code 4)\n")
+    assert text.endswith("INCOMPLETE: 1 test failed outside any clause (exit code 4)\n")
 
 
 def test_an_interrupted_run_says_so() -> None:
