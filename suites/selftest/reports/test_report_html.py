@@ -316,7 +316,7 @@ def test_a_clause_of_other_tables_is_shown_all_the_same() -> None:
     text = made(document).text
     assert "foreign.clause" in text
     assert "These results were made with other spec tables" in text
-    assert "These results rest on other spec tables" not in page_of(failing).text
+    assert "These results were made with other spec tables" not in page_of(failing).text
 
 
 @pytest.mark.parametrize(
