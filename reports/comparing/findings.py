@@ -197,8 +197,8 @@ def page(
     lines = [f"# Where {_cell(name)} departs from the pages", ""]
     lines += [f"Made by {code(command)}. Edit the baseline, not this page.", ""]
     lines += _device(results)
-    lines += ["", f"{held:,} of {many(rows, 'clause row')} hold. {len(broken)} do not, for "
-              f"{many(len(findings), 'reason')}. A row is a clause on one element type.", ""]  # fmt: skip
+    counted = f"{held:,} of {many(rows, 'clause row')} hold. {len(broken)} do not, for {many(len(findings), 'reason')}."
+    lines += ["", f"{counted} A row is a clause on one element type.", ""]
     if folder:
         lines += [
             "A type in a table links to its smallest case, as a model for DxDispatch, Microsoft's tool for single",

@@ -101,8 +101,8 @@ class Reproduction:
 
         Of those, what the pages require comes first.
         """
-        case, owed = self.failure["case"], tables.clause(self.failure["clause"]).obligation
-        ranked = (int(not self.is_whole), _OBLIGATIONS.index(owed), int(self.model[0] is None))
+        case, obligation = self.failure["case"], tables.clause(self.failure["clause"]).obligation
+        ranked = (int(not self.is_whole), _OBLIGATIONS.index(obligation), int(self.model[0] is None))
         try:
             steps = len(case.get("steps", ())) + len(case.get("earlier", ()))
             elements = sum(math.prod(tensor["sizes"]) for tensor in case["tensors"].values())

@@ -14,7 +14,8 @@ from dmlcts.specs.description_data import DataReader
 from dmlcts.specs.models import OperatorTable
 
 _ALIGNMENT = 16
-_ELSEWHERE = 1040
+MOVED_FRONT = 1040
+"""Bytes before the first tensor of a case that is moved: an odd multiple of 16."""
 _MOST_BYTES = 1 << 32
 _LATER_FLAGS = ("one_region", "inputs_turned", "overlapping")
 _NAME = r"[A-Za-z][A-Za-z0-9]{0,40}"
@@ -78,7 +79,7 @@ class Placement:
     @computed
     def moved(self) -> Placement:
         """The same with everything at another place of the memory."""
-        return replace(self, front=_ELSEWHERE)
+        return replace(self, front=MOVED_FRONT)
 
     def aliased(self, operator: OperatorDesc) -> str | None:
         """The name of the input whose region the output is bound to; ``None`` out of place."""

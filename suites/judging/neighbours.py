@@ -50,7 +50,7 @@ def neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """Descriptions of the same tensors with other attributes, and of a few other operators that take them."""
     mine = bench.tables.operator(case.operator.name)
     found = {mine.operator: [*_judged_variants(bench, mine, case), *_nearly_alike(bench, mine, case)]}
-    for table in _most_telling_first(_takers(bench, case), case):
+    for table in _in_turn(_takers(bench, case), _number_of(case)):
         if len(found) > _MOST_OTHERS:
             break
         if variants := list(_judged_variants(bench, table, case)):
@@ -67,12 +67,12 @@ def _judged_variants(
     return (one for one in _variants(table, case, order) if one != case.operator and bench.obliged(one))
 
 
-def _most_telling_first(others: Others, case: Case) -> list[OperatorTable]:
-    """First those that share attributes with an operator, then the rest in turn: each comes beside it in some case."""
-    return _in_turn(others, zlib.crc32(repr(case.operator).encode()))
+def _number_of(case: Case) -> int:
+    return zlib.crc32(repr(case.operator).encode())
 
 
 def _in_turn(others: Others, number: int) -> list[OperatorTable]:
+    """First those that share attributes with an operator, then the rest in turn: each comes beside it in some case."""
     alike, rest = others
     start = number % max(1, len(rest))
     return [*alike, *rest[start:], *rest[:start]]
@@ -215,7 +215,7 @@ def _nearest(table: OperatorTable, own: Signature) -> list[Signature]:
 def two_neighbours(bench: Bench, case: Case) -> list[OperatorDesc]:
     """The operator with other attributes and another operator, both on equal tensors, where there are such."""
     mine = bench.tables.operator(case.operator.name)
-    number = zlib.crc32(repr(case.operator).encode())
+    number = _number_of(case)
     telling = _in_turn(_takers(bench, case), number)[:_MOST_OTHERS]
     start = number % max(1, len(telling))  # each of them has its turn
     others = (one for table in [*telling[start:], *telling[:start]] for one in _judged_variants(bench, table, case))

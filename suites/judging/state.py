@@ -17,7 +17,7 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.memory import Arena
 from dmlcts.suites.cases.outcomes import Mishap, Refusal, Unsupported
-from dmlcts.suites.cases.placement import Placement, aliases_of
+from dmlcts.suites.cases.placement import MOVED_FRONT, Placement, aliases_of
 from dmlcts.suites.generation.distinct import little_changed, middle_reversed
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.isolation.losses import WorkerLost
@@ -54,7 +54,7 @@ from dmlcts.suites.judging.neighbours import (
 from dmlcts.suites.judging.outputs import expected_outputs, judge_dispatch, judge_oracle
 from dmlcts.suites.judging.refusals import attempt, stopped, wrongly_accepted
 
-_ELSEWHERE = Placement(front=1040, gap=48)
+_ELSEWHERE = Placement(front=MOVED_FRONT, gap=48)
 _placed = lru_cache(maxsize=64)(Placement)
 _MANY_DISPATCHES = 34  # more than two times sixteen: rings of descriptors, queries and buffers have such lengths
 

@@ -20,7 +20,8 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.judging.neighbours import (
     _by_attributes,
-    _most_telling_first,
+    _in_turn,
+    _number_of,
     _takes,
     mismatched,
     neighbours,
@@ -77,7 +78,7 @@ def test_of_many_with_its_attributes_three_come_first_and_the_others_have_their_
     firsts: Counter[str] = Counter()
     for count in LENGTHS:
         others = _by_attributes(TABLES.operator("CLIP"), [identity, *copies, clip1])
-        found = _most_telling_first(others, clips(count))
+        found = _in_turn(others, _number_of(clips(count)))
         assert [table.operator for table in found[:3]] == [clip1.operator, copies[0].operator, copies[1].operator]
         assert sorted(table.operator for table in found[3:]) == sorted(one.operator for one in [identity, *copies[2:]])
         firsts[found[3].operator] += 1
