@@ -16,7 +16,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self, cast, get_args, get_origin, get_type_hints
 
-from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.outcomes import Deviation, Origin, Outcome
 from dmlcts.specs import DataType, DmlctsError
 from dmlcts.specs.accuracy.places import BUCKETS
 
@@ -26,8 +26,7 @@ _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.yaml")
 MOST_BINS = 400
 """Bins of errors that a record may have: more than all powers of two between two numbers."""
 
-_LATER = ("reason",)
-"""Members that earlier versions did not write."""
+_WORDS = (Outcome, Deviation, Origin)
 
 
 class RecordError(DmlctsError):
@@ -96,12 +95,13 @@ def _read(annotation: Any, value: Any, pointer: str) -> Any:
             return annotation.from_json(value)
         except RecordError as error:
             raise _MemberError(pointer + error.pointer, error.cause, error.mend) from None
-    if annotation is Outcome:
+    if annotation in _WORDS:
         try:
-            return Outcome(value)
+            return annotation(value)
         except ValueError:
-            known = ", ".join(outcome.value for outcome in Outcome)
-            raise _MemberError(pointer, f"{_shown(value)} is no outcome", f"write one of {known}") from None
+            known = ", ".join(one.value or '""' for one in annotation)
+            name = annotation.__name__.lower()
+            raise _MemberError(pointer, f"{_shown(value)} is no {name}", f"write one of {known}") from None
     if annotation is str:
         if not isinstance(value, str):
             raise _MemberError(pointer, f"{_shown(value)} is no string", "write a string")
@@ -129,7 +129,7 @@ def _write(value: Any) -> Any:
         return value.to_json()
     if isinstance(value, tuple):
         return [_write(member) for member in value]
-    return value.value if isinstance(value, Outcome) else value
+    return value.value if isinstance(value, _WORDS) else value
 
 
 @dataclass(frozen=True)
@@ -245,6 +245,10 @@ class FailureRecord(_Record):
         file: the name of its file in ``failures/``, "" where it has none.
         details: label and text of each part of the account, in its order ("input": "0.5 (0x3f000000) at …").
         replay: the command that executes the case again, run in the results folder; "" where there is no case.
+        deviation: in which way the case deviates, a :class:`Deviation`.
+        needs: the factors that the fault needs, by name, as "input strides" and "count".
+        origin: what a wrong value changes with, an :class:`Origin`.
+        because: the clause of the fault that explains this one, "" where it stands for itself.
     """
 
     clause: str
@@ -258,6 +262,10 @@ class FailureRecord(_Record):
     file: str = ""
     details: dict[str, Any] = field(default_factory=dict)
     replay: str = ""
+    deviation: Deviation = field(default=Deviation.UNKNOWN, metadata={"optional": True})
+    needs: tuple[str, ...] = field(default=(), metadata={"optional": True})
+    origin: Origin = field(default=Origin.UNKNOWN, metadata={"optional": True})
+    because: str = field(default="", metadata={"optional": True})
 
     def _check(self) -> None:
         super()._check()

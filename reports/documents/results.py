@@ -253,25 +253,16 @@ MOST_OF_A_CASE = 8 << 10
 """Characters of a case that stands in results.json: hundreds that cannot be shrunk would be too much to read."""
 
 
+_ALWAYS = ("clause", "operator", "data_type", "outcome", "title", "file", "test", "details", "replay", "case")
+_WHERE_KNOWN = ("deviation", "needs", "origin", "because")
+"""Members of a failing case that are left out where nothing is known."""
+
+
 def _summarised(failure: FailureRecord) -> dict[str, Any]:
     whole = failure.to_json()
     if failure.file and len(json.dumps(whole["case"])) > MOST_OF_A_CASE:  # its own file has the values
         whole["case"] = {name: value for name, value in whole["case"].items() if name != "values"}
-    return {
-        name: whole[name]
-        for name in (
-            "clause",
-            "operator",
-            "data_type",
-            "outcome",
-            "title",
-            "file",
-            "test",
-            "details",
-            "replay",
-            "case",
-        )
-    }
+    return {name: whole[name] for name in _ALWAYS} | {name: whole[name] for name in _WHERE_KNOWN if whole[name]}
 
 
 def _failures(items: Iterable[ItemRecord]) -> list[dict[str, Any]]:

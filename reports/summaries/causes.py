@@ -1,11 +1,12 @@
 """Faults in the order of causes: what explains the most stands first, what it explains is folded under it.
 
-Nothing is left out and no verdict depends on it: this is an order for readers. A fault is told once with every
+Nothing is left out and no verdict depends on it: this is an order for readers. A fault is reported once with every
 operator, type and test that it was seen on (:mod:`.once`); one clause may have several. One fault is often seen under
-many clauses: two are told as one where their simplest failing cases read the same. A property (idempotence, order,
-oddness) that fails only where a value is wrong follows from that, and so does a wrong value that a support or state
-clause met with the needs of a fault and perhaps more. What comes by chance comes first, what the pages leave open
-after what they say, and cases that nobody examined last.
+many clauses: two are one where they deviate in the same way and need the same on the same operators and types, or
+where their simplest failing cases read the same. A property (idempotence, order, oddness) that fails only where a
+value is wrong follows from that, and so does a wrong value in a case of a support or state clause with the needs of a
+fault and perhaps more, and whatever fails on an operator and type of which nearly every case is wrong. What comes by
+chance comes first, what the pages leave open after what they say, and cases that nobody examined last.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dmlcts.reports.documents.outcomes import Outcome, worst
-from dmlcts.reports.summaries.once import Fault, elements_of, fault, numberless
+from dmlcts.reports.documents.outcomes import Deviation, Origin, Outcome, worst
+from dmlcts.reports.summaries.once import Fault, elements_of, fault_shown
 
 _ORDER = (
     "formula", "rounding", "casting", "special values", "scale and bias", "descriptions", "layout", "memory",
@@ -24,8 +25,11 @@ _ORDER = (
 )  # fmt: skip
 _VALUES = frozenset(_ORDER[:5])
 _CONSEQUENCES = frozenset({"properties"})
-_OCCASIONS = frozenset({"descriptions", "state"})
+_SUPPORT = "descriptions"
+_OCCASIONS = frozenset({_SUPPORT, "state"})
 """Subjects of clauses whose cases meet wrong values as well that are another clause's."""
+_NEARLY_ALL = 0.9
+"""Of a row's cases, from where on an operator is wrong on a type altogether."""
 
 Row = Mapping[str, Any]
 
@@ -41,9 +45,11 @@ class Cause:
         failures: its failing cases, the one to read first at the head.
         cases: how many cases failed; where a row has several faults, how many tests met this one.
         examined: whether the suite looked for its smallest case, and for what it needs.
-        same: others whose simplest failing case reads the same: one fault, most likely.
-        needing_more: others of its clause that go wrong in its way and where it does, and need more besides: the same
-            perhaps, on values that hide it until then, or another; each is told in a line of its own.
+        fault: what its failing cases have in common; ``None`` where there are rows alone.
+        same: others that need the same and deviate alike, or whose simplest failing case reads the same: one fault,
+            most likely.
+        needing_more: others that go wrong in its way and where it does, and need more besides: the same
+            perhaps, on values that hide it until then, or another; each has a line of its own.
         following: others that fail only where this one does, and would if nothing else were wrong.
     """
 
@@ -53,6 +59,7 @@ class Cause:
     failures: tuple[Row, ...]
     cases: int
     examined: bool = True
+    fault: Fault | None = None
     same: tuple[Cause, ...] = ()
     needing_more: tuple[Cause, ...] = ()
     following: tuple[Cause, ...] = ()
@@ -104,14 +111,15 @@ def causes(rows: Iterable[Row], failures: Iterable[Row], subject: Callable[[str]
         spread = -len(cause.places), len(_needs(cause)), -cause.cases
         return cause.outcome, not cause.examined, silent, place, *spread, cause.clause, title
 
-    return _folded(sorted(found, key=order), subject)
+    return _folded(sorted(sorted(found, key=order), key=lambda cause: bool(_because(cause))), subject)
 
 
 def _fault(failure: Row) -> Fault:
     """The fault that a failing case shows; all that ended badly outside any clause are one, told test by test."""
     if not failure["clause"]:
-        return Fault("", Outcome(failure["outcome"]), "", "", "", examined=True)
-    return fault(failure["clause"], Outcome(failure["outcome"]), str(failure["title"]), failure["details"])
+        outcome = Outcome(failure["outcome"])
+        return Fault("", outcome, Deviation.UNKNOWN, frozenset(), Origin.UNKNOWN, examined=True)
+    return fault_shown(failure)
 
 
 def _of_clause(clause: str, rows: Sequence[Row], told: Mapping[Fault, Sequence[Row]]) -> list[Cause]:
@@ -146,7 +154,7 @@ def _of_known_origin(told: Mapping[Fault, Sequence[Row]]) -> dict[Fault, Sequenc
     """
     merged: dict[Fault, Sequence[Row]] = {}
     for found, members in sorted(told.items(), key=lambda item: not item[0].origin):
-        traced = [one for one in merged if one.origin and replace(one, origin="") == found]
+        traced = [one for one in merged if one.origin and replace(one, origin=Origin.UNKNOWN) == found]
         at = traced[0] if len(traced) == 1 and found.examined else found
         merged[at] = [*merged.get(at, ()), *members]
     return merged
@@ -155,10 +163,10 @@ def _of_known_origin(told: Mapping[Fault, Sequence[Row]]) -> dict[Fault, Sequenc
 def _cause(clause: str, rows: Sequence[Row], failures: Sequence[Row], found: Fault, *, alone: bool) -> Cause:
     ordered = tuple(sorted(failures, key=lambda failure: (not failure["file"], elements_of(failure["case"]))))
     counted = sum(int(row["failures"]) for row in rows) if alone else 0
-    return Cause(clause, found.outcome, tuple(rows), ordered, max(counted, len(failures)), found.examined)
+    return Cause(clause, found.outcome, tuple(rows), ordered, max(counted, len(failures)), found.examined, found)
 
 
-def _reads_as(cause: Cause) -> tuple[Outcome, bool, str, str, frozenset[str]] | None:
+def _reads_as(cause: Cause) -> tuple[object, ...] | None:
     """What a fault's first failing case says and needs; ``None`` where it says too little to be taken for another's."""
     if not (cause.clause and cause.failures):
         return None
@@ -170,37 +178,48 @@ def _reads_as(cause: Cause) -> tuple[Outcome, bool, str, str, frozenset[str]] | 
 def _folded(ordered: Sequence[Cause], subject: Callable[[str], str]) -> list[Cause]:
     kept: list[Cause] = []
     reading: dict[object, int] = {}
-    in_its_way: dict[Fault, list[tuple[int, frozenset[str]]]] = defaultdict(list)
+    in_its_way: dict[object, list[int]] = defaultdict(list)
+    explaining: dict[str, list[int]] = defaultdict(list)
     for cause in ordered:
-        reads = _reads_as(cause)
-        twin = None if reads is None else reading.get(reads)
-        if twin is not None and kept[twin].clause != cause.clause:
-            kept[twin] = replace(kept[twin], same=(*kept[twin].same, cause))
-            continue
-        needs, way = _needs(cause), _way(cause)
-        alike = in_its_way[way] if needs and way is not None else []
-        simpler = next((at for at, less in alike if less < needs and cause.places <= kept[at].places), None)
-        if simpler is not None:
-            kept[simpler] = replace(kept[simpler], needing_more=(*kept[simpler].needing_more, cause))
-            continue
-        origin = None
-        if cause.clause and subject(cause.clause) in _CONSEQUENCES | _OCCASIONS:
+        stated = _because(cause)
+        origin = next((at for at in explaining[stated] if cause.places & kept[at].places), None) if stated else None
+        if origin is None and cause.clause:
             origin = next((at for at, one in enumerate(kept) if _explains(one, cause, subject)), None)
         if origin is not None:
             kept[origin] = replace(kept[origin], following=(*kept[origin].following, cause))
             continue
-        alike.append((len(kept), needs))
+        reads, way, needs = _reads_as(cause), _way(cause), _needs(cause)
+        alike = in_its_way[way] if way is not None else []
+        twin = None if reads is None else reading.get(reads)
+        if twin is None and needs:
+            twin = next((at for at in alike if _needs(kept[at]) == needs and cause.places <= kept[at].places), None)
+        if twin is not None and kept[twin].clause != cause.clause:
+            kept[twin] = replace(kept[twin], same=(*kept[twin].same, cause))
+            continue
+        simpler = (at for at in alike if _needs(kept[at]) and _needs(kept[at]) < needs)
+        less = next((at for at in simpler if cause.places <= kept[at].places), None)
+        if less is not None:
+            kept[less] = replace(kept[less], needing_more=(*kept[less].needing_more, cause))
+            continue
+        alike.append(len(kept))
+        explaining[cause.clause].append(len(kept))
         if reads is not None:
             reading.setdefault(reads, len(kept))
         kept.append(cause)
     return kept
 
 
-def _way(cause: Cause) -> Fault | None:
-    """In which way a fault breaks its clause, whatever it needs; ``None`` where that is not known."""
-    if cause.outcome is not Outcome.FAIL or not cause.failures:
+def _because(cause: Cause) -> str:
+    """The clause of the fault that explains a failing case, where the run found that out."""
+    return str(cause.failures[0].get("because") or "") if cause.failures else ""
+
+
+def _way(cause: Cause) -> object | None:
+    """In which way a fault goes wrong, whatever it needs; ``None`` where that is not known."""
+    shown = cause.fault
+    if cause.outcome is not Outcome.FAIL or shown is None:
         return None
-    return replace(_fault(cause.failures[0]), needs="", origin="")
+    return (shown.deviation, shown.examined) if shown.deviation else replace(shown, needs=frozenset())
 
 
 def _explains(one: Cause, other: Cause, subject: Callable[[str], str]) -> bool:
@@ -211,21 +230,28 @@ def _explains(one: Cause, other: Cause, subject: Callable[[str], str]) -> bool:
         return False
     if subject(other.clause) in _CONSEQUENCES:
         return subject(one.clause) in _VALUES or _wrong_value(one)
+    if not (_wrong_value(one) and _wrong_value(other)) or not _needs(one) <= _needs(other):
+        return False
+    if _always(one):
+        return True
     if subject(other.clause) not in _OCCASIONS or subject(one.clause) in _OCCASIONS:
         return False
-    needs = _needs(one)
-    return bool(needs) and needs <= _needs(other) and _wrong_value(one) and _wrong_value(other)
+    return bool(_needs(one)) or (subject(other.clause) == _SUPPORT and not _needs(other))
+
+
+def _always(cause: Cause) -> bool:
+    """Whether nearly every case of a fault's rows is wrong, whatever it holds: its operators are wrong altogether."""
+    cases = sum(int(row.get("cases", 0)) for row in cause.rows)
+    return not _needs(cause) and bool(cases) and sum(int(row["failures"]) for row in cause.rows) >= _NEARLY_ALL * cases
 
 
 def _wrong_value(cause: Cause) -> bool:
-    return bool(cause.failures) and bool(cause.failures[0]["details"].get("acceptable"))
+    return cause.fault is not None and cause.fault.deviation is Deviation.WRONG_VALUE
 
 
 def _needs(cause: Cause) -> frozenset[str]:
-    """The conditions that a fault needs, without their numbers."""
-    details = cause.failures[0]["details"] if cause.failures else {}
-    said = numberless(str(details.get("needs") or "").partition(" (")[0])
-    return frozenset(part for part in said.replace(" and ", ", ").split(", ") if part)
+    """The conditions that a fault needs."""
+    return frozenset() if cause.fault is None else cause.fault.needs
 
 
 def examined(found: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:

@@ -1,4 +1,4 @@
-"""One fault is told once: of all the cases in which tests met it, the smallest stands for the others.
+"""One fault is reported once: of all the cases in which tests met it, the smallest stands for the others.
 
 Failing cases are taken for one fault where they break one clause in one way, with the same needs. A case that was not
 examined is never taken for one that was: nobody knows what it needs.
@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.outcomes import Deviation, Origin, Outcome
 from dmlcts.reports.documents.records import FailureRecord, ItemRecord
 
 UNEXAMINED = "unexamined"
 """The label, among a failing case's details, of why nobody looked for a smaller case and what it needs."""
 
-_BY_CHANCE = "not repeatable"
-_BESIDE_PACKED = " here and # in a packed tensor"  # a wrong value all the same
-_THOUGH = re.compile(r", though .* show .*")  # a wrong value as well, where the pages leave a bound open
 _FOLDED = (Outcome.FAIL, Outcome.WAIVED)
-_NUMBER = re.compile(
-    r"(?<![A-Za-z_.])[-+]?(?:0x[0-9a-f]+|\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)(?![A-Za-z_])", re.IGNORECASE
-)
-_VALUE = re.compile(r"(?<![A-Za-z_])[-+]?(?:nan|inf)(?![A-Za-z_])", re.IGNORECASE)
-_NUMBERS = re.compile(r"#(?:(?:, | or | and )#)+")
+_EARLIER = {
+    "acceptable": Deviation.WRONG_VALUE,
+    "property": Deviation.RELATION,
+    "element": Deviation.UNWRITTEN,
+    "bytes": Deviation.OUTSIDE_CHANGED,
+    "said": Deviation.STOPPED,
+}
+"""By a label among the details, the deviation of a failing case that an earlier version wrote."""
 
 
 @dataclass(frozen=True)
@@ -37,42 +36,46 @@ class Fault:
     Attributes:
         clause: the clause that they break.
         outcome: how.
-        needs: what they need, or else what the implementation said, without its numbers: "41 elements" is needed as
-            43 are.
-        kind: what is wrong, without the values: "input # gives #".
-        origin: what else the wrong values change with, without numbers; "" where nothing is known.
+        deviation: in which way.
+        needs: the factors that they need; how much of one, as "41 elements", makes no difference.
+        origin: what else the wrong values change with.
         examined: whether the suite looked for the smallest case, and for what it needs.
+        title: of a dispatch that did not come back, how it ended; of a case whose deviation is not known, its title.
     """
 
     clause: str
     outcome: Outcome
-    needs: str
-    kind: str
-    origin: str
+    deviation: Deviation
+    needs: frozenset[str]
+    origin: Origin
     examined: bool
+    title: str = ""
 
 
-def fault(clause: str, outcome: Outcome, title: str, details: Mapping[str, str]) -> Fault:
-    """The fault that a failing case shows.
+def fault_shown(failure: Mapping[str, Any]) -> Fault:
+    """The fault that a failing case of a results document shows.
 
     Args:
-        clause: the id of the clause that it breaks.
-        outcome: how it ended.
-        title: its title, as "input -2 gives 3".
-        details: its labelled details.
+        failure: the case; one of an earlier version lacks ``deviation`` and the like, and its details are read.
     """
+    details = failure["details"]
+    outcome = Outcome(failure["outcome"])
     examined = UNEXAMINED not in details
-    if outcome in _FOLDED and details.get("again"):
-        return Fault(clause, outcome, "", _BY_CHANCE, "", examined)  # in how many of how many tries is chance itself
-    needs, origin = (numberless(str(details.get(label) or "")) for label in ("needs", "origin"))
-    said = numberless(str(details.get("said") or "")) if outcome in _FOLDED else ""  # last words are never alike
-    kind = numberless(_VALUE.sub("#", _THOUGH.sub("", title))).removesuffix(_BESIDE_PACKED)
-    return Fault(clause, outcome, needs or said, kind, origin, examined)
+    deviation = Deviation(failure.get("deviation") or "")
+    needs = frozenset(failure.get("needs") or ())
+    if deviation is Deviation.UNKNOWN:
+        deviation = _deviation_of_earlier(details)
+        needs = frozenset(filter(None, [str(details.get("needs") or "").partition(" (")[0]]))
+    if deviation is Deviation.UNSTEADY and outcome in _FOLDED:
+        return Fault(failure["clause"], outcome, deviation, frozenset(), Origin.UNKNOWN, examined)
+    title = "" if deviation is not Deviation.UNKNOWN and outcome in _FOLDED else str(failure["title"])
+    return Fault(failure["clause"], outcome, deviation, needs, Origin(failure.get("origin") or ""), examined, title)
 
 
-def numberless(text: str) -> str:
-    """The text with a # for each number, and for each list of numbers."""
-    return _NUMBERS.sub("#", _NUMBER.sub("#", text))
+def _deviation_of_earlier(details: Mapping[str, Any]) -> Deviation:
+    if details.get("again"):
+        return Deviation.UNSTEADY
+    return next((found for label, found in _EARLIER.items() if details.get(label)), Deviation.UNKNOWN)
 
 
 Key = tuple[Fault, str, str]
@@ -82,7 +85,10 @@ def fault_of(failure: FailureRecord) -> Fault | None:
     """The fault that a record shows; ``None`` for those that stand for themselves."""
     if failure.outcome not in _FOLDED or not failure.clause or not failure.file:
         return None
-    return fault(failure.clause, failure.outcome, failure.title, failure.details)
+    return fault_shown({
+        name: getattr(failure, name)
+        for name in ("clause", "outcome", "title", "details", "deviation", "needs", "origin")
+    })
 
 
 def _key(failure: FailureRecord) -> Key | None:

@@ -19,7 +19,7 @@ from dmlcts.reports.documents.waivers import accounts, with_waived
 from dmlcts.reports.documents.wording import many, places, short
 from dmlcts.reports.summaries.characters import as_text, one_line
 from dmlcts.reports.summaries.known import Known, known_implementations, likenesses
-from dmlcts.reports.summaries.overview import Cell, Failure, Matrix, Overview, grouped, overview
+from dmlcts.reports.summaries.overview import Cell, Entry, Failure, Matrix, Overview, grouped, outcome_of, overview
 from dmlcts.reports.summaries.provenance import SHOWN, tables_digest
 from dmlcts.specs import UsageError
 from dmlcts.specs.tables import Tables
@@ -125,6 +125,14 @@ def _matrix(view: Overview) -> Iterator[str]:
     yield from table(["", *(short(matrix.operator) for matrix in view.matrices)], rows)
 
 
+def _ended(entry: Entry) -> str:
+    """How a clause ended, and which clauses' faults explain that."""
+    broken = [row for row in entry.rows if outcome_of(row).breaks_conformance]
+    reasons = sorted({str(row.get("because") or "") for row in broken})
+    outcome = entry.outcome.value.replace("_", " ")
+    return outcome if "" in reasons or not reasons else f"{outcome}, because of {cell(', '.join(reasons))}"
+
+
 def _broken(view: Overview) -> Iterator[str]:
     broken = [entry for entry in view.entries if entry.outcome.breaks_conformance]
     if not broken:
@@ -133,7 +141,7 @@ def _broken(view: Overview) -> Iterator[str]:
     yield "### Broken clauses"
     yield ""
     rows = [
-        [cell(entry.rule.id), entry.outcome.value.replace("_", " "), cell(entry.where),
+        [cell(entry.rule.id), _ended(entry), cell(entry.where),
          cell(entry.rule.quotation or entry.rule.text)]
         for entry in broken[:MOST_CLAUSES]
     ]  # fmt: skip

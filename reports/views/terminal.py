@@ -26,8 +26,10 @@ from dmlcts.specs.tables import Tables
 
 CLAUSES_SHOWN = 8
 FAULTS_SHOWN = 8
-TESTS_SHOWN = 3
-NEEDS_SHOWN = 3
+FOLDED_SHOWN = 3
+NEEDS_SHOWN = 2
+SAID, QUOTED = 200, 240
+"""Characters of a fault's sentences: one fault is at most one screen of 24 lines and 80 columns."""
 BEHAVIOURS_SHOWN = 12
 GAPS_SHOWN = 4
 
@@ -177,14 +179,15 @@ def _rule(clause: str, tables: Tables, page: Page) -> None:
         if entry.quotation is None:
             page.line(entry.text, indent=2)
         else:
-            page.line(f"“{entry.quotation.words}”", (f" ({tables.source(clause).title})", "dim"), indent=2)
+            words = _shortened(entry.quotation.words, QUOTED)
+            page.line(f"“{words}”", (f" ({tables.source(clause).title})", "dim"), indent=2)
     except UsageError:
         page.line(("(these tables have no such clause)", "dim"), indent=2)
 
 
 def _cause(cause: Cause, tables: Tables, page: Page, folder: str) -> None:
     """One clause: where it fails, what it rests on, its first failing case and its needs, the file that replays it."""
-    where = places(cause.places, tables)
+    where = _shortened(places(cause.places, tables), SAID)
     obligation = f" ({cause.rows[0]['obligation']})" if cause.rows else ""
     word = (
         f" fail{'s' if cause.cases == 1 else ''}"
@@ -200,34 +203,29 @@ def _cause(cause: Cause, tables: Tables, page: Page, folder: str) -> None:
         _rule(cause.clause, tables, page)
     if cause.failures:
         first = cause.failures[0]
-        page.line(f"first: {_shortened(first_line(first), 300)}", indent=2)
+        page.line(f"first: {_shortened(first_line(first), SAID)}", indent=2)
         if first["details"].get("needs"):
-            page.line(f"needs: {_shortened(first['details']['needs'], 300)}", indent=2)
+            page.line(f"needs: {_shortened(first['details']['needs'], SAID)}", indent=2)
         replay = next((failure["file"] for failure in cause.failures if failure["file"]), "")
         page.line(f"replay: {folder}failures/{replay}" if replay else f"test: {first['test']}", indent=2, whole=True)
-    if len(cause.tests) > 1:
-        named = ", ".join(cause.tests[:TESTS_SHOWN])
-        more = f" and {many(len(cause.tests) - TESTS_SHOWN, 'more test')}" if len(cause.tests) > TESTS_SHOWN else ""
-        page.line(f"found by: {named}{more}", indent=2)
     for one in cause.needing_more[:NEEDS_SHOWN]:
-        needs = one.failures[0]["details"]["needs"].partition(" (")[0]
-        page.line(f"possibly the same fault: needs {needs} · {places(one.places, tables)}", indent=2)
-        page.line(f"replay: {folder}failures/{one.failures[0]['file']}", indent=4, whole=True)
+        needs = _shortened(one.failures[0]["details"].get("needs", "").partition(" (")[0] or "more", 80)
+        page.line(f"possibly the same fault: needs {needs} · {_shortened(places(one.places, tables), 60)}", indent=2)
     left = len(cause.needing_more) - NEEDS_SHOWN
     if left > 0:
         page.line(f"possibly the same fault: {many(left, 'fault')} with other needs, in results.json", indent=2)
     for words, members in (("the same fault fails", cause.same), ("it may also cause", cause.following)):
         if members:
-            page.line(f"{words}: {_clauses(members, tables)}", indent=2)
+            page.line(f"{words}: {_clauses(members, tables, FOLDED_SHOWN)}", indent=2)
 
 
-def _clauses(members: Sequence[Cause], tables: Tables) -> str:
+def _clauses(members: Sequence[Cause], tables: Tables, most: int = CLAUSES_SHOWN) -> str:
     """Clauses and where they fail: "clip.formula (CLIP on INT8); round.odd (ROUND on FLOAT16)"."""
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for one in members:
         found[one.clause] |= one.places
-    named = [f"{clause} ({places(where, tables)})" for clause, where in list(found.items())[:CLAUSES_SHOWN]]
-    more = f"; and {len(found) - CLAUSES_SHOWN} more" if len(found) > CLAUSES_SHOWN else ""
+    named = [f"{clause} ({_shortened(places(where, tables), 80)})" for clause, where in list(found.items())[:most]]
+    more = f"; and {len(found) - most} more" if len(found) > most else ""
     return "; ".join(named) + more
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.specs import TensorDesc
 from dmlcts.suites.attribution.company import fewest_kernels, repeated
 from dmlcts.suites.attribution.element import of_its_value
@@ -68,7 +69,9 @@ def _examined(bench: Bench, finding: Finding, effort: Effort) -> Finding:
                 return told
             earlier = history(bench, finding)
             title = f"{least.title}, only after other kernels"
-            unknown = replace(finding, clause="execution.independent", title=title, suspects=())
+            unknown = replace(
+                finding, clause="execution.independent", title=title, suspects=(), deviation=Deviation.AFTER_OTHERS
+            )
             return after(finding, earlier) if earlier else unknown
         told = unsteady(fresh, least)
         if told is not None:

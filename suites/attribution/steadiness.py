@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dmlcts.reports.documents.outcomes import Deviation, Origin
 from dmlcts.reports.documents.wording import many
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -80,7 +81,8 @@ def unsteady(bench: Bench, finding: Finding) -> Finding | None:
         seen += more
     finding = _alike(finding, seen)
     if not wrong and _reads_its_output(bench, finding):
-        return replace(finding, details=(*finding.details, ("origin", _FROM_OUTPUT)), suspects=(), settled=True)
+        return replace(finding, details=(*finding.details, ("origin", _FROM_OUTPUT)), suspects=(), settled=True,
+                       origin=Origin.OUTPUT)  # fmt: skip
     earlier = () if wrong else history(bench, finding)
     return after(finding, earlier) if earlier else by_chance(finding, wrong + 1, len(seen) + 1)
 
@@ -157,6 +159,7 @@ def by_chance(finding: Finding, wrong: int, tries: int) -> Finding:
     return replace(
         finding, clause="execution.repeatable", title=f"{finding.title}, {times}: not repeatable",
         details=(*finding.details, ("again", said)), suspects=(), settled=True, repeat=REPEAT,
+        deviation=Deviation.UNSTEADY,
     )  # fmt: skip
 
 
@@ -166,6 +169,7 @@ def after(finding: Finding, earlier: tuple[Case, ...]) -> Finding:
     return replace(
         finding, clause="execution.independent", title=f"{finding.title}, only after other kernels", suspects=(),
         details=(*finding.details, ("after", names)), case=replace(finding.case, earlier=earlier), settled=True,
+        deviation=Deviation.AFTER_OTHERS,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.reports.documents.outcomes import Origin
 from dmlcts.specs import DataType, Region, TensorDesc
 from dmlcts.suites.attribution.shrink import spread
 from dmlcts.suites.cases.bench import Bench
@@ -57,9 +58,9 @@ def traced(bench: Bench, finding: Finding) -> Finding:
     if kernel is None or isinstance(kernel, (Refusal, Mishap)):
         return finding
     found = (_Tracer(bench, kernel, case, finding.index, name, two).origin() for name, two in told.items())
-    origin = next(filter(None, found), "")
+    origin, words = next(((one, words) for one, words in found if words), (Origin.UNKNOWN, ""))
     bench.closed(kernel)
-    return replace(finding, details=(*finding.details, ("origin", origin))) if origin else finding
+    return replace(finding, details=(*finding.details, ("origin", words)), origin=origin) if words else finding
 
 
 def _two_marks(bench: Bench, case: Case, own: Mapping[str, Any], name: str) -> tuple[Any, Any] | None:
@@ -83,29 +84,29 @@ class _Tracer:
         self._name = name
         self._marks = marks
 
-    def origin(self) -> str:
-        """What the value changes with, in words; "" where with nothing but its own elements."""
+    def origin(self) -> tuple[Origin, str]:
+        """What the value changes with, and that in words; "" where with nothing but its own elements."""
         several = len(self._case.operator.inputs) > 1
         one, tensors, inputs = (self._name, "all tensors", "the inputs") if several else (
             "the input", "both tensors", "the input"
         )  # fmt: skip
         base = self._value()
         if base is None:
-            return ""
+            return Origin.UNKNOWN, ""
         if self._value(guards=True) not in (base, None):
-            return f"it changes with the bytes outside {tensors}: read outside {inputs}"
+            return Origin.OUTSIDE, f"it changes with the bytes outside {tensors}: read outside {inputs}"
         if self._value(padding=True) not in (base, None):
-            return f"it changes with bytes of {one} that hold no element: read from a gap"
+            return Origin.GAP, f"it changes with bytes of {one} that hold no element: read from a gap"
         if not self._case.placement.in_place and self._value(output=True) not in (base, None):
-            return "it changes with what the output held before: read from the output"
+            return Origin.OUTPUT, "it changes with what the output held before: read from the output"
         tensor = self._case.operator.tensors[self._name]
         if self._value(others=range(tensor.element_count)) in (base, None):
-            return ""
+            return Origin.UNKNOWN, ""
         low, high = 0, tensor.element_count
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._value(others=range(low, middle)) != base else (middle, high)
-        return f"it changes with {one} at index {index_text(tensor, low)}: another element's"
+        return Origin.OTHER_ELEMENT, f"it changes with {one} at index {index_text(tensor, low)}: another element's"
 
     def _value(
         self, *, guards: bool = False, padding: bool = False, output: bool = False, others: range = range(0)

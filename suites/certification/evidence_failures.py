@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.results import suite_version
 from dmlcts.reports.documents.wording import many
@@ -91,6 +92,9 @@ def _failures(bench: Bench, one: Broken, settings: Settings) -> list[FailureReco
         findings = [smallest(bench, finding) for finding in judge_surviving(bench, case).findings]
     if not findings:
         details = (("seen", one.said), ("again", "dispatched again, the same case came out right"))
-        findings = [Finding("execution.repeatable", "fail", case, "wrong once, and right again", details)]
+        findings = [Finding(
+                "execution.repeatable", "fail", case, "wrong once, and right again", details,
+                deviation=Deviation.UNSTEADY,
+            )]
     test = f"evidence::{one.planned.identity}"
     return [failure_of(test, bench.tables, finding, settings) for finding in findings]

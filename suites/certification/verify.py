@@ -22,6 +22,7 @@ from dmlcts.reports.certification.verdict import Line, Said, Status, Verificatio
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.results import RunInfo, build_results, stable
 from dmlcts.reports.documents.wording import many
+from dmlcts.reports.summaries.because import explained
 from dmlcts.specs import DataType, DmlctsError, FeatureLevel
 from dmlcts.suites.certification import evidence
 from dmlcts.suites.certification.command import certify_words
@@ -73,6 +74,7 @@ def check_results(context: Context) -> Said:
         subjects = {(operator, data_type) for _, operator, data_type, _ in _owed(context)}
         rebuilt |= told_of(submission.records, tables, level, told["profile"], subjects, told["seed"])
     rebuilt |= given.told(rebuilt)
+    rebuilt = explained(rebuilt, tables)
     faults = list(_differences(stable(rebuilt), stable(told)))
     if rebuilt["verdict"] != statement["verdict"]:
         said = f"the records amount to {rebuilt['verdict']}, the statement says {statement['verdict']}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.reports.documents.outcomes import Deviation, Origin
 from dmlcts.reports.summaries.characters import one_line, quoted
 from dmlcts.specs import DataType, OperatorDesc, ScalarUnion, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
@@ -55,6 +56,8 @@ class Finding:
         needs: the factors that it needs, by name; see :mod:`dmlcts.suites.attribution.needs`.
         index: the flat index of the wrong element that is shown, -1 where it is not about one.
         repeat: how often a replay has to try, for what does not come every time; 0 where it does.
+        deviation: in which way it is wrong.
+        origin: what a wrong value changes with, where that was found.
     """
 
     clause: str
@@ -68,6 +71,8 @@ class Finding:
     needs: tuple[str, ...] = ()
     index: int = -1
     repeat: int = 0
+    deviation: Deviation = Deviation.UNKNOWN
+    origin: Origin = Origin.UNKNOWN
 
 
 def is_mishap(finding: Finding) -> bool:

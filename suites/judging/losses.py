@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.specs import DataType, OperatorDesc
 from dmlcts.suites.batches.attempts import dispatch_many
 from dmlcts.suites.batches.batch import Ran
@@ -205,11 +206,15 @@ def late_finding(case: Case, doubted: Doubted) -> Finding:
     """What a batch showed of which every case is right alone: a loss that was seen late, or bytes that changed."""
     mishap = doubted.mishap
     if mishap is not None:
-        lost = Finding(case.clause, mishap.outcome, case, mishap.title, (("said", mishap.text),))
+        lost = Finding(
+            case.clause, mishap.outcome, case, mishap.title, (("said", mishap.text),), deviation=Deviation.STOPPED
+        )
         return _explained(lost, set())
     details = (("bytes", doubted.changed), ("again", "no such change where each case of the batch is judged alone"))
     title = "bytes outside the memory of a dispatch changed"
-    return Finding("tensor.output.bounds", "fail", case, title, details, settled=True)
+    return Finding(
+        "tensor.output.bounds", "fail", case, title, details, settled=True, deviation=Deviation.OUTSIDE_CHANGED
+    )
 
 
 def unexplained(bench: Bench) -> tuple[Finding, ...]:
@@ -217,7 +222,7 @@ def unexplained(bench: Bench) -> tuple[Finding, ...]:
     lost, bench.unexplained = bench.unexplained, []
     return tuple(
         _explained(Finding(case.clause, mishap.outcome, case, mishap.title or "the device was lost",
-                           (("said", mishap.text),)), set())
+                           (("said", mishap.text),), deviation=Deviation.STOPPED), set())
         for case, mishap in lost
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.reports.documents.wording import many
 from dmlcts.specs import DataType
 from dmlcts.specs.statements.silent_points import silent_points
@@ -44,8 +45,8 @@ def _beside_output(case: Case, offset: int) -> str:
     target = case.operator.output
     region = case.placement.regions(case.operator)[0][case.operator.output_name]
     end = region.offset + target.total_size_in_bytes
-    seen = f"{offset - end} bytes after the output's end" if offset >= end \
-        else f"{region.offset - offset} bytes before the output's beginning"  # fmt: skip
+    before, after = region.offset - offset, offset - end
+    seen = f"{after} bytes after the output's end" if after >= 0 else f"{before} bytes before the output's beginning"
     return f"{seen} (offset {offset} of the memory)"
 
 
@@ -55,22 +56,21 @@ def _memory_findings(case: Case, execution: Execution, unwritten: Array) -> list
         count = len(execution.strays_in_input)
         details = (("bytes", f"{count} changed, the first at offset {execution.strays_in_input[0]} of the memory"),)
         title = f"{many(count, 'byte')} of the input changed"
-        found.append(Finding("tensor.input.unchanged", "fail", case, title, details))
+        found.append(Finding("tensor.input.unchanged", "fail", case, title, details, deviation=Deviation.INPUT_CHANGED))
     if execution.strays:
         count = len(execution.strays)
         details = (("bytes", f"{count} changed, the first {_beside_output(case, execution.strays[0])}"),)
         title = f"{many(count, 'byte')} outside the output's total size changed"
-        found.append(Finding("tensor.output.bounds", "fail", case, title, details))
+        found.append(Finding("tensor.output.bounds", "fail", case, title, details, deviation=Deviation.OUTSIDE_CHANGED))
     if unwritten.size:
         details = (("element", f"the first at index {index_text(case.operator.output, int(unwritten[0]))}"),)
         title = f"{unwritten.size} of {execution.output.size} output elements were not written"
-        found.append(Finding("tensor.output.complete", "fail", case, title, details, int(unwritten.size)))
+        wrong, deviation = int(unwritten.size), Deviation.UNWRITTEN
+        found.append(Finding("tensor.output.complete", "fail", case, title, details, wrong, deviation=deviation))
     return found
 
 
-def _wrong_values(
-    case: Case, oracle: Oracle, execution: Execution, wrong: Array, clause: str, held: Array
-) -> Finding:  # fmt: skip
+def _wrong_values(case: Case, oracle: Oracle, execution: Execution, wrong: Array, clause: str, held: Array) -> Finding:
     """The finding on wrong elements; of those that hold their poison nothing shows that they were written."""
     wrong = simplest_first(execution.inputs, wrong)
     worst = int(wrong[0])
@@ -84,7 +84,8 @@ def _wrong_values(
     )
     title = shown(execution.inputs, worst, _AS_IT_WAS if worst in held else execution.output[worst])
     suspects = suspects_of(execution.inputs, wrong)
-    return Finding(clause, "fail", case, title, details, int(wrong.size), suspects, index=worst)
+    deviation = Deviation.WRONG_VALUE
+    return Finding(clause, "fail", case, title, details, int(wrong.size), suspects, index=worst, deviation=deviation)
 
 
 _MOST_TELLING = 3  # of three values at most two can be acceptable where zero or a bound may come out either way
@@ -205,9 +206,7 @@ def judge_execution(
     return Judgement(tuple(findings), checked, int(execution.output.size), (execution,))
 
 
-def _left_alone(
-    held: Array, wrong: Array, other: Execution, again: Callable[[Array], Execution | None]
-) -> Array:
+def _left_alone(held: Array, wrong: Array, other: Execution, again: Callable[[Array], Execution | None]) -> Array:
     """Which elements hold what they did before in each of some dispatches, over another poison each time.
 
     Where any value is right, an implementation may give another at each dispatch, and of thousands of bytes one is the

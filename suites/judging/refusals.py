@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.checks import OwnCheck
 from dmlcts.specs.descriptions import Attribute
@@ -61,7 +62,9 @@ def stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
         clause = case.clause
         if case.layout_clause is not None and isinstance(bench.run(_packed(bench, case)), Execution):
             clause = case.layout_clause  # the values alone do no harm
-        finding = Finding(clause, outcome.outcome, case, title, (("said", outcome.text),))
+        finding = Finding(
+            clause, outcome.outcome, case, title, (("said", outcome.text),), deviation=Deviation.STOPPED
+        )
         return Judgement((finding,), (clause,))
     if isinstance(outcome, Unsupported):
         return _unsupported(bench, case, outcome)
@@ -69,7 +72,8 @@ def stopped(bench: Bench, case: Case, outcome: Refusal | Mishap) -> Judgement:
         return Judgement(refused=True)
     clause = _refused_clause(bench, case)
     title = f"refused, though feature level {bench.level} obliges it to accept"
-    return Judgement((Finding(clause, "fail", case, title, (("said", outcome.text),)),), (clause,))
+    refused = Finding(clause, "fail", case, title, (("said", outcome.text),), deviation=Deviation.REFUSED)
+    return Judgement((refused,), (clause,))
 
 
 def _unsupported(bench: Bench, case: Case, outcome: Unsupported) -> Judgement:
@@ -216,7 +220,7 @@ def judge_refused(bench: Bench, case: Case) -> Judgement:
         return _right(value_clauses(case), refused=_listed_later(table, types, bench.level))
     if answer is not None:
         return stopped(bench, case, answer)
-    finding = Finding(case.clause, "fail", case, _ACCEPTED)
+    finding = Finding(case.clause, "fail", case, _ACCEPTED, deviation=Deviation.ACCEPTED)
     return Judgement((finding,), value_clauses(case))
 
 
@@ -231,7 +235,8 @@ def wrongly_accepted(bench: Bench, operator: OperatorDesc, values: Streams) -> t
     known = {clause.id for clause in bench.tables.clauses_of(bench.tables.operator(operator.name))}
     broken = (one.clause for one in unconditional_violations(operator, bench.tables) if one.clause in known)
     found = (Case(operator, values, clause, None, "refused") for clause in broken)
-    return tuple(Finding(one.clause, "fail", one, _ACCEPTED) for one in itertools.islice(found, 1))
+    return tuple(
+        Finding(one.clause, "fail", one, _ACCEPTED, deviation=Deviation.ACCEPTED) for one in itertools.islice(found, 1))
 
 
 def judge_accepted(bench: Bench, case: Case) -> Judgement:

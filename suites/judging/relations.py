@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.specs import OperatorDesc, ScaleBias
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.outcome import Unconstrained
@@ -54,7 +55,12 @@ def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told: 
             ("wrong", f"{wrong.size} of {first.output.size} elements"),
         )
         suspects = tuple(suspect_of(first.inputs, index) for index in order[:MOST_SUSPECTS])
-        findings = (Finding(case.clause, "fail", case, told(worst), details, int(wrong.size), suspects),)
+        findings = (
+            Finding(
+                case.clause, "fail", case, told(worst), details, int(wrong.size), suspects,
+                deviation=Deviation.RELATION,
+            ),
+        )  # fmt: skip
     return Judgement(findings, value_clauses(case), int(first.output.size), executions)
 
 

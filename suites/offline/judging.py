@@ -16,6 +16,7 @@ from dmlcts.reports.documents.locking import FolderLock
 from dmlcts.reports.documents.outcomes import Outcome, worst
 from dmlcts.reports.documents.records import ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
+from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.once import told_once
 from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import earlier_run, prepare_folder, write_run
@@ -137,6 +138,7 @@ def _published(
     told = told_once(records)
     owed = list(settings.obliged(exported.level))
     document = build_results(told, owed, info, settings.tables, unsupported=settings.unsupported(device.info))
+    document = explained(document, settings.tables)
     reached = {(tally.clause, tally.operator, tally.data_type) for record in records for tally in record.tallies}
     unreached = sum(row[:3] not in reached for row in owed)
     written = write_run(settings.results, document, told, page(document, settings.tables))

@@ -41,7 +41,15 @@ def failure_of(test: str, tables: Tables, finding: Finding, settings: Settings) 
     here = replay_command(settings.results / "failures" / record.file, settings, finding.repeat)
     text = account(tables, finding, here)
     there = replay_command(Path("failures", record.file), _seen_from(settings.results, settings), finding.repeat)
-    return replace(record, text=text, details=evidence(finding), replay=there)
+    return replace(
+        record,
+        text=text,
+        details=evidence(finding),
+        replay=there,
+        deviation=finding.deviation,
+        needs=finding.needs,
+        origin=finding.origin,
+    )
 
 
 def _seen_from(folder: Path, settings: Settings) -> Settings:

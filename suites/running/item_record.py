@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +12,7 @@ from dmlcts.reports.documents.outcomes import Outcome, Verdict, worst
 from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
 from dmlcts.reports.documents.waivers import WaiverError
+from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.characters import one_line
 from dmlcts.reports.summaries.once import told_once
 from dmlcts.reports.views.html import page
@@ -21,7 +22,7 @@ from dmlcts.suites.attribution.faults import faults_of
 from dmlcts.suites.cases.outcomes import DeviceGone
 from dmlcts.suites.console.plain import PlainConsole
 from dmlcts.suites.judging.findings import Finding
-from dmlcts.suites.judging.judge import ConformanceFailure, Judge
+from dmlcts.suites.judging.judge import ConformanceFailure, Judge, Tally
 from dmlcts.suites.running.combinations_covered import combinations_told
 from dmlcts.suites.running.failure_record import failure_of
 from dmlcts.suites.running.options import Settings
@@ -134,6 +135,7 @@ def _tallies(
         counts = counted.setdefault(target, [failed, 0, 0])
         counts[0] = max(counts[0], failed)
         counts[2] += failed
+    _of_other_types(tallies, moved, counted)
     outcomes: dict[tuple[str, str, str], Outcome] = {}
     for failure in failures:
         row_of = (failure.clause, failure.operator, failure.data_type)
@@ -149,6 +151,19 @@ def _tallies(
         types = tuple(sorted(tallies[row].types)) if row in tallies else ()
         found.append(ClauseTally(*row, outcome, cases, elements, failed, lacking, types))
     return found
+
+
+def _of_other_types(
+    tallies: Mapping[tuple[str, str, str], Tally],
+    moved: Mapping[tuple[str, str, str], tuple[str, str, str]],
+    counted: dict[tuple[str, str, str], list[int]],
+) -> None:
+    """Count what a kernel of another type had wrong beside a case under that type, not under the case's."""
+    for (clause, *own), tally in tallies.items():
+        for shown, failed in tally.beside.items():
+            if shown[0] == own[0] and (clause, *shown) not in moved:
+                counted[clause, own[0], own[1]][2] -= failed
+                counted.setdefault((clause, *shown), [failed, 0, 0])[2] += failed
 
 
 def publish(run: Run) -> Callable[[], None]:
@@ -180,6 +195,7 @@ def publish(run: Run) -> Callable[[], None]:
     )
     results |= combinations_told(records, settings, run.level)
     results |= settings.waivers.told(results)
+    results = explained(results, settings.tables)
     try:
         settings.waivers.check_matched(results)
     except WaiverError as error:

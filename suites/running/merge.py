@@ -16,6 +16,7 @@ from dmlcts.reports.documents.records import ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, suite_identity
 from dmlcts.reports.documents.waivers import Waivers
 from dmlcts.reports.documents.wording import many
+from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.once import told_once
 from dmlcts.reports.views.html import page
 from dmlcts.reports.views.run_folder import Earlier, earlier_run, prepare_folder, write_run
@@ -158,6 +159,7 @@ def merge(
     )
     document |= combinations_told(records, settings, level)
     document |= given.told(document)
+    document = explained(document, settings.tables)
     given.check_matched(document)
     with contextlib.suppress(OSError, ValueError):  # prepare_folder says what is wrong
         folder.mkdir(parents=True, exist_ok=True)

@@ -59,9 +59,9 @@ def test_of_equal_cases_the_one_with_the_shortest_title_is_told() -> None:
 
 
 def test_what_differs_stays_apart() -> None:
-    needing = dataclasses.replace(sized(ONE, 5), details={"needs": "41 elements (right with 40)"})
-    alike = dataclasses.replace(sized(TWO, 4), details={"needs": "37 elements (right with 36)"})
-    strided = dataclasses.replace(ONE, details={"needs": "input strides (right with a packed input)"})
+    needing = dataclasses.replace(sized(ONE, 5), details={"needs": "41 elements (right with 40)"}, needs=("count",))
+    alike = dataclasses.replace(sized(TWO, 4), details={"needs": "37 elements (right with 36)"}, needs=("count",))
+    strided = dataclasses.replace(ONE, needs=("input strides",))
     others = [
         ONE, strided, needing, dataclasses.replace(ONE, data_type="FLOAT16"),
         dataclasses.replace(ONE, clause="round.odd"), dataclasses.replace(ONE, outcome=Outcome.WAIVED),

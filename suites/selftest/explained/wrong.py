@@ -59,7 +59,7 @@ CONDITIONS: Mapping[str, tuple[str, Condition]] = {
     "in place": ("in place", lambda o, b: any(b[n] == b[o.output_name] for n in o.inputs)),
     "one region": ("one region", lambda o, b: len({b[n] for n in o.inputs}) < len(o.inputs)),
     "larger output": ("total size", lambda o, _: larger(o.output)),
-    "offset": ("offset", lambda o, b: any(b[n].offset % 256 for n in o.tensors)),
+    "offset": ("offset", lambda o, b: b[next(iter(o.inputs))].offset % 256 != 0),
 }
 """By name: the factor of :mod:`dmlcts.suites.attribution.needs` that it is about, and the condition itself."""
 
@@ -170,13 +170,14 @@ FAULTS: Mapping[str, Fault] = {
     "IsNanOfMany": Fault("IS_NAN", ("more than 70000 elements",), "tensor.position", last),
     "IntoLargerRecip": Fault("RECIP", ("larger output",), "tensor.total-size.larger"),
     # values alone
+    "FloorWrong": Fault("FLOOR", (), "floor.formula"),
     "TanhAbove45": Fault("TANH", (), "tanh.accuracy", where(lambda x: x > 45, lambda r, x: r * 0 + np.nan)),
     "CeilOfHalves": Fault("CEIL", (), "ceil.formula", where(lambda x: np.abs(x - np.trunc(x)) == 0.5)),
     "MinOfEvenInt32": Fault("MIN", (), "min.formula", where(lambda a, b: (a & 1 == 0) & (b > a)), ("INT32",)),
     "SubtractInt8": Fault("SUBTRACT", (), "subtract.formula", plus_one, ("INT8",)),
     "ClipInverted": Fault("CLIP", ("inverted",), "clip.formula"),
     # two conditions
-    "AddScaledStrided": Fault("ADD", ("scaled", "first strided"), "tensor.strides.packed"),
+    "LogScaledStrided": Fault("LOG", ("scaled", "first strided"), "tensor.strides.packed"),
     "SqrtStridedBothWays": Fault("SQRT", ("first strided", "output strided"), "tensor.strides.output"),
     "SecondOfMultiply": Fault("MULTIPLY", ("second repeated", "more than 39 elements"), "tensor.strides.broadcast"),
     "OrAboveFourDimensionsStrided": Fault(
@@ -189,7 +190,7 @@ FAULTS: Mapping[str, Fault] = {
     "RoundOfManyAtOffsets": Fault("ROUND", ("offset", "more than 1024 elements"), "binding.offset", last),
     "DividePermutedInt32": Fault("DIVIDE", ("any strided",), "tensor.strides.permuted", plus_one, ("INT32",)),
     # three conditions
-    "AddOfThree": Fault("ADD", ("scaled", "first strided", "more than 4 dimensions"), "tensor.strides.padded"),
+    "AtanOfThree": Fault("ATAN", ("scaled", "first strided", "more than 4 dimensions"), "tensor.strides.padded"),
     "CosOfThree": Fault("COS", ("scaled", "first permuted", "output strided"), "tensor.strides.permuted"),
     "AbsOfThree": Fault(
         "ABS", ("first repeated", "output permuted", "more than 39 elements"), "tensor.strides.broadcast"

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from dmlcts.reports.summaries.because import explained
 from dmlcts.reports.summaries.causes import Cause, causes, examined
 from dmlcts.reports.summaries.once import UNEXAMINED
+from dmlcts.specs.loading import load_tables
 from dmlcts.suites.selftest.conftest import Ran
 
 CLIP, THRESHOLD = "ELEMENT_WISE_CLIP", "ELEMENT_WISE_THRESHOLD"
@@ -22,17 +24,24 @@ SUBJECTS = {
 }  # fmt: skip
 NINE = {"needs": "9 elements (right with 8)", "acceptable": "3"}
 
+FACTORS = {
+    "elements": "count", "rank": "rank", "input strides": "input strides", "ScaleBias": "scaling",
+    "an earlier dispatch": "history",
+}  # fmt: skip
+
 Row = Mapping[str, Any]
 
 
 def failing(
     clause: str, operator: str, data_type: str, details: Mapping[str, str], title: str = "input 2 gives 3",
-    outcome: str = "fail", test: str = "test_sizes.py::test_rows[x]",
+    outcome: str = "fail", test: str = "test_sizes.py::test_rows[x]", deviation: str = "wrong-value", origin: str = "",
 ) -> dict[str, Any]:  # fmt: skip
+    words = details.get("needs", "").partition(" (")[0]
     file = f"{clause}-{operator}-{data_type}-{abs(hash((title, *details.values())))}.yaml".lower()
     return {
         "clause": clause, "operator": operator, "data_type": data_type, "outcome": outcome, "title": title,
         "details": dict(details), "case": {"tensors": {"InputTensor": {"sizes": [9]}}}, "test": test, "file": file,
+        "needs": [name for word, name in FACTORS.items() if word in words], "deviation": deviation, "origin": origin,
     }  # fmt: skip
 
 
@@ -72,12 +81,11 @@ def test_one_fault_on_all_operators_and_types_is_one_entry() -> None:
     "other",
     [
         {"details": {**NINE, "needs": "input strides (right with a packed input)"}},
-        {"details": {"said": "ValueError: no"}, "title": "it raised"},
-        {"title": "3 of 9 output elements were not written"},
+        {"details": {"said": "ValueError: no"}, "title": "it raised", "deviation": "stopped"},
+        {"title": "3 of 9 output elements were not written", "deviation": "unwritten"},
         {"outcome": "crash", "title": "the process crashed (SIGSEGV)"},
-        {"clause": "tensor.strides.padded"},
     ],
-    ids=["needs", "exception", "kind", "outcome", "clause"],
+    ids=["needs", "exception", "kind", "outcome"],
 )
 def test_two_faults_stay_two_entries(other: Mapping[str, Any]) -> None:
     """Each with its own type and file, on one row or on two."""
@@ -100,10 +108,11 @@ def test_two_faults_stay_two_entries(other: Mapping[str, Any]) -> None:
 def test_what_needs_more_is_told_in_a_line_of_its_own() -> None:
     simple = failing("tensor.position", CLIP, "INT8", NINE)
     more = simple | {"details": {**NINE, "needs": "9 elements and ScaleBias (right with 8; right without ScaleBias)"}}
+    more["needs"] = ["count", "scaling"]
     (cause,) = found(more | {"file": "more.yaml"}, simple)
     assert [one.failures[0]["file"] for one in cause.needing_more] == ["more.yaml"]
     assert cause.failures == (simple,), "it is not counted among the others"
-    for other in ({"data_type": "UINT8"}, {"title": "3 of 9 elements were not written"}, {"outcome": "crash"}):
+    for other in ({"data_type": "UINT8"}, {"deviation": "unwritten"}, {"outcome": "crash"}):
         told = found(more | other, simple)
         assert len(told) == 2, other
         assert not any(cause.folded for cause in told)
@@ -112,17 +121,14 @@ def test_what_needs_more_is_told_in_a_line_of_its_own() -> None:
 def test_an_untraced_case_is_of_the_one_fault_that_it_can_be_of() -> None:
     untraced = failing("tensor.position", CLIP, "INT8", NINE)
     outside, other = (
-        failing("tensor.position", CLIP, data_type, {**NINE, "origin": origin})
-        for data_type, origin in (
-            ("INT16", "it changes with the bytes outside both tensors: read outside the input"),
-            ("INT32", "it changes with the input at index [7]: another element's"),
-        )
+        failing("tensor.position", CLIP, data_type, NINE, origin=origin)
+        for data_type, origin in (("INT16", "outside"), ("INT32", "other-element"))
     )
     assert len(found(untraced, outside)) == len(found(untraced, other)) == 1
     assert len(found(outside, other)) == 2
     assert len(found(untraced, outside, other)) == 3, "nobody knows which of the two"
     elsewhere = other | {"details": {**NINE, "origin": "it changes with the input at index [3]: another element's"}}
-    assert len(found(other, elsewhere)) == 1
+    assert len(found(other, elsewhere)) == 1, "which element makes no difference"
 
 
 def test_what_the_pages_leave_open_comes_after_what_they_say() -> None:
@@ -140,7 +146,7 @@ def test_a_wrong_value_is_one_however_it_was_found() -> None:
     beside = failing("tensor.position", CLIP, "INT8", {"needs": NINE["needs"]}, title)
     value = failing("tensor.position", CLIP, "INT16", NINE)
     assert len(found(beside, value)) == 1
-    unwritten = beside | {"title": "1 of 9 output elements were not written"}
+    unwritten = beside | {"deviation": "unwritten"}
     assert len(found(unwritten, value)) == 2, "the control"
 
 
@@ -150,13 +156,52 @@ def test_clauses_are_one_fault_where_they_read_the_same_and_need_the_same() -> N
     (cause,) = found(first, second)
     assert [one.clause for one in cause.same] == ["tensor.strides.padded"]
     strided = second | {"details": {**NINE, "needs": "input strides (right with a packed input)"}}
+    strided["needs"] = ["input strides"]
     assert len(found(first, strided)) == 2, "it needs something else"
+    (cause,) = found(first, second | {"title": "input 9 gives 1", "details": {**NINE, "acceptable": "8"}})
+    assert [one.clause for one in cause.same] == ["tensor.strides.padded"], "on another value"
+    assert len(found(first, second | {"title": "input 9 gives 1", "data_type": "INT16"})) == 2, "on another type"
+
+
+def test_what_fails_where_nearly_every_case_is_wrong_follows_from_that() -> None:
+    wrong = failing("clip.formula", CLIP, "INT8", {"acceptable": "3"})
+    beside = failing("tensor.position", CLIP, "INT8", NINE)
+    for failures, blocks in ((100, 1), (70, 2)):
+        rows = [row(wrong, failures) | {"cases": 100}, row(beside, 4) | {"cases": 100}]
+        assert len(causes(rows, [wrong, beside], SUBJECTS.__getitem__)) == blocks
+
+
+def test_a_fault_stands_under_the_clause_that_a_run_found_to_explain_it() -> None:
+    value = failing("tensor.strides.padded", CLIP, "INT8", {"needs": "input strides (right with a packed input)"})
+    beside = failing("tensor.position", CLIP, "INT8", NINE) | {"because": "tensor.strides.padded"}
+    (cause,) = found(beside, value)
+    assert (cause.clause, [one.clause for one in cause.following]) == ("tensor.strides.padded", ["tensor.position"])
+    assert len(found(beside | {"because": ""}, value)) == 2, "the control"
+    assert len(found(beside | {"data_type": "INT16"}, value)) == 2, "nothing else fails there"
+
+
+def test_a_row_names_the_clause_that_explains_all_of_its_failures() -> None:
+    first = failing("tensor.position", CLIP, "INT8", NINE)
+    second = failing("tensor.strides.padded", CLIP, "INT8", NINE)
+    results = {"clauses": [row(first), row(second)], "failures": [first, second]}
+    tables = load_tables()
+    rows = explained(results, tables)["clauses"]
+    assert [one.get("because") for one in rows] == [None, "tensor.position"]
+    assert [one["outcome"] for one in rows] == ["fail", "fail"]
+    own = second | {"needs": ["input strides"], "title": "input 9 gives 1"}
+    both = explained({**results, "failures": [first, second, own]}, tables)["clauses"]
+    assert [one.get("because") for one in both] == [None, None], "it has a fault of its own as well"
+    earlier = {**results, "failures": [one | {"deviation": ""} for one in (first, second)]}
+    assert explained(earlier, tables) == earlier, "nothing is known of deviations"
 
 
 def test_many_faults_are_told_in_no_time() -> None:
     """A document of a stranger may hold as many as it likes."""
     words = ["".join(chr(ord("a") + int(digit)) for digit in str(number)) for number in range(2000)]
-    failures = [failing("tensor.position", CLIP, "INT8", {"acceptable": word}, f"it {word}") for word in words]
+    failures = [
+        failing("tensor.position", CLIP, "INT8", {"acceptable": word}, f"it {word}", deviation="") | {"details": {}}
+        for word in words
+    ]
     began = time.perf_counter()
     assert len(found(*failures)) == len(words)
     assert time.perf_counter() - began < 10
@@ -197,22 +242,23 @@ def test_a_support_clause_that_met_a_fault_is_told_under_it() -> None:
     elsewhere = support | {"data_type": "INT8"}
     assert len(found(elsewhere, values)) == 2, "there nothing else is wrong"
     needs = "an earlier dispatch of the kernel (right at its first dispatch)"
-    stateful = state | {"details": {**state["details"], "needs": needs}}
+    stateful = state | {"details": {**state["details"], "needs": needs}, "needs": ["history"]}
     assert len(found(stateful, values)) == 2, "it needs no ninth element"
-    refused = support | {"title": "refused", "details": {"said": "no"}}
+    refused = support | {"title": "refused", "details": {"said": "no"}, "deviation": "refused", "needs": []}
     assert [cause.clause for cause in found(refused, values)] == ["clip.support.level-3-0", "tensor.position"]
 
 
 def test_what_comes_by_chance_is_told_first() -> None:
     value = failing("clip.formula", CLIP, "INT8", {"acceptable": "3"})
-    chance = failing("execution.repeatable", CLIP, "INT8", {"acceptable": "4", "again": "wrong 1 time of 9"})
+    chance = failing("execution.repeatable", CLIP, "INT8", {"acceptable": "4", "again": "wrong 1 time of 9"},
+                     deviation="unsteady")
     assert [cause.clause for cause in found(value, chance)] == ["execution.repeatable", "clip.formula"]
     often = chance | {"details": {"acceptable": "5", "again": "wrong 4 times of 9"}, "title": "wrong 4 times"}
     assert len(found(chance, often)) == 1, "how often is chance"
     crashed = {"outcome": "crash", "title": "the process crashed (SIGSEGV)"}
     aborted = {"outcome": "crash", "title": "the process ended (SIGABRT)"}
     assert len(found(chance | crashed, chance | aborted)) == 2, "a crash is no matter of chance for that"
-    steady = chance | {"details": {"acceptable": "4"}}
+    steady = chance | {"details": {"acceptable": "4"}, "deviation": "wrong-value"}
     assert [cause.clause for cause in found(value, steady)] == ["clip.formula", "execution.repeatable"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from dmlcts.reports.documents.outcomes import Outcome
+from dmlcts.reports.documents.outcomes import Deviation, Outcome
 from dmlcts.reports.documents.records import Behaviour, ClauseTally, FailureRecord, ItemRecord
 from dmlcts.reports.documents.results import RunInfo, build_results, describe_device
 from dmlcts.reports.documents.wording import many
@@ -113,7 +113,8 @@ def failure(
     short = clause.partition(".")[0].upper()
     name = f"ELEMENT_WISE_{short}" if clause else ""
     file = f"{clause}-{data_type.lower()}.yaml" if clause else ""
-    return FailureRecord(clause, name, data_type, outcome, "suites/test_x.py::test_x[b]", title, "text", {}, file)
+    test, deviation = "suites/test_x.py::test_x[b]", Deviation.WRONG_VALUE
+    return FailureRecord(clause, name, data_type, outcome, test, title, "text", {}, file, deviation=deviation)
 
 
 def results_of(
@@ -387,3 +388,31 @@ def test_beside_waivers_the_rows_that_hold_are_counted_in_words(others: int, sai
 def test_counted_nouns_have_their_plural() -> None:
     assert [many(count, "row") for count in (0, 1, 2, 1786)] == ["0 rows", "1 row", "2 rows", "1,786 rows"]
     assert [many(count, "entry", "entries") for count in (1, 2)] == ["1 entry", "2 entries"]
+
+
+def test_one_fault_is_at_most_one_screen_of_eighty_columns() -> None:
+    """On all operators, with long needs, and with others under it."""
+    tables = load_tables()
+    operators = tuple(tables.operators)
+
+    def failing(operator: str, clause: str, needs: tuple[str, ...], words: str) -> FailureRecord:
+        details = {"needs": f"{words} (right {'with a packed input; ' * 20})", "acceptable": "3 or 4 " * 50}
+        made = replace(failure(clause, "FLOAT32", title="input 2 gives 3 " * 10), operator=operator, details=details)
+        file = f"{clause}-{operator.lower()}-{len(needs)}.yaml"
+        return replace(made, deviation=Deviation.WRONG_VALUE, needs=needs, file=file)
+
+    kinds = [
+        (clause, ("input strides", *more), "strides of the input and " * (1 + len(more)))
+        for clause in ("tensor.strides.broadcast", "tensor.strides.padded", "tensor.position")
+        for more in ((), ("count",), ("count", "rank"), ("rank", "offset"))
+    ]
+    cases = tuple(failing(operator, *kind) for operator in operators for kind in kinds)
+    rows = tuple(
+        replace(tally(clause, "FLOAT32", Outcome.FAIL), operator=operator)
+        for operator in operators for clause in dict.fromkeys(kind[0] for kind in kinds)
+    )  # fmt: skip
+    text = shown(results_of(ItemRecord("u", Outcome.FAIL, 1, rows, (), cases), tables=tables), tables, width=80)
+    blocks = [block for block in text.split("\n\n") if block.startswith("FAIL  ")]
+    assert len(blocks) == 1, text
+    assert 8 < len(blocks[0].splitlines()) <= 24, blocks[0]
+    assert max(map(len, blocks[0].splitlines())) <= 80, blocks[0]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dmlcts.reports.documents.outcomes import Deviation
 from dmlcts.reports.documents.records import FailureRecord
 from dmlcts.reports.documents.writing import SWEEP_TEST
 from dmlcts.specs.models import OperatorTable
@@ -108,7 +109,8 @@ def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]
                        ("again", "dispatched again, the same tensor came out right"))  # fmt: skip
             title = f"input {inputs_text(given, 0)} gave {text(got)} once"
             yield Finding(
-                "execution.repeatable", "fail", replace(case, layout_clause=None), title, details, totals.wrong
+                "execution.repeatable", "fail", replace(case, layout_clause=None), title, details, totals.wrong,
+                deviation=Deviation.UNSTEADY,
             )
     for trouble in totals.troubles[:1]:
         case = _tensor(bench, target, trouble.start, trouble.count)
@@ -116,7 +118,10 @@ def _findings(bench: Bench, target: Target, totals: Totals) -> Iterator[Finding]
         if repeated is not None and repeated.findings:
             yield from (smallest(bench, finding) for finding in repeated.findings)
         else:
-            yield Finding(target.clause, trouble.outcome, case, trouble.text, (("said", trouble.text),))
+            yield Finding(
+                target.clause, trouble.outcome, case, trouble.text, (("said", trouble.text),),
+                deviation=Deviation.STOPPED,
+            )
 
 
 def explain(bench: Bench, target: Target, totals: Totals, settings: Settings) -> list[FailureRecord]:
