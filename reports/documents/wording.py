@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from dmlcts.specs import DataType
+from dmlcts.specs import DataType, UsageError
 from dmlcts.specs.tables import Tables
 
 
@@ -54,3 +54,18 @@ def places(pairs: Iterable[tuple[str, str]], tables: Tables) -> str:
         operators[_type_names(filter(None, names), operator, tables)].append(short(operator))
     said = (f"{', '.join(group)} on {words}" if words else ", ".join(group) for words, group in operators.items())
     return "; ".join(said)
+
+
+def behaviour_text(clause: str, behaviour: str, tables: Tables) -> str:
+    """A behaviour after the point that it is about: "a subnormal: counts it as a number".
+
+    Args:
+        clause: the id of the clause that leaves it open; any, of a record that others' tables made.
+        behaviour: as the record has it, which is the same in every version of the suite.
+        tables: the spec tables.
+    """
+    try:
+        point = tables.clause(clause).point
+    except UsageError:
+        return behaviour
+    return behaviour if point is None else f"{point}: {behaviour}"

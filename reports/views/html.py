@@ -27,7 +27,7 @@ from markupsafe import Markup
 
 from dmlcts.reports.documents.outcomes import Outcome
 from dmlcts.reports.documents.waivers import accounts, with_waived
-from dmlcts.reports.documents.wording import many, places, short, type_order
+from dmlcts.reports.documents.wording import behaviour_text, many, places, short, type_order
 from dmlcts.reports.summaries.characters import visible
 from dmlcts.reports.summaries.error_plot import error_drawing, power
 from dmlcts.reports.summaries.known import Known, Likeness, known_implementations, likenesses
@@ -285,7 +285,7 @@ def _behaviours(
             BehaviourLine(
                 clause,
                 rule.subject if rule else "other",
-                behaviour,
+                behaviour_text(clause, behaviour, tables),
                 members[0]["example"],
                 places(pairs, tables),
                 " ".join(dict.fromkeys(operator for operator, _ in pairs)),

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from dmlcts.reports.documents.outcomes import Outcome, Verdict, exit_code
 from dmlcts.reports.documents.waivers import accounts, with_waived
-from dmlcts.reports.documents.wording import many, places, short, type_order
+from dmlcts.reports.documents.wording import behaviour_text, many, places, short, type_order
 from dmlcts.reports.summaries.causes import Cause, causes, examined, first_line
 from dmlcts.reports.summaries.overview import rule_of
 from dmlcts.reports.views.terminal_page import Page
@@ -315,7 +315,8 @@ def _behaviours(behaviours: Rows, tables: Tables, page: Page) -> None:
         return
     seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
     for behaviour in behaviours:
-        seen[behaviour["behaviour"]].add((behaviour["operator"], behaviour["data_type"]))
+        told = behaviour_text(behaviour["clause"], behaviour["behaviour"], tables)
+        seen[told].add((behaviour["operator"], behaviour["data_type"]))
     page.gap()
     page.line(("Where the pages are silent, this implementation:", "bold"))
     for sentence in sorted(seen)[:BEHAVIOURS_SHOWN]:

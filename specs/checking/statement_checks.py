@@ -18,8 +18,8 @@ def statement_faults(document: Document, table: OperatorTable) -> Iterator[Fault
     """What is wrong with the statements of one table, but for the operators that relations name."""
     for index, clause in enumerate(table.clauses):
         path: KeyPath = ("clauses", index)
-        belongs = {"where": ("silent", "relation"), "behaviours": ("silent",), "accepted": ("silent",),
-                   "strict": ("silent",), "holds": ("relation",)}  # fmt: skip
+        belongs = {"where": ("silent", "relation"), "point": ("silent",), "behaviours": ("silent",),
+                   "accepted": ("silent",), "strict": ("silent",), "holds": ("relation",)}  # fmt: skip
         for member, checks in belongs.items():
             if getattr(clause, member) and clause.check not in checks:
                 cause = f"the clause {clause.id} has `{member}`, which {clause.check!r} does not look at"

@@ -72,6 +72,9 @@ class Clause(Model):
     where: Text | None = Field(
         None, description="for `check: silent` and `relation`: the condition on elements under which it holds"
     )
+    point: Text | None = Field(
+        None, description="for `check: silent`: what the inputs or results are there, of which the behaviours speak"
+    )
     behaviours: dict[Text, Text] = Field(
         default_factory=dict, description="for `check: silent`: what may come out there, by name, each an expression"
     )

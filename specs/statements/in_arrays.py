@@ -67,6 +67,19 @@ def of_attribute(given: Any, data_type: DataType) -> Values:
     return Values(data_type, np.asarray(int(number), data_type.numpy), _NOWHERE)
 
 
+def widened(values: Values) -> Values:
+    """FLOAT16 values in FLOAT32; others as they are."""
+    if values.kind is not DataType.FLOAT16:
+        return values
+    return Values(DataType.FLOAT32, np.asarray(values.array).astype(np.float32), values.undefined)
+
+
+def narrowed(values: Values) -> Values:
+    """FLOAT32 values rounded to FLOAT16."""
+    with np.errstate(over="ignore"):
+        return Values(DataType.FLOAT16, np.asarray(values.array).astype(np.float16), values.undefined)
+
+
 def evaluate(
     expression: Expression,
     values: Mapping[str, Values],

@@ -80,9 +80,17 @@ class SilentPoint(_Point):
         """
         return in_arrays.held(self._evaluated(self.condition, inputs), _length(inputs))
 
-    def results(self, name: str, inputs: Mapping[str, Array]) -> tuple[Array, Mask]:
-        """What a behaviour gives for each element, in the output's type, and where it gives nothing."""
-        values = self._evaluated(self.meanings[name], inputs)
+    def results(self, name: str, inputs: Mapping[str, Array], *, wide: bool = False) -> tuple[Array, Mask]:
+        """What a behaviour gives for each element, in the output's type, and where it gives nothing.
+
+        Args:
+            name: the behaviour's name.
+            inputs: as for :meth:`where`.
+            wide: whether FLOAT16 operands are computed with in FLOAT32, and the result is rounded once more.
+        """
+        values = self._evaluated(self.meanings[name], inputs, wide=wide)
+        if wide and values.kind is DataType.FLOAT32:
+            values = in_arrays.narrowed(values)
         return in_arrays.stored(values, self.stated.output, _length(inputs))
 
     def explaining(self, inputs: Mapping[str, Array], output: Array) -> tuple[str, ...]:
@@ -97,14 +105,20 @@ class SilentPoint(_Point):
     def explains(self, name: str, inputs: Mapping[str, Array], output: Array) -> Mask:
         """Whether a behaviour gives what came out, for each element: the same pattern, or a NaN for a NaN."""
         wanted, undefined = self.results(name, inputs)
+        return self.same(output, wanted) & ~undefined
+
+    def same(self, output: Array, wanted: Array) -> Mask:
+        """Which outputs have the pattern that is wanted, or a NaN for a NaN."""
         kind = self.stated.output
         got = np.ascontiguousarray(output).view(kind.numpy)
-        same = got.view(kind.bits_dtype) == wanted.view(kind.bits_dtype)
+        same = got.view(kind.bits_dtype) == np.ascontiguousarray(wanted).view(kind.bits_dtype)
         if kind.is_floating:
             same |= np.isnan(got) & np.isnan(wanted)
-        return np.asarray(same & ~undefined)
+        return np.asarray(same)
 
-    def _evaluated(self, expression: Expression, inputs: Mapping[str, Array]) -> in_arrays.Values:
+    def _evaluated(
+        self, expression: Expression, inputs: Mapping[str, Array], *, wide: bool = False
+    ) -> in_arrays.Values:
         values = {}
         for name, (member, kind, absent) in self._inputs().items():
             if kind is None:
@@ -116,7 +130,11 @@ class SilentPoint(_Point):
         first = next(iter(self.stated.types.values()))
         for name in self.stated.table.numbers:
             values[name] = in_arrays.of_attribute(self.stated.operator.attributes[name], first)
-        return in_arrays.evaluate(expression, values, self.stated.types)
+        types = self.stated.types
+        if wide:
+            values = {name: in_arrays.widened(value) for name, value in values.items()}
+            types = {name: DataType.FLOAT32 if kind is DataType.FLOAT16 else kind for name, kind in types.items()}
+        return in_arrays.evaluate(expression, values, types)
 
 
 class ExactSilentPoint(_Point):

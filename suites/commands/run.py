@@ -232,8 +232,9 @@ def probe(json_path: str | None, **given: Any) -> None:
     from dmlcts.suites.running.fingerprint import fingerprint, print_fingerprint, write_fingerprint
     from dmlcts.suites.running.options import Settings
 
-    found = fingerprint(Settings.read(**given))
-    print_fingerprint(found, PlainConsole())
+    settings = Settings.read(**given)
+    found = fingerprint(settings)
+    print_fingerprint(found, settings.tables, PlainConsole())
     if json_path is not None:
         write_fingerprint(found, Path(json_path))
         say(f"written: {json_path}")

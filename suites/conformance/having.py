@@ -9,7 +9,7 @@ from __future__ import annotations
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.fusing import FUSED
-from dmlcts.specs.tables.signatures import Signature
+from dmlcts.specs.tables.signatures import Signature, is_approximate
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
@@ -18,6 +18,11 @@ _ANY_LEVEL = FeatureLevel("1.0")  # what tensors a signature has is the same at 
 
 def _subject(table: OperatorTable, signature: Signature) -> Subject:
     return Subject.shared(table, signature, _ANY_LEVEL, 0, QUICK)
+
+
+def function_of_one_input(table: OperatorTable, signature: Signature) -> bool:
+    """Whether the operator applies a function with an accuracy to its only input."""
+    return len(table.formula_names) == 1 and is_approximate(table, signature)
 
 
 def several_inputs(table: OperatorTable, signature: Signature) -> bool:

@@ -119,6 +119,12 @@ class ConformanceTest:
         """Whether the profile of a run has anything for the test to draw."""
         return not self.checked.programs or PROFILES[settings.profile].programs > 0
 
+    def probed(self, settings: Settings, table: OperatorTable) -> Iterator[str]:
+        """The ids of the clauses that the test checks, but for those of which a run wants only what they leave open."""
+        for clause in self.checked.clauses(table, settings.tables):
+            if self.checked.characterises or clause not in settings.named:
+                yield clause
+
     def probes(self, tables: Tables, table: OperatorTable, covering: Covering | None) -> Iterator[Probe]:
         """The test on each signature of an operator that its clauses call for.
 
@@ -161,7 +167,8 @@ class Family:
         for test in self.tests:
             if not test.is_in(settings):
                 continue
-            if settings.clauses and not any(map(settings.selects_clause, test.checked.clauses(table, tables))):
+            probed = test.probed(settings, table) if settings.clauses else ()
+            if settings.clauses and not any(map(settings.selects_clause, probed)):
                 continue
             for probe in test.probes(tables, table, covering):
                 if settings.selects_data_type(probe.signature.data_type):

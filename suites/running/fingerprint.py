@@ -11,10 +11,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from dmlcts.backends import DeviceInfo
 from dmlcts.reports.documents.records import Behaviour
 from dmlcts.reports.documents.results import describe_device
+from dmlcts.reports.documents.wording import behaviour_text
 from dmlcts.reports.documents.writing import write_json
 from dmlcts.specs import UsageError
+from dmlcts.specs.models import Clause
+from dmlcts.specs.tables import Tables
 from dmlcts.suites.running.options import Settings
 from dmlcts.suites.running.pytest_run import execute
 
@@ -48,23 +52,41 @@ def fingerprint(settings: Settings) -> Fingerprint:
     chosen = [clause for clause in open_ones if settings.selects_clause(clause)]
     unspecified = [clause for clause in chosen if settings.tables.clause(clause).obligation == "unspecified"]
     rounding = [clause for clause in chosen if "contraction" in settings.tables.clause(clause).latitude]
-    if not unspecified and not rounding:
+    values = [clause for clause in chosen if _leaves_subnormals_open(settings.tables.clause(clause))]
+    if not unspecified and not rounding and not values:
         raise UsageError("the selection holds no clause that the pages leave open", "choose others with --clause")
     with tempfile.TemporaryDirectory(prefix="dmlcts-probe-") as folder:
         run = execute(
-            replace(settings, clauses=(*unspecified, *rounding), results=Path(folder)), quiet=True
-        )  # fmt: skip
+            replace(
+                settings, clauses=(*unspecified, *rounding, *values), named=frozenset(values), results=Path(folder)
+            ),
+            quiet=True,
+        )
         device = describe_device(run.info)
-    seen = {(one.clause, one.operator, one.data_type): one for item in run.records for one in item.behaviours}
+    seen = {
+        (one.clause, one.operator, one.data_type): one
+        for item in run.records for one in item.behaviours if _claims(run.info, one)
+    }  # fmt: skip
     unsafe = [failure.title for item in run.records for failure in item.failures]
     return Fingerprint(settings.backend, device, tuple(seen[key] for key in sorted(seen)), tuple(sorted(set(unsafe))))
 
 
-def print_fingerprint(found: Fingerprint, console: Console) -> None:
-    """Print the behaviours, those that several types share on one line."""
+def _leaves_subnormals_open(clause: Clause) -> bool:
+    return clause.check == "values" and "subnormals" in clause.latitude
+
+
+def _claims(info: DeviceInfo | None, seen: Behaviour) -> bool:
+    """Whether the device claims the type: what it does with any other says nothing of it."""
+    claimed = None if info is None or info.data_types is None else info.data_types.get(seen.operator)
+    return claimed is None or seen.data_type in {data_type.name for data_type in claimed}
+
+
+def print_fingerprint(found: Fingerprint, tables: Tables, console: Console) -> None:
+    """Print the behaviours, each after the point that it is about; those that several types share on one line."""
     shared: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for one in found.behaviours:
-        shared[one.clause, one.operator.removeprefix("ELEMENT_WISE_"), one.behaviour].append(one.data_type)
+        told = behaviour_text(one.clause, one.behaviour, tables)
+        shared[one.clause, one.operator.removeprefix("ELEMENT_WISE_"), told].append(one.data_type)
     table = Table(title=f"{found.backend}: what it does where the pages are silent", title_justify="left")
     for heading in ("clause", "operator", "types", "behaviour"):
         table.add_column(heading, overflow="fold")

@@ -30,7 +30,7 @@ Role = Literal["low", "high"]
 def checks(
     *names: OwnCheck | SharedCheck, data_types: Sequence[str] = (), level: str | None = None,
     bounds: Sequence[Role] = (), remaining: bool = False, on: OwnCheck | SharedCheck | None = None,
-    having: Having | None = None, programs: bool = False,
+    having: Having | None = None, programs: bool = False, characterises: bool = False,
 ) -> pytest.MarkDecorator:  # fmt: skip
     """Mark a test with what it checks.
 
@@ -45,6 +45,7 @@ def checks(
         having: what an operator has to have on a signature, so that the test has something to try there; see
             :mod:`dmlcts.suites.conformance.having`.
         programs: whether it draws programs of steps; a profile that draws none leaves it out.
+        characterises: whether it names what an implementation does, on a clause that other tests judge.
     """
     return pytest.mark.checks(
         *names,
@@ -55,6 +56,7 @@ def checks(
         on=on,
         having=having,
         programs=programs,
+        characterises=characterises,
     )
 
 
@@ -70,6 +72,7 @@ class Checked:
     on: str | None = None
     having: Having | None = None
     programs: bool = False
+    characterises: bool = False
 
     @classmethod
     def of(cls, marker: pytest.Mark) -> Checked:
@@ -77,7 +80,8 @@ class Checked:
         given = marker.kwargs
         return cls(tuple(marker.args), tuple(given.get("data_types", ())), given.get("level"),
                    tuple(given.get("bounds", ())), bool(given.get("remaining")), given.get("on"),
-                   given.get("having"), bool(given.get("programs")))  # fmt: skip
+                   given.get("having"), bool(given.get("programs")),
+                   bool(given.get("characterises")))  # fmt: skip
 
     @property
     def deciding(self) -> str:

@@ -133,6 +133,7 @@ class Settings:
         timeout: seconds that one call of the implementation may take; only a process of its own can be stopped.
         shard: which part of the run this is, and of how many; ``None`` for all of it.
         waivers: which failures somebody answers for.
+        named: ids of clauses of which only those tests run that name what the implementation does.
     """
 
     backend: str
@@ -151,6 +152,7 @@ class Settings:
     timeout: float = DEFAULT_TIMEOUT
     shard: tuple[int, int] | None = None
     waivers: waiving.Waivers = field(default_factory=waiving.Waivers)
+    named: frozenset[str] = frozenset()
 
     @classmethod
     def read(

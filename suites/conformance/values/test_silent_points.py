@@ -5,13 +5,15 @@ What they give is judged where another Microsoft page says it, and else named; i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from dmlcts.specs.statements.explanations import explanation
 from dmlcts.specs.statements.silent_points import SilentPoint
 from dmlcts.suites.cases.case import Case
-from dmlcts.suites.cases.values import text_with_bits
+from dmlcts.suites.cases.oracles import ApproximateResults
+from dmlcts.suites.cases.values import Array, text_with_bits
 from dmlcts.suites.generation.silence import at_silent_points
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import Judgement, inputs_text
@@ -30,22 +32,32 @@ def test_silent_points_are_characterised(subject: Subject, judge: Judge) -> None
             points.append(point)
             yield subject.case(point.clause.id, elements, attributes)
 
-    judge.all(
-        cases(), lambda case, judgement: _characterise(subject, judge, points[-1], case, judgement), dispatches=True
-    )
+    def characterise(case: Case, judgement: Judgement) -> None:
+        point = points[-1]
+        named = _named(subject, judge, point, case, judgement)
+        if named is not None:
+            run = judgement.executions[0]
+            example = f"{inputs_text(run.inputs, 0)} gives {text_with_bits(run.output[0])}"
+            judge.characterise(point.clause.id, case.operator, named, example)
+
+    judge.all(cases(), characterise, dispatches=True)
 
 
-def _characterise(subject: Subject, judge: Judge, point: SilentPoint, case: Case, judgement: Judgement) -> None:
-    """Name what the point gives, unless that is wrong, or another page says what it is."""
+def _named(subject: Subject, judge: Judge, point: SilentPoint, case: Case, judgement: Judgement) -> str | None:
+    """What the point gives; ``None`` where that is wrong, or another page says what it is."""
     if point.clause.obligation != "unspecified" or not judgement.executions:
-        return
+        return None
     if any(finding.clause == point.clause.id for finding in judgement.findings):
-        return
+        return None
     run = judgement.executions[0]
     if run.unwritten is not None and run.unwritten.size:
-        return  # what stands there is nothing that the point gives
-    example = f"{inputs_text(run.inputs, 0)} gives {text_with_bits(run.output[0])}"
-    given = by_formula_names(subject.table, run.inputs)
+        return None  # what stands there is nothing that the point gives
+    oracle, members = judge.bench.oracle(case.operator), subject.table.formula_names
+
+    def by_name(given: Mapping[str, Array]) -> Array:
+        assert isinstance(oracle, ApproximateResults), "no other has a function's values"
+        return oracle.real({members[name]: array for name, array in given.items()})
+
+    real = by_name if isinstance(oracle, ApproximateResults) else None
     with np.errstate(all="ignore"):
-        named = point.behaviour(given, run.output) or "none of the behaviours that have a name"
-    judge.characterise(point.clause.id, case.operator, named, example)
+        return explanation(point, by_formula_names(subject.table, run.inputs), run.output, real)

@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vectorised import VectorOracle
 from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.oracles import ApproximateResults
 from dmlcts.suites.cases.outcomes import Execution
-from dmlcts.suites.cases.values import text, text_with_bits
+from dmlcts.suites.cases.values import Array, text, text_with_bits
+from dmlcts.suites.conformance.having import function_of_one_input
 from dmlcts.suites.generation import edge_values
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
 NAN = np.float32(np.nan)
+_SHOWN = 2.0**-140  # from here on no result is so inaccurate that it is 0
 
 
 def _modes(subject: Subject) -> list[dict[str, Any]]:
@@ -142,6 +146,48 @@ def test_subnormals_are_characterised(subject: Subject, judge: Judge) -> None:
             seen.setdefault(f"subnormals {what}", example)
     for behaviour, example in (seen or {"subnormals are kept": ""}).items():
         judge.characterise(case.clause, case.operator, behaviour, example)
+
+
+@checks("values", data_types=("FLOAT32",), having=function_of_one_input, characterises=True)
+def test_subnormals_of_functions_are_characterised(subject: Subject, judge: Judge) -> None:
+    """Subnormal inputs and results of approximate functions: kept or flushed to zero, wherever that shows."""
+    attributes = subject.attributes()
+    tried = np.concatenate([edge_values.subnormals(subject.data_type), _of_small_results(subject)])
+    case = subject.case(subject.values_clause(attributes), tried, attributes)
+    run = judge.run(case)
+    oracle = judge.bench.oracle(case.operator)
+    if run is None or not isinstance(oracle, ApproximateResults):
+        return
+    smallest = np.finfo(np.float32).smallest_normal
+    with np.errstate(all="ignore"):
+        real = oracle.real(run.inputs)
+        at_zero = oracle.real({name: np.zeros(1, array.dtype) for name, array in run.inputs.items()})[0]
+        kept = np.isfinite(run.output) & (run.output != 0)
+        shown = (np.abs(real) >= _SHOWN) & np.isfinite(real.astype(np.float32))
+    is_input = (np.abs(run.x) < smallest) & (run.x != 0)
+    shows = is_input & shown & (at_zero == 0 or not np.isfinite(at_zero))
+    is_result = shown & (np.abs(real) < smallest)
+    one_way = "inputs, or their results," if (is_input & is_result).any() else "inputs"
+    said = [_kept(f"subnormal {one_way}", kept[shows]), _kept("subnormal results", kept[is_result & ~is_input])]
+    behaviour = ", ".join(filter(None, said))
+    if behaviour:
+        judge.characterise(case.clause, case.operator, behaviour)
+
+
+def _of_small_results(subject: Subject) -> Array:
+    """Normal inputs of every magnitude, and those where powers of e, 2 and 10 are about to vanish."""
+    magnitudes = np.ldexp(np.float32(1.25), np.arange(-125, 128, dtype=np.int32))
+    steps = np.linspace(-104, -87, 69, dtype=np.float32)
+    return np.concatenate([magnitudes, -magnitudes, steps, -steps]).astype(subject.data_type.numpy)
+
+
+def _kept(what: str, kept: NDArray[np.bool_]) -> str:
+    """Whether all, none or some are kept; "" where there are none."""
+    if not kept.size:
+        return ""
+    return f"{what} are kept" if kept.all() else f"some {what} are flushed to zero" if kept.any() else (
+        f"{what} are flushed to zero"
+    )
 
 
 def _strict(judge: Judge, case: Case) -> VectorOracle:
