@@ -3,8 +3,9 @@
 A case has *factors* beside its element type: ScaleBias, attributes out of the ordinary, strides, a place, a rank, a
 shape, a number of elements, kinds of inputs, a history. Each has a *base level*, the one that an implementation is
 most likely to have right: no ScaleBias, packed tensors, one element. Factors are taken back to their base level one at
-a time, as long as the same clause stays broken. Of what is left each is needed without which the case comes out wholly
-right: where another clause is broken then, "right without it" would be false, and nothing is said of that factor.
+a time, as long as the same clause stays broken. Of what is left each is needed without which the case is dispatched and
+comes out wholly right: where another clause is broken then, or the case refused, "right without it" would be false, and
+nothing is said of that factor.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dmlcts.suites.attribution.shrink import Effort, again, alike, all_wrong, asks_the_same, resizable
+from dmlcts.suites.attribution.shrink import Effort, again, alike, asks_the_same, is_right, judged, resizable
 from dmlcts.suites.attribution.simpler import FACTORS, SCALING, Factor, long_axes
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -92,13 +93,13 @@ def needed(bench: Bench, finding: Finding, effort: Effort) -> Needs:
                     return Needs(finding, (), complete=False)
                 left -= 1
                 tried += 1
-                wrong = all_wrong(bench, candidate)
-                found = next((one for one in wrong if one.outcome == finding.outcome), None)
+                judgement = judged(bench, candidate)
+                found = next((one for one in judgement.findings if one.outcome == finding.outcome), None)
                 if found is not None and found.clause == finding.clause:
                     if factor.replaces:
                         finding, removed = found, True
                     break
-                right += not wrong
+                right += is_right(judgement)
             if tried and right == tried:
                 needs.append(_need(bench, factor, finding))
         if not removed:
@@ -138,7 +139,7 @@ def needed_as_it_is(bench: Bench, finding: Finding) -> Needs:
 def _is_needed(bench: Bench, factor: Factor, finding: Finding) -> bool:
     """Whether the case has the factor above its base level, and comes out wholly right without it."""
     candidates = list(_without(bench, factor, finding))
-    return bool(candidates) and not any(all_wrong(bench, candidate) for candidate in candidates)
+    return bool(candidates) and all(is_right(judged(bench, candidate)) for candidate in candidates)
 
 
 def _without(bench: Bench, factor: Factor, finding: Finding) -> Iterator[Case]:

@@ -15,7 +15,15 @@ from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams
 from dmlcts.suites.judging.expectations import judge_case
-from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding, Suspect, plain, streams_of, value_clauses
+from dmlcts.suites.judging.findings import (
+    WITHOUT_DISPATCH,
+    Finding,
+    Judgement,
+    Suspect,
+    plain,
+    streams_of,
+    value_clauses,
+)
 from dmlcts.suites.judging.one_value import telling_places
 
 _MOST_STEPWISE = 64
@@ -99,18 +107,23 @@ def again(bench: Bench, case: Case, outcome: str) -> Finding | None:
     return findings[0] if findings else None
 
 
-def all_wrong(bench: Bench, case: Case) -> tuple[Finding, ...]:
-    """All that is wrong with ``case``, by every clause that its dispatch can be judged by.
+def judged(bench: Bench, case: Case) -> Judgement:
+    """The judgement of ``case`` by every clause that its dispatch can be judged by.
 
     A relation between elements can hold between wrong values: then they are judged as well.
     """
-    findings = judge_case(bench, case).findings
-    if findings or case.expectation not in _RELATIONS:
-        return findings
+    judgement = judge_case(bench, case)
+    if judgement.findings or case.expectation not in _RELATIONS:
+        return judgement
     try:
-        return judge_case(bench, replace(case, expectation="oracle")).findings
+        return judge_case(bench, replace(case, expectation="oracle"))
     except Unconstrained:
-        return ()  # no value follows from the pages: the relation is all that there is
+        return judgement  # no value follows from the pages: the relation is all that there is
+
+
+def is_right(judgement: Judgement) -> bool:
+    """Whether a case was dispatched, and all came out right: what is refused shows nothing."""
+    return bool(judgement.executions) and not judgement.findings
 
 
 def single_elements(bench: Bench, finding: Finding) -> Iterator[Case]:

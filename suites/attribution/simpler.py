@@ -14,7 +14,8 @@ from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.vector_scale_bias import Operands, plainly_scaled
 from dmlcts.suites.attribution.shrink import (
     TELLING,
-    all_wrong,
+    is_right,
+    judged,
     layouts,
     resizable,
     resized,
@@ -25,6 +26,7 @@ from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Streams, Values, text
+from dmlcts.suites.combinations.sizes import layout_said
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.findings import Finding, streams_of
 
@@ -191,7 +193,7 @@ def _one_fewer(bench: Bench, case: Case) -> str:
     sizes = (*whole[:axis], whole[axis] - 1, *whole[axis + 1 :])
     fewer = resized(case, sizes, layouts(case))
     least = TELLING if case.expectation == "one value" else 1
-    return f"with {least if all_wrong(bench, fewer) else math.prod(sizes)}"
+    return f"with {math.prod(sizes) if is_right(judged(bench, fewer)) else least}"
 
 
 def _kinds(values: Any) -> list[str]:
@@ -341,9 +343,15 @@ def _base(words: str) -> Callable[[Bench, Case], str]:
 
 
 def _strides_said(case: Case) -> str:
-    """Which inputs have strides; of an only input no more than that."""
+    """How the strided inputs are laid out; of an only input no more than that it has strides."""
+    inputs = spread(case)
+    if len(inputs) == 1:
+        return "input strides"
     names = strided_inputs(case)
-    return "input strides" if len(spread(case)) == 1 else f"strides of {' and '.join(names)}"
+    said = [layout_said(name, inputs[name]) for name in names]
+    if all(words.startswith("strides of") for words in said):
+        return f"strides of {' and '.join(names)}"  # of one element each, or as packed tensors have them
+    return " and ".join(said)
 
 
 def _packed_said(bench: Bench, case: Case) -> str:

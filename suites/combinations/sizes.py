@@ -90,6 +90,21 @@ def _strided(sizes: tuple[int, ...], given: tuple[int, ...]) -> str:
     return "reversed" if strides == sorted(strides) else "permuted"
 
 
+def layout_said(name: str, tensor: TensorDesc) -> str:
+    """In words how a tensor with strides is laid out: "BTensor repeated", "gaps in BTensor"."""
+    axes = [(stride, size) for stride, size in zip(tensor.element_strides, tensor.sizes, strict=True) if size > 1]
+    longer = sorted(axes)
+    kept = [(stride, size) for stride, size in longer if stride]
+    if longer and not kept:
+        return f"one element of {name} for all"
+    dense = tuple(stride for stride, _ in reversed(kept)) == packed_strides([size for _, size in reversed(kept)])
+    if len(kept) < len(longer):
+        return f"{name} repeated" if dense else f"{name} repeated with gaps"
+    if axes == longer[::-1]:
+        return f"strides of {name}" if dense else f"gaps in {name}"  # which may be those of a packed tensor
+    return f"{name} permuted" if dense else f"{name} permuted with gaps"
+
+
 def _factorisations(number: int, parts: int) -> Iterator[tuple[int, ...]]:
     """All ways to write a number as an ordered product of so many factors above one."""
     if parts == 1:

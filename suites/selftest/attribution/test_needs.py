@@ -13,13 +13,13 @@ from dmlcts.specs import DataType, OperatorDesc, Region, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.attribution.blame import smallest
-from dmlcts.suites.attribution.needs import _applicable, confirmed
+from dmlcts.suites.attribution.needs import _applicable, confirmed, needed, with_needs
 from dmlcts.suites.attribution.shrink import Effort
 from dmlcts.suites.attribution.simpler import FACTORS, _without_scale_bias
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.cases.values import Values
+from dmlcts.suites.cases.values import Streams, Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, account, evidence
 from dmlcts.suites.selftest.descriptions import case
@@ -321,6 +321,69 @@ def test_of_several_strided_inputs_those_are_named_whose_strides_matter(
                 and "test_padded_strides[" in one.test]  # fmt: skip
     found = [smallest(on, one) for one in probe.run(on, 0).ledger.findings]
     assert {dict(one.details).get("needs") for one in found} == {needs}
+
+
+@pytest.mark.parametrize(("strides", "said"), [
+    ((0, 1), "BTensor repeated"),
+    ((1, 0), "BTensor repeated"),
+    ((0, 2), "BTensor repeated with gaps"),
+    ((0, 0), "one element of BTensor for all"),
+    ((4, 1), "gaps in BTensor"),
+    ((1, 2), "BTensor permuted"),
+    ((2, 5), "BTensor permuted with gaps"),
+    ((3, 1), "strides of BTensor"),  # those of a packed tensor
+])  # fmt: skip
+def test_how_one_of_several_inputs_is_laid_out_is_named(strides: tuple[int, int], said: str) -> None:
+    plain, laid = TensorDesc(DataType.INT32, (2, 3)), TensorDesc(DataType.INT32, (2, 3), strides)
+    operator = OperatorDesc("ELEMENT_WISE_MAX", {"ATensor": plain, "BTensor": laid, "OutputTensor": plain}, {})
+    elements = {name: np.arange(6, dtype=np.int32) for name in ("ATensor", "BTensor")}
+    one = Case(operator, Streams.of(elements, operator), "max.formula")
+    (factor,) = [one for one in FACTORS if one.name == "input strides"]
+    assert factor.said(one) == said
+
+
+class RefusesOtherRanks(Reference):
+    """Refuses what has not four dimensions, and adds 1 too much to what it accepts."""
+
+    level = "1.0"
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        """All other ranks, obliged or not."""
+        return "" if operator.output.rank == 4 else "four dimensions only"
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """One more."""
+        return np.asarray(super().compute_exact(operator, inputs) + inputs[0].dtype.type(1))
+
+
+class RightAtOtherRanks(RefusesOtherRanks):
+    """Wrong with four dimensions, right with fewer."""
+
+    level = "6.4"
+
+    def refuses(self, operator: OperatorDesc) -> str:
+        """What the tables refuse."""
+        return Reference.refuses(self, operator)
+
+    def compute_exact(self, operator: OperatorDesc, inputs: list[Array]) -> Array:
+        """One more where there are four dimensions."""
+        right = Reference.compute_exact(self, operator, inputs)
+        return np.asarray(right + right.dtype.type(1)) if operator.output.rank == 4 else right
+
+
+@pytest.mark.parametrize(("backend", "needs"), [
+    (RefusesOtherRanks, None), (RightAtOtherRanks, "rank 4 (right at rank 1, 2, 3)"),
+])  # fmt: skip
+def test_what_is_refused_at_another_rank_is_not_right_there(backend: type[Reference], needs: str | None) -> None:
+    tensor = TensorDesc(DataType.INT16, (1, 1, 1, 2))
+    names = ("ATensor", "BTensor", "OutputTensor")
+    operator = OperatorDesc("ELEMENT_WISE_ADD", dict.fromkeys(names, tensor), {})
+    elements = {name: np.array([3, 5], np.int16) for name in names[:2]}
+    one = Case(operator, Streams.of(elements, operator), "add.formula")
+    on = Bench("x", backend(), {}, load_tables())
+    first = replace(judge_case(on, one).findings[0], suspects=())
+    found = needed(on, first, Effort())
+    assert dict(with_needs(found).details).get("needs") == needs
 
 
 def test_a_nan_beside_it_is_needed() -> None:
