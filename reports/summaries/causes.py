@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dmlcts.reports.documents.outcomes import Deviation, Origin, Outcome, worst
+from dmlcts.reports.documents.wording import short
 from dmlcts.reports.summaries.once import Fault, elements_of, fault_shown
 
 _ORDER = (
@@ -261,20 +262,36 @@ def examined(found: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
 
 
 def first_line(failure: Row) -> str:
-    """The failure in one line: what went in under which attributes, what came out, and what was acceptable."""
-    details = failure["details"]
-    parts = [failure["title"] or failure["test"]]
-    attributes = failure["case"].get("attributes") if isinstance(failure["case"], Mapping) else None
+    """The failure in one line: operator and types, what went in under which attributes, what came out, what is due.
+
+    The types are those of the case that is shown: "CLIP INT64 with Min 0.0: 362 gives 362, must be 3199001344".
+    """
+    details, case = failure["details"], failure["case"] if isinstance(failure["case"], Mapping) else {}
+    attributes = case.get("attributes")
     named = [
         f"{name} {details[name]}" for name in (attributes if isinstance(attributes, Mapping) else ())
         if details.get(name) not in (None, "none")
     ]  # fmt: skip
-    if failure["data_type"]:
-        parts.append(f"on {failure['data_type']}")
+    place = " ".join(part for part in (short(failure["operator"]), _types(failure, case)) if part)
     if named:
-        parts.append(f"with {', '.join(named)}")
-    for label in ("acceptable", "bytes", "element", "said"):
-        if details.get(label):
-            words = f"{label}: {details[label]}" if label == "acceptable" else details[label]
-            return f"{' '.join(parts)}; {words}"
-    return " ".join(parts)
+        place = f"{place} with {', '.join(named)}"
+    seen = failure["title"] or failure["test"]
+    if details.get("acceptable"):
+        due = str(details["acceptable"])
+        within = "within " if " to " in due and " or " not in due else ""  # a range of values
+        seen = f"{seen.removeprefix('input ')}, must be {within}{due}"
+    else:
+        seen = "; ".join([seen, *[details[label] for label in ("bytes", "element", "said") if details.get(label)][:1]])
+    return f"{place}: {seen}" if failure["operator"] else seen
+
+
+def _types(failure: Row, case: Mapping[str, Any]) -> str:
+    """The data types of a failing case: one word where all tensors have one, else each tensor's."""
+    tensors = case.get("tensors")
+    try:
+        types = {name: str(tensor["data_type"]) for name, tensor in tensors.items()} if tensors else {}
+    except (AttributeError, LookupError, TypeError):  # a stranger's case, which no schema binds
+        types = {}
+    if len(set(types.values())) > 1:
+        return ", ".join(f"{name} {data_type}" for name, data_type in types.items())
+    return next(iter(types.values()), str(failure["data_type"]))

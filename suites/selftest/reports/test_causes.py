@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from dmlcts.reports.summaries.because import explained
-from dmlcts.reports.summaries.causes import Cause, causes, examined
+from dmlcts.reports.summaries.causes import Cause, causes, examined, first_line
 from dmlcts.reports.summaries.once import UNEXAMINED
 from dmlcts.specs.loading import load_tables
 from dmlcts.suites.selftest.conftest import Ran
@@ -298,3 +298,25 @@ def test_a_strangers_case_of_any_form_is_told(case: Mapping[str, Any]) -> None:
     odd = failing("clip.formula", CLIP, "INT8", NINE) | {"case": case}
     (cause,) = found(odd, failing("clip.formula", CLIP, "FLOAT32", NINE))
     assert cause.cases == found(*[failing("clip.formula", CLIP, one, NINE) for one in ("INT8", "FLOAT32")])[0].cases
+
+
+def line(title: str, tensors: dict[str, str], **details: str) -> str:
+    described = {name: {"data_type": data_type, "sizes": [1]} for name, data_type in tensors.items()}
+    return first_line({
+        "operator": "ELEMENT_WISE_ADD", "data_type": "FLOAT32", "title": title, "test": "t", "details": details,
+        "case": {"tensors": described} if tensors else None,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize(("told", "wanted"), [
+    (line("input 362 gives 362", {"A": "INT64", "O": "INT64"}, acceptable="3199001344"),
+     "ADD INT64: 362 gives 362, must be 3199001344"),
+    (line("A 1, B 2 give 5", {"A": "INT8", "B": "INT8", "O": "INT8"}, acceptable="3 or 4"),
+     "ADD INT8: A 1, B 2 give 5, must be 3 or 4"),
+    (line("input 1.0 gives 9.0", {}, acceptable="1.0 to 1.5"), "ADD FLOAT32: 1.0 gives 9.0, must be within 1.0 to 1.5"),
+    (line("refused, though obliged", {"A": "FLOAT32", "O": "INT8"}, said="no"),
+     "ADD A FLOAT32, O INT8: refused, though obliged; no"),
+    (line("refused, though obliged", {"A": "FLOAT32"}), "ADD FLOAT32: refused, though obliged"),
+])  # fmt: skip
+def test_the_first_line_has_the_types_of_the_case_and_what_is_due(told: str, wanted: str) -> None:
+    assert told == wanted

@@ -199,7 +199,7 @@ def test_failures_are_grouped_by_clause() -> None:
     assert "FAIL  clip.formula (required): 6 cases fail · CLIP on INT16, INT8\n" in text
     assert "  “f(x) = “x”” (The page of CLIP)\n" in text
     assert "FAIL  clip.same (implied): 3 cases fail · CLIP on INT8\n  It stays.\n" in text
-    assert "  first: 9 where 8 is due on INT16\n  replay: results/failures/clip.formula-int16.yaml\n" in text
+    assert "  first: CLIP INT16: 9 where 8 is due\n  replay: results/failures/clip.formula-int16.yaml\n" in text
     assert text.endswith("NOT CONFORMANT: 2 clauses fail (exit code 1)\n")
 
 
@@ -210,7 +210,7 @@ def test_a_failure_s_line_has_what_it_takes_to_understand_it() -> None:
     record = ItemRecord("u", Outcome.FAIL, 1, (tally("clip.formula", "INT8", Outcome.FAIL),), (), (wrong,))
     text = " ".join(shown(results_of(GOOD, record)).split())
     assert (
-        "first: input -2 gives -2 on INT8 with Min -1.0 (0xbf800000), Max 2.0 (0x40000000); acceptable: -1 (0xff)"
+        "first: CLIP INT8 with Min -1.0 (0xbf800000), Max 2.0 (0x40000000): -2 gives -2, must be -1 (0xff)"
         in text
     )
 
