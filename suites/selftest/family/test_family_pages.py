@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dmlcts.specs.comparing import compare
+from dmlcts.specs.loading import load_tables
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.pages import identify, read_page
 from dmlcts.suites.selftest.family.family_tables import family
@@ -81,3 +82,11 @@ def test_the_page_may_name_enumerators_in_another_order_before_its_list() -> Non
     assert told(table, page.text) == []
     said = told(table, page.swapped("enumerator EITHER", "enumerator NEGATIVE"))
     assert any("order of DML_IS_INFINITY_MODE" in one for one in said), said
+
+
+def test_what_a_subnormal_logarithm_breaks_quotes_the_function() -> None:
+    """Not what the page says of 0 alone: a subnormal that is neither kept nor flushed breaks the same clause."""
+    clause = load_tables().clause("log.accuracy")
+    assert clause.quotation is not None
+    assert clause.quotation.words == "f(x) = ln(x)"
+    assert "subnormal" in clause.text
