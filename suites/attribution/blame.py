@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dmlcts.reports.documents.outcomes import Deviation
-from dmlcts.specs import TensorDesc
 from dmlcts.suites.attribution.company import fewest_kernels, repeated
 from dmlcts.suites.attribution.element import of_its_value
+from dmlcts.suites.attribution.inputs import ordinary
 from dmlcts.suites.attribution.needs import Needs, needed, with_needs
-from dmlcts.suites.attribution.shrink import Effort, again, shrink
-from dmlcts.suites.attribution.simpler import strided_inputs, subject_of
+from dmlcts.suites.attribution.positions import PLACES
+from dmlcts.suites.attribution.shrink import Effort, again, judged, shrink
+from dmlcts.suites.attribution.simpler import SCALED_CHECKS, in_order, kind_of, strided_inputs, subject_of
 from dmlcts.suites.attribution.steadiness import after, dependent, history, restated, unsteady
 from dmlcts.suites.attribution.tracing import traced
 from dmlcts.suites.cases.bench import Bench
@@ -104,7 +105,7 @@ def needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
     """The finding with what it needs, and under the clause that this is about."""
     if finding.settled or finding.outcome != "fail":
         return finding  # every case that ends a process costs one; a factor would cost several
-    found = needed(bench, finding, effort)
+    found = needed(bench, ordinary(bench, finding), effort)
     for _ in range(_MOST_ROUNDS):  # without what is not needed, fewer elements may do
         if not found.complete or not found.needs:
             break
@@ -119,7 +120,7 @@ def needing(bench: Bench, finding: Finding, effort: Effort) -> Finding:
             least = replace(least, clause=clause, case=replace(least.case, clause=clause, layout_clause=None))
         else:
             least = replace(least, clause=clause, case=replace(least.case, layout_clause=clause))
-    return of_its_value(bench, least)
+    return replace(of_its_value(bench, least), because=_explaining(bench, least))
 
 
 def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
@@ -168,7 +169,7 @@ def blamed(bench: Bench, finding: Finding, needs: Needs) -> str:
         "offset": "binding.offset",
         "shape": "tensor.position",
         "rank": "tensor.position",
-        "count": "tensor.position",
+        **dict.fromkeys(("count", *PLACES), "tensor.position"),
     }
     return next((clause for factor, clause in places.items() if factor in factors), _value_clause(bench, case))
 
@@ -178,10 +179,31 @@ def _value_clause(bench: Bench, case: Case) -> str:
     if bench.tables.clause(case.clause).check == "activation" and case.operator.activation is None:
         return subject_of(bench, case).values_clause(case.operator.attributes)
     table = bench.tables.operator(case.operator.name)
-    scaled = {table.clause_of(check) for check in ("scale-bias", "scale-bias.integer", "scale-bias.integer-inexact")}
+    scaled = {table.clause_of(check) for check in SCALED_CHECKS}
     if case.clause not in scaled or case.operator.scale_bias is not None:
         return case.clause
     return subject_of(bench, case).values_clause(case.operator.attributes)
+
+
+def _explaining(bench: Bench, finding: Finding) -> str:
+    """The clause on strides that the case's own strides are about, where the test's is another one; else "".
+
+    A clause on input strides does not explain what output strides alone are needed for, nor one on repeated elements
+    what gaps do as well. The test's clause stays the one that fails: it was made for such strides among others.
+    """
+    case, factors = finding.case, set(finding.needs)
+    if not finding.clause.startswith("tensor.strides.") or not factors & {"input strides", "output strides"}:
+        return ""
+    clause = "tensor.strides.output"
+    if "input strides" in factors:
+        kinds = [kind_of(case.operator.inputs[name]) for name in strided_inputs(case)]
+        kind = next((one for one in ("broadcast", "permuted", "padded") if one in kinds), "packed")
+        ordered = in_order(case) if kind in ("broadcast", "permuted") else None
+        if ordered is not None and judged(bench, ordered).findings:
+            kind = "padded"
+        if "output strides" not in factors or kind in ("broadcast", "permuted"):
+            clause = f"tensor.strides.{kind}"
+    return "" if clause == finding.clause else clause
 
 
 def _strides(case: Case, factors: frozenset[str]) -> str:
@@ -193,7 +215,7 @@ def _strides(case: Case, factors: frozenset[str]) -> str:
     made_for = case.layout_clause or ""
     if "input strides" not in factors or "output strides" in factors:
         return made_for if made_for.startswith("tensor.strides.") else "tensor.strides.output"
-    kinds = [_kind(case.operator.inputs[name]) for name in strided_inputs(case)]
+    kinds = [kind_of(case.operator.inputs[name]) for name in strided_inputs(case)]
     kind = next((one for one in ("broadcast", "permuted", "padded") if one in kinds), "packed")
     if made_for.startswith("tensor.strides.") and made_for != "tensor.strides.output" and kind != "broadcast":
         return made_for
@@ -210,19 +232,3 @@ def _of_its_tensor(finding: Finding) -> Finding:
         return finding
     clause = "tensor.strides.output"
     return replace(finding, clause=clause, case=replace(finding.case, layout_clause=clause))
-
-
-def _kind(tensor: TensorDesc) -> str:
-    """What kind of strides a tensor has, along the dimensions that are longer than one."""
-    seen = [(stride, size) for stride, size in zip(tensor.element_strides, tensor.sizes, strict=True) if size > 1]
-    strides = [stride for stride, _ in seen]
-    if 0 in strides:
-        return "broadcast"
-    if strides != sorted(strides, reverse=True):
-        return "permuted"
-    packed = 1
-    for stride, size in reversed(seen):
-        if stride != packed:
-            return "padded"
-        packed *= size
-    return "packed"

@@ -10,15 +10,18 @@ told under its own clause whatever is left of that: the tests that a process ran
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Hashable
 from dataclasses import replace
 
 from dmlcts.reports.summaries.once import UNEXAMINED
 from dmlcts.specs import OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.attribution.blame import needing, smallest
 from dmlcts.suites.attribution.element import of_its_value
+from dmlcts.suites.attribution.inputs import Tried, is_of_one_input, ranged
 from dmlcts.suites.attribution.needs import confirmed, with_needs
-from dmlcts.suites.attribution.shrink import Effort, again, resizable, single_elements
-from dmlcts.suites.attribution.simpler import SCALING
+from dmlcts.suites.attribution.positions import PLACES
+from dmlcts.suites.attribution.shrink import Effort, again, judged, resizable, single_elements
+from dmlcts.suites.attribution.simpler import SCALED_CHECKS, SCALING, subject_of, without_scale_bias
 from dmlcts.suites.attribution.steadiness import restated
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -26,6 +29,8 @@ from dmlcts.suites.judging.findings import Finding
 
 MOST_OF_A_CLAUSE = 3
 MOST_IN_ALL = 30
+
+_OF_EXTENT = {"count", "shape", "rank", *PLACES}
 
 _SPENT = "this is the case as a test met it: what a run spends on smaller ones went to the faults found before"
 
@@ -45,6 +50,7 @@ class Faults:
         self._left = in_all
         self._examined: Counter[str] = Counter()
         self._known: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+        self._ranges: dict[tuple[str, Hashable], tuple[Finding, Tried]] = {}
 
     def told(self, finding: Finding) -> Finding:
         """The finding on a small case, under the clause that it breaks: recognised, or else examined."""
@@ -55,20 +61,23 @@ class Faults:
 
     def _told(self, finding: Finding) -> Finding:
         alone = self._alone(finding)
+        known = self._shown_already(alone)
+        if known is not None:
+            return known
         recognised = self._recognised(finding, alone)
         if recognised is not None:
-            return recognised
+            return self._ranged(recognised)
         if self._left <= 0 or self._examined[finding.clause] >= self._of_a_clause:
             if "said" in dict(finding.details):
                 return finding  # a refusal, or what was raised: it needs no smaller case to be understood
             if alone is not None:
-                least = needing(self._bench, alone, Effort())
+                least = self._ranged(self._explained(needing(self._bench, alone, Effort())))
                 self._known[least.clause, least.outcome].append(least)
                 return least
-            stated = restated(self._bench, finding)
-            return replace(stated, details=(*stated.details, (UNEXAMINED, _SPENT)))
+            stated = self._explained(restated(self._bench, finding))
+            return stated if stated.because else replace(stated, details=(*stated.details, (UNEXAMINED, _SPENT)))
         self._left -= 1
-        least = smallest(self._bench, finding)
+        least = self._ranged(self._explained(smallest(self._bench, finding)))
         if not least.repeat:  # what chance decides says nothing of the clause: its next finding may be of another kind
             self._examined[finding.clause] += 1
         self._known[finding.clause, finding.outcome].append(least)
@@ -76,11 +85,34 @@ class Faults:
             self._known[least.clause, least.outcome].append(least)
         return least
 
+    def _shown_already(self, alone: Finding | None) -> Finding | None:
+        """What was shown of the same operator, type and attributes, where the value is among those that it stands for.
+
+        That needs no dispatch: all inputs of that range are known to be wrong.
+        """
+        if alone is None or not is_of_one_input(alone):
+            return None
+        shown, seen = self._ranges.get((alone.clause, alone.case.operator.kind), (None, None))
+        return shown if seen is not None and seen.spans(alone.case.values.first.array(1)[0]) else None
+
+    def _ranged(self, least: Finding) -> Finding:
+        """A wrong value with the range of the inputs that are wrong; found once for operators without numbers."""
+        known = self._shown_already(least)
+        key = (least.clause, least.case.operator.kind)
+        if known is not None or key in self._ranges or not is_of_one_input(least):
+            return known or least
+        if least.because or _has_numbers(least.case.operator):
+            return least
+        self._ranges[key] = ranged(self._bench, least)
+        return self._ranges[key][0]
+
     def _recognised(self, finding: Finding, alone: Finding | None) -> Finding | None:
         """The finding, where it has the needs of a known fault."""
         if alone is not None:
             alone = of_its_value(self._bench, alone)
-            return self._confirmed(alone, [one for one in self._known[alone.clause, alone.outcome] if _is_alone(one)])
+            known = [one for one in self._known[alone.clause, alone.outcome] if _is_alone(one)]
+            found = self._confirmed(alone, known)
+            return None if found is None else self._explained(found)
         for fault in self._known[finding.clause, finding.outcome]:
             if fault.settled or _is_alone(fault):
                 continue
@@ -88,8 +120,57 @@ class Faults:
             found = None if moved is None else again(self._bench, moved, finding.outcome)
             told = None if found is None or found.clause != fault.clause else self._confirmed(found, [fault])
             if told is not None:
-                return told
+                return replace(told, because=fault.because)
         return None
+
+    def _explained(self, finding: Finding) -> Finding:
+        """The finding, with the clause of a known fault of its operator that explains it, and with that fault's needs.
+
+        A known fault explains it where its smallest case goes wrong with the finding's type, attributes and values,
+        and where the finding's case comes out right without each thing that the fault needs. A value that is wrong by
+        itself in a test of something else is explained by what is known of the operator's values.
+        """
+        if finding.because or finding.outcome != "fail" or finding.repeat or not finding.wrong:
+            return finding
+        if _is_alone(finding):
+            return self._explained_by_its_value(finding)
+        for fault in self._others(finding):
+            implied = _OF_EXTENT & set(fault.needs) if not finding.needs else set(fault.needs) - set(finding.needs)
+            moved = None if implied or not fault.needs else transplanted(fault, finding, whatever=True)
+            if moved is None or again(self._bench, moved, "fail") is None:
+                continue  # any fault that needs strides is gone with a single element as well
+            seen = confirmed(self._bench, replace(finding, details=_without_needs(finding)), fault.needs)
+            if seen is not None:
+                return replace(with_needs(seen), because=fault.clause)
+        return finding
+
+    def _explained_by_its_value(self, finding: Finding) -> Finding:
+        """A single wrong element, in a test of types and ranks or of ScaleBias that its value does not hang on."""
+        bench, case = self._bench, finding.case
+        subject, attributes = subject_of(bench, case), case.operator.attributes
+        plain = {name: None if isinstance(value, ScaleBias) else value for name, value in attributes.items()}
+        clause = subject.values_clause(plain)
+        if clause == finding.clause or SCALING in finding.needs:
+            return finding
+        scaled = case.clause in {subject.table.clause_of(one) for one in SCALED_CHECKS} and plain != attributes
+        if not scaled and bench.tables.clause(finding.clause).subject != "descriptions":
+            return finding
+        for fault in self._others(finding):
+            if fault.clause == clause and _is_alone(fault) and fault.case.data_type is case.data_type:
+                wrong = not scaled or any(judged(bench, one).findings for one in without_scale_bias(bench, finding))
+                if wrong and (not fault.needs or confirmed(bench, finding, fault.needs) is not None):
+                    return replace(finding, because=clause)
+        return finding
+
+    def _others(self, finding: Finding) -> list[Finding]:
+        """The faults of the finding's operator that break other clauses, one for each clause and what it needs."""
+        name, found = finding.case.operator.name, {}
+        for one in (fault for faults in self._known.values() for fault in faults):
+            stands = one.outcome == "fail" and one.wrong and not (one.because or one.settled or one.repeat)
+            if stands and one.clause != finding.clause and one.case.operator.name == name:
+                kind = one.case.data_type if _is_alone(one) else None
+                found.setdefault((one.clause, one.needs, kind), one)
+        return sorted(found.values(), key=lambda one: len(one.needs))
 
     def _alone(self, finding: Finding) -> Finding | None:
         """The first value of the finding that is wrong in a packed tensor of its own; ``None`` where none is."""
@@ -115,15 +196,31 @@ def faults_of(bench: Bench) -> Faults:
     return found
 
 
+def _has_numbers(operator: OperatorDesc) -> bool:
+    """Whether what is wrong may hang on a number among the attributes: each would have a range of its own."""
+    return any(value is not None and not isinstance(value, str) for value in operator.attributes.values())
+
+
+def _without_needs(finding: Finding) -> tuple[tuple[str, str], ...]:
+    return tuple((label, said) for label, said in finding.details if label != "needs")
+
+
 def _is_alone(fault: Finding) -> bool:
     """Whether a fault shows in a single element, by its value alone."""
     return fault.case.operator.output.element_count == 1 and fault.case.layout_clause is None
 
 
-def transplanted(fault: Finding, finding: Finding) -> Case | None:
-    """A fault's smallest case with the operator, the type, the attributes and the values of another finding."""
+def transplanted(fault: Finding, finding: Finding, *, whatever: bool = False) -> Case | None:
+    """A fault's smallest case with the operator, the type, the attributes and the values of another finding.
+
+    Args:
+        fault: what is known.
+        finding: the other one.
+        whatever: also where the two are judged by different expectations; then by the fault's.
+    """
     case, known = finding.case, fault.case
-    if known.expectation != case.expectation or not resizable(known) or not resizable(case) or known.beside:
+    judged_alike = whatever or known.expectation == case.expectation
+    if not judged_alike or not resizable(known) or not resizable(case) or known.beside:
         return None
     if known.operator.tensors.keys() != case.operator.tensors.keys():
         return None
@@ -140,4 +237,5 @@ def transplanted(fault: Finding, finding: Finding) -> Case | None:
     operator = OperatorDesc(case.operator.name, tensors, attributes)
     return replace(
         case, operator=operator, layout_clause=known.layout_clause, placement=known.placement, recipe=None,
+        expectation=known.expectation, clause=known.clause if whatever else case.clause,
     )  # fmt: skip

@@ -10,16 +10,19 @@ nothing is said of that factor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from dmlcts.specs import TensorDesc
+from dmlcts.suites.attribution.positions import PLACES, counted, is_last_alone
 from dmlcts.suites.attribution.shrink import Effort, again, alike, asks_the_same, is_right, judged, resizable
-from dmlcts.suites.attribution.simpler import FACTORS, SCALING, Factor, long_axes
+from dmlcts.suites.attribution.simpler import FACTORS, SCALING, Factor, in_order, kind_of, long_axes
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.judging.findings import WITHOUT_DISPATCH, Finding
 
 _MOST_PASSES = 6
+_FEWEST_TO_PERMUTE = 2  # dimensions
 
 _RELATIONS = ("idempotent", "monotone", "odd", "contained", "threshold equivalence")
 
@@ -84,7 +87,7 @@ def needed(bench: Bench, finding: Finding, effort: Effort) -> Needs:
     if seen is None or seen.clause != finding.clause:
         return Needs(finding, (), complete=False)  # it does not show by itself: nothing can be learnt from it
     for _ in range(_MOST_PASSES):
-        needs: list[Need] = []
+        needed_ones: list[Factor] = []
         removed = False
         for factor in _applicable(finding):
             tried = right = 0
@@ -101,9 +104,9 @@ def needed(bench: Bench, finding: Finding, effort: Effort) -> Needs:
                     break
                 right += is_right(judgement)
             if tried and right == tried:
-                needs.append(_need(bench, factor, finding))
+                needed_ones.append(factor)
         if not removed:
-            return Needs(finding, _not_implied(finding.case, needs), complete=True)
+            return _needs(bench, finding, needed_ones)
     return Needs(finding, (), complete=False)
 
 
@@ -115,13 +118,17 @@ def confirmed(bench: Bench, finding: Finding, factors: tuple[str, ...]) -> Needs
         finding: what is wrong, on a case that has nothing but what it needs.
         factors: the names of the factors that are needed.
     """
+    place = next((name for name in PLACES if name in factors), "")
+    if place and not is_last_alone(finding, finding.case.operator.output.element_count):
+        return None
     needs = []
     for factor in _applicable(finding):
-        if factor.name not in factors:
+        known = place if place and factor.name == "count" else factor.name
+        if known not in factors:
             continue
         if not _is_needed(bench, factor, finding):
             return None
-        needs.append(_need(bench, factor, finding))
+        needs.append(_need(bench, factor, finding, known))
     return Needs(finding, tuple(needs), complete=True) if len(needs) == len(factors) else None
 
 
@@ -132,8 +139,7 @@ def needed_as_it_is(bench: Bench, finding: Finding) -> Needs:
         bench: what to judge on.
         finding: what is wrong, on the case that is shown.
     """
-    needs = [_need(bench, factor, finding) for factor in _applicable(finding) if _is_needed(bench, factor, finding)]
-    return Needs(finding, _not_implied(finding.case, needs), complete=True)
+    return _needs(bench, finding, [one for one in _applicable(finding) if _is_needed(bench, one, finding)])
 
 
 def _is_needed(bench: Bench, factor: Factor, finding: Finding) -> bool:
@@ -147,7 +153,16 @@ def _without(bench: Bench, factor: Factor, finding: Finding) -> Iterator[Case]:
     return (candidate for candidate in factor.without(bench, finding) if asks_the_same(bench, candidate))
 
 
-def _need(bench: Bench, factor: Factor, finding: Finding) -> Need:
+def _needs(bench: Bench, finding: Finding, factors: list[Factor]) -> Needs:
+    """What a case needs that needs some factors, in words."""
+    implied = _implied(bench, finding.case, {factor.name for factor in factors})
+    needs = (_need(bench, factor, finding) for factor in factors if factor.name not in implied)
+    return Needs(finding, tuple(needs), complete=True)
+
+
+def _need(bench: Bench, factor: Factor, finding: Finding, known: str = "") -> Need:
+    if factor.name == "count":
+        return Need(*counted(bench, finding, known))
     return Need(factor.name, factor.said(finding.case), factor.right(bench, finding.case))
 
 
@@ -160,16 +175,27 @@ def with_needs(found: Needs) -> Finding:
     return replace(finding, details=details, needs=tuple(sorted(found.factors)))
 
 
-def _not_implied(case: Case, needs: list[Need]) -> tuple[Need, ...]:
-    """The needs without those that others bring with them: strides that matter need two elements, a shape its rank."""
-    names = {need.factor for need in needs}
+def _implied(bench: Bench, case: Case, names: set[str]) -> set[str]:
+    """Which needs others bring with them.
+
+    Strides that matter need two elements, a shape its rank, and strides of two dimensions whose order matters both.
+    """
     long = len(long_axes(case))
     implied = set()
     if names & {"shape", "input strides", "output strides"} and case.operator.output.element_count == 1 << long:
         implied.add("count")
     if "shape" in names and case.operator.output.rank == long:
         implied.add("rank")
-    return tuple(need for need in needs if need.factor not in implied)
+    strided = names & {"input strides", "output strides"}
+    if "shape" in names and strided and long == _FEWEST_TO_PERMUTE and "permuted" in map(kind_of, _tensors(case)):
+        ordered = in_order(case)
+        if ordered is not None and is_right(judged(bench, ordered)):
+            implied.add("shape")
+    return implied
+
+
+def _tensors(case: Case) -> Iterable[TensorDesc]:
+    return case.operator.tensors.values()
 
 
 def _applicable(finding: Finding) -> Iterator[Factor]:

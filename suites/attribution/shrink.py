@@ -31,7 +31,13 @@ TELLING = 3
 _SHRINKS_WITH_LOSS = {"timeout": 1, "crash": 6, "device_lost": 6, "resource_error": 2}
 
 _RELATIONS = (
-    "idempotent", "monotone", "odd", "contained", "threshold equivalence", "stated relation", "plain layout",
+    "idempotent",
+    "monotone",
+    "odd",
+    "contained",
+    "threshold equivalence",
+    "stated relation",
+    "plain layout",
 )
 
 Strides = tuple[int, ...] | None
@@ -70,7 +76,9 @@ def shrink(bench: Bench, finding: Finding, effort: Effort) -> Finding:
         found = again(bench, candidate, finding.outcome)
         if found is not None:
             return found
-    best = finding
+    best = again(bench, same, finding.outcome) if (same := _of_one_value(finding)) is not None else None
+    best = finding if best is None or best.clause != finding.clause else best
+    case = best.case
     budget, elements = effort.shrinks, effort.elements
     enough = bench.losses + _SHRINKS_WITH_LOSS.get(finding.outcome, effort.shrinks)  # a process each, or the limit
     shrinking, axis = True, 0
@@ -138,6 +146,15 @@ def single_elements(bench: Bench, finding: Finding) -> Iterator[Case]:
         return
     for suspect in finding.suspects:
         yield plain(bench, case, streams_of(case, suspect), 1)
+
+
+def _of_one_value(finding: Finding) -> Case | None:
+    """The case with the values of the wrong element for all, so that it stays wrong as long as its layout makes it."""
+    case = finding.case
+    if case.expectation != "oracle" or not finding.suspects or not alike(case) or not finding.wrong:
+        return None
+    values = streams_of(case, finding.suspects[0])
+    return None if values == case.values else replace(case, values=values)
 
 
 def _shortened(case: Case, less: Case) -> int:

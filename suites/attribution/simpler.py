@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from dmlcts.specs import DataType, OperatorDesc, ScaleBias
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.oracle.vector_scale_bias import Operands, plainly_scaled
+from dmlcts.suites.attribution.inputs import inputs_said, ordinary_inputs
 from dmlcts.suites.attribution.shrink import (
     TELLING,
-    is_right,
-    judged,
     layouts,
     resizable,
     resized,
@@ -32,6 +30,10 @@ from dmlcts.suites.judging.findings import Finding, streams_of
 
 _STANDARD = Placement()
 _MOST_SCALED = 1 << 16
+_MOST_STRETCHED = 1 << 20  # elements from the first to the last in memory
+
+SCALED_CHECKS = ("scale-bias", "scale-bias.integer", "scale-bias.integer-inexact")
+"""What checks the clauses on a scale and bias."""
 
 SCALING = "scaling"
 """The factor that is a scale and bias, whatever the operator calls it."""
@@ -136,11 +138,51 @@ def _one_long_axis(bench: Bench, finding: Finding) -> Iterator[Case]:
     rank = len(whole)
     if not any(laid.values()):
         yield resized(case, (*([1] * (rank - 1)), math.prod(whole)), {})
+    else:
+        yield from _all_in_a_row(case)
     if case.expectation == "one value":
         return  # fewer elements may lack those that show what its bounds became
     for kept in axes:
         sizes = tuple(size if axis == kept else 1 for axis, size in enumerate(whole))
         yield resized(case, sizes, laid)
+
+
+def _all_in_a_row(case: Case) -> Iterator[Case]:
+    """As many elements along the last dimension alone, in each tensor with one of its strides that is not packed."""
+    whole, laid, axes = case.operator.output.sizes, layouts(case), long_axes(case)
+    count, last = math.prod(whole), len(whole) - 1
+    in_a_row: dict[str, tuple[int, ...] | None] = {}
+    for name, strides in laid.items():
+        own = [] if strides is None else sorted(strides[axis] for axis in axes if strides[axis] != 1)
+        in_a_row[name] = None if strides is None else (*strides[:last], *(own[:1] or [1]))
+    if max(strides[last] for strides in in_a_row.values() if strides is not None) * count <= _MOST_STRETCHED:
+        yield resized(case, (*([1] * last), count), in_a_row)
+
+
+def kind_of(tensor: TensorDesc) -> str:
+    """What kind of strides a tensor has, along the dimensions that are longer than one."""
+    seen = [(stride, size) for stride, size in zip(tensor.element_strides, tensor.sizes, strict=True) if size > 1]
+    strides = [stride for stride, _ in seen]
+    if 0 in strides:
+        return "broadcast"
+    if strides != sorted(strides, reverse=True):
+        return "permuted"
+    packed = 1
+    for stride, size in reversed(seen):
+        if stride != packed:
+            return "padded"
+        packed *= size
+    return "packed"
+
+
+def in_order(case: Case) -> Case | None:
+    """The case with gaps alone where its strides repeat elements or change their order; ``None`` where none do."""
+    tensors = case.operator.tensors
+    sizes = case.operator.output.sizes
+    padded = tuple(2 * math.prod(sizes[axis + 1 :]) for axis in range(len(sizes)))
+    laid = layouts(case)
+    turned = [name for name in laid if kind_of(tensors[name]) in ("broadcast", "permuted")]
+    return resized(case, sizes, {**laid, **dict.fromkeys(turned, padded)}) if turned else None
 
 
 def _lower_ranks(bench: Bench, case: Case) -> list[int]:
@@ -184,55 +226,6 @@ def _one_element(bench: Bench, finding: Finding) -> Iterator[Case]:
     suspects = finding.suspects or (tuple(values.array(1)[0] for values in case.values.values()),)
     for suspect in suspects:
         yield replace(alone, values=streams_of(case, suspect))
-
-
-def _one_fewer(bench: Bench, case: Case) -> str:
-    """How many elements come out right: one fewer where that was seen, else a single one."""
-    whole = case.operator.output.sizes
-    axis = int(np.argmax(whole))
-    sizes = (*whole[:axis], whole[axis] - 1, *whole[axis + 1 :])
-    fewer = resized(case, sizes, layouts(case))
-    least = TELLING if case.expectation == "one value" else 1
-    return f"with {math.prod(sizes) if is_right(judged(bench, fewer)) else least}"
-
-
-def _kinds(values: Any) -> list[str]:
-    """What is out of the ordinary among floating-point values."""
-    if values.dtype.kind != "f":
-        return []
-    small = np.finfo(values.dtype).smallest_normal
-    kinds = {
-        "NaN": np.isnan(values),
-        "infinite": np.isinf(values),
-        "subnormal": (values != 0) & (np.abs(values) < small),
-        "-0.0": (values == 0) & np.signbit(values),
-    }
-    return [name for name, found in kinds.items() if found.any()]
-
-
-def _special(values: Any) -> Any:
-    small = np.finfo(values.dtype).smallest_normal
-    with np.errstate(invalid="ignore"):
-        return ~np.isfinite(values) | ((np.abs(values) < small) & ((values != 0) | np.signbit(values)))
-
-
-def _ordinary_inputs(bench: Bench, finding: Finding) -> Iterator[Case]:
-    """Integers are all of one kind, and the recipes of bulk values have ordinary ones only."""
-    case = finding.case
-    changed: dict[str, Any] = dict(case.values)
-    for name, stream in case.values.items():
-        values = stream.array(len(stream)).copy()
-        if values.dtype.kind == "f" and _special(values).any():
-            others = np.resize(np.array([3.0, -5.5, 7.25, 0.5, 11.0], values.dtype), values.size)
-            changed[name] = Values.of(np.where(_special(values), others, values), stream.data_type)
-    streams = Streams(tuple(changed.items()))
-    if streams != case.values:
-        yield replace(case, values=streams)
-
-
-def _inputs_said(case: Case) -> str:
-    kinds = dict.fromkeys(kind for stream in case.values.values() for kind in _kinds(stream.array(len(stream))))
-    return " and ".join(kinds) + " inputs"
 
 
 def _is_ordinary(value: np.float32, data_type: DataType) -> bool:
@@ -305,7 +298,7 @@ def _scaled(case: Case) -> dict[str, Attribute]:
     return {name: None for name, value in case.operator.attributes.items() if isinstance(value, ScaleBias)}
 
 
-def _without_scale_bias(bench: Bench, finding: Finding) -> Iterator[Case]:
+def without_scale_bias(bench: Bench, finding: Finding) -> Iterator[Case]:
     """The same inputs without it; then what it makes of the only input, for what comes after it may be at fault.
 
     Where a scale is negative, the infinity that meets an infinite Min is one of the other sign.
@@ -374,13 +367,13 @@ FACTORS = (
     Factor("rank", _lower_rank, lambda case: f"rank {case.operator.output.rank}", lambda bench, case: (
         f"at rank {', '.join(str(one.operator.output.rank) for one in _lower_rank(bench, Finding('', '', case, '')))}"
     )),
-    Factor("count", _one_element, lambda case: f"{case.operator.output.element_count} elements", _one_fewer),
-    Factor("inputs", _ordinary_inputs, _inputs_said, _base("with ordinary inputs")),
+    Factor("count", _one_element, lambda case: f"{case.operator.output.element_count} elements", _base("with 1")),
+    Factor("inputs", ordinary_inputs, inputs_said, _base("with ordinary inputs")),
     Factor("bounds", _ordinary_bounds, _bounds_said, _base("with ordinary bounds")),
     Factor("enumerator", _other_enumerators, _enumerator_said, lambda bench, case: "with " + " and ".join(
         other for others in _enumerators(bench, case).values() for other in others
     ), replaces=False),
-    Factor(SCALING, _without_scale_bias, lambda case: "".join(_scaled(case)),
+    Factor(SCALING, without_scale_bias, lambda case: "".join(_scaled(case)),
             lambda bench, case: f"without {''.join(_scaled(case))}"),
     Factor("activation", _without_activation, _activation_said, _base("without an activation")),
 )  # fmt: skip

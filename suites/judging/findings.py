@@ -58,6 +58,9 @@ class Finding:
         repeat: how often a replay has to try, for what does not come every time; 0 where it does.
         deviation: in which way it is wrong.
         origin: what a wrong value changes with, where that was found.
+        because: id of the clause of the fault that explains it, where that is another one; "" where it stands for
+            itself. ``clause`` stays the one that its test checks, and that fails. A run of few clauses may not have
+            judged the one that explains it.
     """
 
     clause: str
@@ -73,6 +76,7 @@ class Finding:
     repeat: int = 0
     deviation: Deviation = Deviation.UNKNOWN
     origin: Origin = Origin.UNKNOWN
+    because: str = ""
 
 
 def is_mishap(finding: Finding) -> bool:

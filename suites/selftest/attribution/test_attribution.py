@@ -10,9 +10,9 @@ import pytest
 
 from dmlcts.specs import DataType, FeatureLevel, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.loading import load_tables
-from dmlcts.suites.attribution.blame import _anywhere, _kind, _of_its_tensor, needing, smallest
+from dmlcts.suites.attribution.blame import _anywhere, _of_its_tensor, needing, smallest
 from dmlcts.suites.attribution.shrink import Effort, later
-from dmlcts.suites.attribution.simpler import _lower_rank, _one_long_axis
+from dmlcts.suites.attribution.simpler import _lower_rank, _one_long_axis, kind_of
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
 from dmlcts.suites.cases.values import Values
@@ -151,12 +151,12 @@ def shapes(cases: Any) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("strides, sizes", [
-    (None, [(1, 1, 6), (2, 1, 1), (1, 1, 3)]), ((8, 8, 2), [(2, 1, 1), (1, 1, 3)]),
+    (None, [(1, 1, 6), (2, 1, 1), (1, 1, 3)]), ((8, 8, 2), [(1, 1, 6), (2, 1, 1), (1, 1, 3)]),
 ])  # fmt: skip
 def test_of_several_long_dimensions_one_is_tried_of_as_many_elements_and_each_alone(
     strides: tuple[int, ...] | None, sizes: list[tuple[int, ...]]
 ) -> None:
-    """Strides leave no dimension that holds them all."""
+    """Where there are strides, one of them carries all."""
     finding = Finding("", "fail", case(clip(tensor((2, 1, 3), strides=strides))), "")
     assert shapes(_one_long_axis(bench(Reference()), finding)) == sizes
 
@@ -178,12 +178,16 @@ def test_dimensions_are_joined_to_a_lower_rank_where_no_tensor_has_strides(
 
 
 @pytest.mark.parametrize("source, target, joined", [
-    (None, None, [(1, 6)]), ((8, 2), None, []), (None, (8, 2), []), ((8, 2), (8, 2), []),
+    (None, None, (None, None)), ((8, 2), None, ((8, 2), None)), (None, (8, 2), (None, (8, 2))),
+    ((8, 1), (1, 4), ((8, 8), (1, 4))), ((0, 3), None, ((0, 0), None)), ((3, 1), None, ((3, 3), None)),
 ])  # fmt: skip
-def test_one_long_dimension_is_tried_of_all_elements_where_no_tensor_has_strides(
-    source: tuple[int, ...] | None, target: tuple[int, ...] | None, joined: list[tuple[int, ...]]
+def test_one_long_dimension_is_tried_of_all_elements_with_one_of_the_strides(
+    source: tuple[int, ...] | None, target: tuple[int, ...] | None, joined: tuple[Any, Any]
 ) -> None:
-    assert shapes(_one_long_axis(bench(Reference()), of_strides(source, target))) == [*joined, (2, 1), (1, 3)]
+    """The number of elements may be needed besides: each dimension alone has fewer."""
+    first, *others = _one_long_axis(bench(Reference()), of_strides(source, target))
+    assert (first.operator.output.sizes, shapes(others)) == ((1, 6), [(2, 1), (1, 3)])
+    assert (first.operator.input.strides, first.operator.output.strides) == joined
 
 
 @pytest.mark.parametrize("sizes, strides, lower", [
@@ -305,7 +309,7 @@ def test_inverted_bounds_are_a_clause_of_their_own() -> None:
 def test_strides_are_named_by_the_dimensions_that_are_longer_than_one(
     sizes: tuple[int, ...], strides: tuple[int, ...] | None, kind: str
 ) -> None:
-    assert _kind(TensorDesc(DataType.INT8, sizes, strides)) == kind
+    assert kind_of(TensorDesc(DataType.INT8, sizes, strides)) == kind
 
 
 class WrongAt(Reference):

@@ -15,7 +15,8 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.suites.attribution.blame import smallest
 from dmlcts.suites.attribution.needs import _applicable, confirmed, needed, with_needs
 from dmlcts.suites.attribution.shrink import Effort
-from dmlcts.suites.attribution.simpler import FACTORS, _without_scale_bias
+from dmlcts.suites.attribution.simpler import FACTORS
+from dmlcts.suites.attribution.simpler import without_scale_bias as simpler_without
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
@@ -24,6 +25,7 @@ from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import Finding, account, evidence
 from dmlcts.suites.selftest.descriptions import case
 from dmlcts.suites.selftest.judging.test_judging import bench, f32
+from dmlcts.suites.selftest.mutants.bases import permuted, strided
 from dmlcts.suites.selftest.mutants.layout import packed
 from dmlcts.suites.selftest.mutants.making import LEVEL
 from dmlcts.suites.selftest.mutants.reference import Array, Reference
@@ -116,7 +118,7 @@ def test_scale_bias_is_blamed_for_what_it_makes_of_bulk_values() -> None:
     found = judge_case(bench(Lost()), one).findings
     assert {finding.clause for finding in found} == {"clip.scale-bias"}
     assert smallest(bench(Lost()), found[0]).clause == "clip.scale-bias"
-    (bulk,) = list(_without_scale_bias(bench(Lost()), found[0]))[1:]
+    (bulk,) = list(simpler_without(bench(Lost()), found[0]))[1:]
     assert len(bulk.values.first) == 9
 
 
@@ -384,6 +386,75 @@ def test_what_is_refused_at_another_rank_is_not_right_there(backend: type[Refere
     first = replace(judge_case(on, one).findings[0], suspects=())
     found = needed(on, first, Effort())
     assert dict(with_needs(found).details).get("needs") == needs
+
+
+class LostWherePermuted(Losing):
+    def loses(self, operator: OperatorDesc) -> bool:
+        return permuted(operator.input)
+
+
+class LostInManyFromStrides(Losing):
+    def loses(self, operator: OperatorDesc) -> bool:
+        return strided(operator.input) and operator.output.element_count > 11
+
+
+class LostInTwoFromStrides(Losing):
+    def loses(self, operator: OperatorDesc) -> bool:
+        return strided(operator.input) and sum(size > 1 for size in operator.input.sizes) > 1
+
+
+@pytest.mark.parametrize(
+    ("backend", "sizes", "source", "needs"),
+    [
+        (
+            LostWherePermuted,
+            (2, 3),
+            (1, 2),
+            "ScaleBias and input strides (right without ScaleBias; right with a packed input)",
+        ),
+        (
+            LostWherePermuted,
+            (2, 3, 4),
+            (1, 2, 6),
+            "ScaleBias and input strides (right without ScaleBias; right with a packed input)",
+        ),
+        (
+            LostInManyFromStrides,
+            (2, 3, 4),
+            (48, 8, 1),
+            "ScaleBias, 12 elements and input strides (right without ScaleBias; "
+            "right with 11; right with a packed input)",
+        ),
+        (
+            LostInTwoFromStrides,
+            (2, 3),
+            (9, 2),
+            "ScaleBias, 2 dimensions above 1 and input strides (right without "
+            "ScaleBias; right with one; right with a packed input)",
+        ),
+    ],
+)
+def test_no_shape_is_needed_that_strides_bring_with_them(
+    backend: type[Reference], sizes: tuple[int, ...], source: tuple[int, ...], needs: str
+) -> None:
+    """Strides of another order need two dimensions; as many elements may stand in one with the same gaps."""
+    found = least(backend(), ramp(lay(sizes, source), "tensor.strides.padded"))
+    assert evidence(found)["needs"] == needs
+
+
+def test_values_that_nothing_follows_from_do_not_keep_a_case_large() -> None:
+    """All elements are given the wrong one's value: others are right because of what they hold."""
+
+    class SmallFromStrides(Reference):
+        def compute(self, operator: OperatorDesc, x: Array) -> Array:
+            y = super().compute(operator, x)
+            return np.where((x == 7) & (operator.input.strides is not None), f32(50), y).astype(y.dtype)
+
+    values = Values.of([1, 2, 3, 4, 5, 7], DataType.FLOAT32)
+    operator = lay((2, 3), (9, 2), scale_bias=None)
+    found = least(SmallFromStrides(), ramp(operator, "tensor.strides.padded", values=values))
+    assert found.case.operator.output.element_count <= 2
+    assert found.needs == ("input strides",)
 
 
 def test_a_nan_beside_it_is_needed() -> None:

@@ -1,0 +1,147 @@
+"""What a known fault of another clause explains keeps its clause, and says which one explains it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.suites.attribution.faults import Faults
+from dmlcts.suites.cases.case import Case
+from dmlcts.suites.cases.values import Values
+from dmlcts.suites.judging.expectations import judge_case
+from dmlcts.suites.judging.findings import Finding
+from dmlcts.suites.selftest.judging.test_judging import bench
+from dmlcts.suites.selftest.mutants.bases import broadcast, permuted, strided
+from dmlcts.suites.selftest.mutants.reference import Array, Reference
+
+Strides = tuple[int, ...] | None
+
+
+def clip(
+    sizes: tuple[int, ...] = (3, 4),
+    source: Strides = None,
+    target: Strides = None,
+    data_type: DataType = DataType.INT8,
+    scale_bias: ScaleBias | None = None,
+) -> OperatorDesc:
+    tensors = {
+        "InputTensor": TensorDesc(data_type, sizes, source),
+        "OutputTensor": TensorDesc(data_type, sizes, target),
+    }
+    attributes = {"ScaleBias": scale_bias, "Min": np.float32(-100), "Max": np.float32(100)}
+    return OperatorDesc("ELEMENT_WISE_CLIP", tensors, attributes)
+
+
+def case(operator: OperatorDesc, layout_clause: str | None, clause: str = "clip.formula") -> Case:
+    return Case(operator, Values.of(np.arange(2, 60), operator.data_type), clause, layout_clause)
+
+
+class Spoilt(Reference):
+    """Wrong where :meth:`strikes` says so."""
+
+    def strikes(self, operator: OperatorDesc) -> bool:
+        return True
+
+    def compute(self, operator: OperatorDesc, x: Array) -> Array:
+        y = super().compute(operator, x)
+        return y ^ 1 if self.strikes(operator) else y
+
+
+class IntoStrides(Spoilt):
+    def strikes(self, operator: OperatorDesc) -> bool:
+        return strided(operator.output)
+
+
+class FromStrides(Spoilt):
+    def strikes(self, operator: OperatorDesc) -> bool:
+        return strided(operator.input)
+
+
+class FromRepeated(Spoilt):
+    def strikes(self, operator: OperatorDesc) -> bool:
+        return broadcast(operator.input)
+
+
+class FromPermuted(Spoilt):
+    def strikes(self, operator: OperatorDesc) -> bool:
+        return permuted(operator.input)
+
+
+class OfMany(Spoilt):
+    def strikes(self, operator: OperatorDesc) -> bool:
+        return operator.output.element_count > 39
+
+
+def told(backend: type[Reference], *cases: Case) -> list[Finding]:
+    on = bench(backend())
+    faults = Faults(on)
+    return [faults.told(judge_case(on, one).findings[0]) for one in cases]
+
+
+@pytest.mark.parametrize(
+    "backend, source, target, made_for, because",
+    [
+        (IntoStrides, None, (8, 2), "padded", "output"),
+        (IntoStrides, (8, 2), (8, 2), "permuted", "output"),
+        (IntoStrides, None, (8, 2), "output", ""),
+        (FromStrides, (8, 2), None, "padded", ""),
+        (FromStrides, (8, 2), None, "packed", "padded"),
+        (FromStrides, (1, 3), None, "permuted", "padded"),
+        (FromPermuted, (1, 3), None, "permuted", ""),
+        (FromPermuted, (1, 3), None, "padded", "permuted"),
+        (FromRepeated, (0, 1), None, "broadcast", ""),
+    ],
+)
+def test_what_is_about_other_strides_than_its_test_says_which(
+    backend: type[Reference], source: Strides, target: Strides, made_for: str, because: str
+) -> None:
+    (found,) = told(backend, case(clip(source=source, target=target), f"tensor.strides.{made_for}"))
+    assert found.clause == found.case.layout_clause == f"tensor.strides.{made_for}", "the row that fails is the test's"
+    assert found.because == (because and f"tensor.strides.{because}")
+    assert found.needs == (("output strides",) if backend is IntoStrides else ("input strides",))
+
+
+POSITION = case(clip((60,)), "tensor.position")
+SUPPORT = case(clip((60,)), None, "clip.support.later-level")
+
+
+def test_a_support_test_is_explained_by_what_is_known_of_positions() -> None:
+    known, found = told(OfMany, POSITION, SUPPORT)
+    assert (known.clause, known.because, known.needs) == ("tensor.position", "", ("count",))
+    assert (found.clause, found.because, found.needs) == ("clip.support.later-level", "tensor.position", ("count",))
+    assert dict(found.details)["needs"] == "40 elements (right with 39)"
+    (unknown,) = told(OfMany, SUPPORT)
+    assert (unknown.clause, unknown.because) == ("clip.support.later-level", ""), "the control: nothing is known"
+
+
+def test_a_wrong_value_in_a_support_test_is_the_values() -> None:
+    known, found, again = told(Spoilt, case(clip((4,)), None), SUPPORT, replace(SUPPORT, operator=clip((7,))))
+    assert (known.clause, known.because) == ("clip.formula", "")
+    assert [(one.clause, one.because) for one in (found, again)] == [("clip.support.later-level", "clip.formula")] * 2
+    (unknown,) = told(Spoilt, SUPPORT)
+    assert unknown.because == "", "the control"
+
+
+def test_another_fault_of_the_operator_explains_nothing() -> None:
+    class Two(OfMany):
+        def strikes(self, operator: OperatorDesc) -> bool:
+            return super().strikes(operator) or permuted(operator.input)
+
+    known, found = told(Two, POSITION, case(clip((3, 4), (1, 3)), "tensor.strides.permuted"))
+    assert (known.needs, found.needs, found.because) == (("count",), ("input strides",), "")
+
+
+def test_a_value_that_is_wrong_unscaled_too_is_explained_where_a_test_of_scales_recognises_it() -> None:
+    scaled = [case(clip((4,), scale_bias=ScaleBias(one, 0)), None, "clip.scale-bias.integer") for one in (1, 2, 1)]
+    first, *others = told(Spoilt, *scaled)
+    assert (first.clause, first.because) == ("clip.formula", "")
+    assert {(one.clause, one.because) for one in others} == {("clip.scale-bias.integer", "clip.formula")}
+
+    class OfScaled(Spoilt):
+        def strikes(self, operator: OperatorDesc) -> bool:
+            return operator.attributes["ScaleBias"] is not None
+
+    assert {(one.clause, one.because) for one in told(OfScaled, *scaled)} == {("clip.scale-bias.integer", "")}
