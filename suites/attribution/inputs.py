@@ -142,7 +142,7 @@ def ranged(bench: Bench, finding: Finding) -> tuple[Finding, Tried]:
 
     Args:
         bench: what to judge on.
-        finding: what is wrong, a value of one input.
+        finding: what is wrong, a value of one input; the simplest input that is wrong is shown instead of its own.
 
     Returns:
         The finding, and the inputs that were tried.
@@ -156,6 +156,7 @@ def ranged(bench: Bench, finding: Finding) -> tuple[Finding, Tried]:
             break
         seen = seen.beside(tried(bench, finding.case, between))
     said = _said(seen)
+    finding = _simplest(bench, finding, seen)
     return replace(finding, details=(*finding.details, (WRONG_FOR, said))), seen
 
 

@@ -59,12 +59,12 @@ def told(chosen: Callable[[Array], Array], values: list[float], data_type: DataT
     "chosen, values, title, said",
     [
         (lambda x: x > 45, [1, np.inf], "input 64.0 gives NaN", "x >= 45.000004"),
-        (lambda x: x >= 45, [1, 50], "input 50.0 gives NaN", "x >= 45.0"),
+        (lambda x: x >= 45, [1, 50], "input 64.0 gives NaN", "x >= 45.0"),
         (lambda x: x < -45, [1, -np.inf], "input -64.0 gives NaN", "x <= -45.000004"),
         (lambda x: np.abs(x) >= 45, [1, np.inf], "input 64.0 gives NaN", "x <= -45.0 or x >= 45.0"),
-        (lambda x: (x >= 2) & (x < 3), [1, 2.5], "input 2.5 gives NaN", "2.0 <= x <= 2.9999998"),
+        (lambda x: (x >= 2) & (x < 3), [1, 2.75], "input 2.0 gives NaN", "2.0 <= x <= 2.9999998"),
         (lambda x: np.isposinf(x), [1, np.inf], "input inf gives NaN", "x = inf"),
-        (lambda x: x == x, [1, 2], "input 1.0 gives NaN", "every x"),
+        (lambda x: x == x, [1, 2], "input 0.5 gives NaN", "every x"),
     ],
 )
 def test_an_ordinary_input_is_shown_with_the_range(
