@@ -11,7 +11,7 @@ from dmlcts.suites.attribution.inputs import ordinary
 from dmlcts.suites.attribution.needs import Needs, needed, with_needs
 from dmlcts.suites.attribution.positions import PLACES
 from dmlcts.suites.attribution.shrink import Effort, again, judged, shrink
-from dmlcts.suites.attribution.simpler import SCALED_CHECKS, in_order, kind_of, strided_inputs, subject_of
+from dmlcts.suites.attribution.simpler import in_order, kind_of, scaled_clauses, strided_inputs, subject_of
 from dmlcts.suites.attribution.steadiness import after, dependent, history, restated, unsteady
 from dmlcts.suites.attribution.tracing import traced
 from dmlcts.suites.cases.bench import Bench
@@ -179,8 +179,7 @@ def _value_clause(bench: Bench, case: Case) -> str:
     if bench.tables.clause(case.clause).check == "activation" and case.operator.activation is None:
         return subject_of(bench, case).values_clause(case.operator.attributes)
     table = bench.tables.operator(case.operator.name)
-    scaled = {table.clause_of(check) for check in SCALED_CHECKS}
-    if case.clause not in scaled or case.operator.scale_bias is not None:
+    if case.clause not in scaled_clauses(table) or case.operator.scale_bias is not None:
         return case.clause
     return subject_of(bench, case).values_clause(case.operator.attributes)
 

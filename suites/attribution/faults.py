@@ -14,14 +14,14 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 from dmlcts.reports.summaries.once import UNEXAMINED
-from dmlcts.specs import OperatorDesc, ScaleBias, TensorDesc
+from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.suites.attribution.blame import needing, smallest
 from dmlcts.suites.attribution.element import of_its_value
 from dmlcts.suites.attribution.inputs import Tried, is_of_one_input, ranged
 from dmlcts.suites.attribution.needs import confirmed, with_needs
 from dmlcts.suites.attribution.positions import PLACES
 from dmlcts.suites.attribution.shrink import Effort, again, judged, resizable, single_elements
-from dmlcts.suites.attribution.simpler import SCALED_CHECKS, SCALING, subject_of, without_scale_bias
+from dmlcts.suites.attribution.simpler import SCALING, scaled_clauses, subject_of, without_scale_bias
 from dmlcts.suites.attribution.steadiness import restated
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
@@ -152,7 +152,7 @@ class Faults:
         clause = subject.values_clause(plain)
         if clause == finding.clause or SCALING in finding.needs:
             return finding
-        scaled = case.clause in {subject.table.clause_of(one) for one in SCALED_CHECKS} and plain != attributes
+        scaled = case.clause in scaled_clauses(subject.table) and plain != attributes
         if not scaled and bench.tables.clause(finding.clause).subject != "descriptions":
             return finding
         for fault in self._others(finding):
@@ -164,7 +164,8 @@ class Faults:
 
     def _others(self, finding: Finding) -> list[Finding]:
         """The faults of the finding's operator that break other clauses, one for each clause and what it needs."""
-        name, found = finding.case.operator.name, {}
+        name = finding.case.operator.name
+        found: dict[tuple[str, tuple[str, ...], DataType | None], Finding] = {}
         for one in (fault for faults in self._known.values() for fault in faults):
             stands = one.outcome == "fail" and one.wrong and not (one.because or one.settled or one.repeat)
             if stands and one.clause != finding.clause and one.case.operator.name == name:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dmlcts.specs import DataType, OperatorDesc, ScaleBias, TensorDesc
 from dmlcts.specs.descriptions import Attribute
+from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vector_scale_bias import Operands, plainly_scaled
 from dmlcts.suites.attribution.inputs import inputs_said, ordinary_inputs
 from dmlcts.suites.attribution.shrink import (
@@ -31,9 +32,6 @@ from dmlcts.suites.judging.findings import Finding, streams_of
 _STANDARD = Placement()
 _MOST_SCALED = 1 << 16
 _MOST_STRETCHED = 1 << 20  # elements from the first to the last in memory
-
-SCALED_CHECKS = ("scale-bias", "scale-bias.integer", "scale-bias.integer-inexact")
-"""What checks the clauses on a scale and bias."""
 
 SCALING = "scaling"
 """The factor that is a scale and bias, whatever the operator calls it."""
@@ -240,6 +238,12 @@ def _is_ordinary(value: np.float32, data_type: DataType) -> bool:
         return bool(np.float32(cast) == value and abs(value) >= np.finfo(data_type.numpy).smallest_normal)
     limits = np.iinfo(data_type.numpy)
     return float(value).is_integer() and int(limits.min) <= int(value) <= int(limits.max)
+
+
+def scaled_clauses(table: OperatorTable) -> frozenset[str | None]:
+    """The clauses of an operator on a scale and bias."""
+    exact, inexact = table.clause_of("scale-bias.integer"), table.clause_of("scale-bias.integer-inexact")
+    return frozenset({table.clause_of("scale-bias"), exact, inexact})
 
 
 def _bounds(case: Case) -> dict[str, np.float32]:
