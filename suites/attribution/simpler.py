@@ -31,6 +31,7 @@ from dmlcts.suites.judging.findings import Finding, streams_of
 
 _STANDARD = Placement()
 _MOST_SCALED = 1 << 16
+_FEWEST_OF_AN_ORDER = 2  # dimensions
 _MOST_STRETCHED = 1 << 20  # elements from the first to the last in memory
 
 SCALING = "scaling"
@@ -138,6 +139,7 @@ def _one_long_axis(bench: Bench, finding: Finding) -> Iterator[Case]:
         yield resized(case, (*([1] * (rank - 1)), math.prod(whole)), {})
     else:
         yield from _all_in_a_row(case)
+        yield from _all_in_two_rows(case)
     if case.expectation == "one value":
         return  # fewer elements may lack those that show what its bounds became
     for kept in axes:
@@ -155,6 +157,19 @@ def _all_in_a_row(case: Case) -> Iterator[Case]:
         in_a_row[name] = None if strides is None else (*strides[:last], *(own[:1] or [1]))
     if max(strides[last] for strides in in_a_row.values() if strides is not None) * count <= _MOST_STRETCHED:
         yield resized(case, (*([1] * last), count), in_a_row)
+
+
+def _all_in_two_rows(case: Case) -> Iterator[Case]:
+    """As many elements along two dimensions, where there are more: the fewest that strides of another order take."""
+    tensors, laid, whole = case.operator.tensors, layouts(case), case.operator.output.sizes
+    kinds = {name: kind_of(tensors[name]) for name in laid}
+    if len(long_axes(case)) <= _FEWEST_OF_AN_ORDER or "permuted" not in kinds.values():
+        return
+    half = -(-math.prod(whole) // 2)
+    strides = {"permuted": (1, 2), "broadcast": (0, 1), "padded": (2 * half, 2), "packed": (half, 1)}
+    ones = [1] * (len(whole) - 2)
+    in_two = {name: None if laid[name] is None else (*ones, *strides[kinds[name]]) for name in laid}
+    yield resized(case, (*ones, 2, half), in_two)
 
 
 def kind_of(tensor: TensorDesc) -> str:

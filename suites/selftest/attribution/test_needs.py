@@ -398,6 +398,11 @@ class LostInManyFromStrides(Losing):
         return strided(operator.input) and operator.output.element_count > 11
 
 
+class LostInManyWherePermuted(Losing):
+    def loses(self, operator: OperatorDesc) -> bool:
+        return permuted(operator.input) and operator.output.element_count > 11
+
+
 class LostInTwoFromStrides(Losing):
     def loses(self, operator: OperatorDesc) -> bool:
         return strided(operator.input) and sum(size > 1 for size in operator.input.sizes) > 1
@@ -424,6 +429,13 @@ class LostInTwoFromStrides(Losing):
             (48, 8, 1),
             "ScaleBias, 12 elements and input strides (right without ScaleBias; "
             "right with 11; right with a packed input)",
+        ),
+        (
+            LostInManyWherePermuted,
+            (2, 3, 4),
+            (1, 2, 6),
+            "ScaleBias, 12 elements and input strides "
+            "(right without ScaleBias; right with 9; right with a packed input)",
         ),
         (
             LostInTwoFromStrides,

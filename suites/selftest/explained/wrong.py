@@ -165,7 +165,9 @@ FAULTS: Mapping[str, Fault] = {
     "SignAboveFourDimensions": Fault("SIGN", ("more than 4 dimensions",), "tensor.position"),
     "CeilInPlace": Fault("CEIL", ("in place",), "ceil.in-place"),
     "FloorAtOffsets": Fault("FLOOR", ("offset",), "binding.offset"),
-    "TwelfthOfBitNot": Fault("BIT_NOT", ("more than 11 elements",), "tensor.position", from_twelfth),
+    "TwelfthOfBitNot": Fault(
+        "BIT_NOT", ("more than 11 elements",), "tensor.position", from_twelfth, needs=frozenset({"element"})
+    ),
     "LastOfManyMax": Fault("MAX", ("more than 39 elements",), "tensor.position", last),
     "IsNanOfMany": Fault("IS_NAN", ("more than 70000 elements",), "tensor.position", last),
     "IntoLargerRecip": Fault("RECIP", ("larger output",), "tensor.total-size.larger"),
