@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
+import numpy as np
+
 from dmlcts.specs import OperatorDesc, TensorDesc
 from dmlcts.specs.descriptions import documented_total_size
 from dmlcts.specs.oracle.outcome import Unconstrained
@@ -13,7 +15,7 @@ from dmlcts.specs.rules import unconditional_violations
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.cases.values import Streams
+from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.judging.expectations import judge_case
 from dmlcts.suites.judging.findings import (
     WITHOUT_DISPATCH,
@@ -207,9 +209,15 @@ def later(case: Case) -> Iterator[Case]:
         sizes = tuple(count - left_out if axis == long[0] else 1 for axis in range(len(whole)))
         shorter = resized(case, sizes, laid)
         wide = spread(case)
-        values = (given.array(count)[left_out:] if name in wide else given.array(1)
+        values = (_without_first(given, count, left_out) if name in wide else given.array(1)
                   for name, given in case.values.items())  # fmt: skip
         yield replace(shorter, values=streams_of(case, values))
+
+
+def _without_first(values: Values, count: int, left_out: int) -> Array:
+    """A stream of ``count`` elements without the first of them; one that repeats stays as short as it is."""
+    once = values.array(min(count, len(values)))
+    return once[left_out:] if once.size == count else np.roll(once, -left_out)
 
 
 def spread(case: Case) -> dict[str, TensorDesc]:

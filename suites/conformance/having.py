@@ -10,6 +10,7 @@ from dmlcts.specs import FeatureLevel
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables.fusing import FUSED
 from dmlcts.specs.tables.signatures import Signature, is_approximate
+from dmlcts.suites.generation.covering_subjects import of_few_bytes
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
@@ -33,6 +34,11 @@ def several_inputs(table: OperatorTable, signature: Signature) -> bool:
 def single_elements(table: OperatorTable, signature: Signature) -> bool:
     """Whether some inputs have one element."""
     return bool(_subject(table, signature).single)
+
+
+def few_bytes(table: OperatorTable, signature: Signature) -> bool:
+    """Whether no signature whose widest element is of that size takes fewer bytes."""
+    return signature in of_few_bytes(table)
 
 
 def scale_bias(table: OperatorTable, signature: Signature) -> bool:

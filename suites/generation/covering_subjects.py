@@ -45,9 +45,31 @@ def covering_subjects(tables: Tables, seed: int) -> Mapping[str, frozenset[Signa
     return _chosen(ByIdentity(tables), seed)
 
 
-def leading(tables: Tables, table: OperatorTable, signature: Signature, seed: int) -> bool:
-    """Whether a subject stands for all operators of its form where a single test takes seconds."""
-    return whole(table) or _leaders(ByIdentity(tables), seed).get(table.operator) == signature
+def of_few_bytes(table: OperatorTable) -> tuple[Signature, ...]:
+    """At each level, for each size of the widest element, the signature of the fewest bytes; those come first.
+
+    Where the narrowest is not obliged, or an implementation does not have it, another one is taken.
+    """
+    return _of_few_bytes(ByIdentity(table))
+
+
+@lru_cache(maxsize=256)
+def _of_few_bytes(given: ByIdentity[OperatorTable]) -> tuple[Signature, ...]:
+    table = given.value
+
+    def sizes(signature: Signature) -> tuple[int, int]:
+        each = [signature[row.type].itemsize for name, row in table.tensors.items()
+                if row.elements is None and (not row.optional or name in signature.present)]  # fmt: skip
+        return max(each), sum(each)
+
+    found: dict[Signature, tuple[int, int]] = {}
+    for level in FeatureLevel:
+        least: dict[int, Signature] = {}
+        known = [one for one in found if one in signatures(table, level)]  # before others of as many bytes
+        for signature in sorted((*known, *signatures(table, level)), key=sizes):
+            least.setdefault(sizes(signature)[0], signature)
+        found |= {signature: sizes(signature) for signature in least.values()}
+    return tuple(sorted(found, key=lambda one: found[one]))
 
 
 def _count(tables: Tables) -> int:
@@ -81,17 +103,3 @@ def _chosen(keyed: ByIdentity[Tables], seed: int) -> Mapping[str, frozenset[Sign
                 covered.add(key)
                 found[table.operator].add(one)
     return {name: frozenset(chosen) for name, chosen in found.items()}
-
-
-@lru_cache(maxsize=8)
-def _leaders(keyed: ByIdentity[Tables], seed: int) -> Mapping[str, Signature]:
-    """Of each form the operator that the seed picks, with its first signature that quick takes."""
-    alike: dict[tuple[object, ...], list[OperatorTable]] = {}
-    for table in keyed.value.operators.values():
-        if not whole(table):
-            alike.setdefault(form_of(table), []).append(table)
-    picked = [tables[seed % len(tables)] for tables in alike.values()]
-    chosen = _chosen(keyed, seed)
-    return {
-        table.operator: next(one for one in signatures(table) if one in chosen[table.operator]) for table in picked
-    }

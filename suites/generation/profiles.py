@@ -16,14 +16,13 @@ class Profile:
     Attributes:
         name: what ``--profile`` takes.
         examples: how many cases a test draws.
-        covering: whether layouts, memory and state are tried on signatures that stand for all, and the largest tensors
-            on one operator of each form.
+        covering: whether layouts, memory and state are tried on signatures that stand for all.
         shares_out: whether cases on which the type has no bearing are shared out among an operator's signatures.
         combinations: the profile of the table of factors whose combinations are covered.
         every_partner: whether each number is tried beside every partner that a test knows, and not beside some.
         every_place: whether a layout that others have as well is tried at each rank and place, and not by turns.
         kernels_looked_at: how many of many kernels that are alive are judged.
-        largest_on_every_type: whether the largest tensors are of every type, and not of narrow ones and FLOAT32.
+        largest_on_every_type: whether the largest tensors are of every type, and not of that of the fewest bytes.
         bulk: how many seeded values are judged at once.
         bulk_scaled: how many with a ScaleBias.
         bulk_in_place: how many in place.

@@ -54,7 +54,6 @@ class Subject:
         level: the feature level that is judged.
         seed: the run's seed, for bulk values.
         profile: how much is generated.
-        leading: whether tests that take seconds are run on it, or on another operator of its form in its place.
     """
 
     table: OperatorTable
@@ -62,7 +61,6 @@ class Subject:
     level: FeatureLevel
     seed: int
     profile: Profile
-    leading: bool = True
 
     @classmethod
     def on(

@@ -109,7 +109,7 @@ def _telling_poison(oracle: Oracle, execution: Execution, suspected: Array) -> A
     A value that the operator changes cannot come out of an element that was written with what was read where the poison
     stands. Where the operator changes no value, or accepts them all, any other bits have to do.
     """
-    poison = execution.poison
+    poison, suspected = execution.poison, suspected[:PIECE]  # of further ones any other bits have to do too
     bits = np.dtype(f"u{poison.dtype.itemsize}")
     other: Array = (poison.view(bits) ^ bits.type(0x55)).view(poison.dtype).copy()
     values = marks(oracle.data_type)

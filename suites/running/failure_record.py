@@ -49,6 +49,7 @@ def failure_of(test: str, tables: Tables, finding: Finding, settings: Settings) 
         deviation=finding.deviation,
         needs=finding.needs,
         origin=finding.origin,
+        because=finding.because,
     )
 
 

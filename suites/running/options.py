@@ -21,7 +21,7 @@ from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.tables import Tables
 from dmlcts.specs.tables.signatures import Signature
 from dmlcts.suites.cases.bench import Bench
-from dmlcts.suites.generation.covering_subjects import covering_subjects, is_shared_out, leading
+from dmlcts.suites.generation.covering_subjects import covering_subjects, is_shared_out
 from dmlcts.suites.generation.profiles import PROFILES
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.isolation.proxy import DEFAULT_TIMEOUT, IsolatedBackend
@@ -317,9 +317,7 @@ class Settings:
 
     def subject(self, table: OperatorTable, signature: Signature, level: FeatureLevel) -> Subject:
         """What a test is given: the operator on the signature, at the level that is judged."""
-        profile = PROFILES[self.profile]
-        leads = not profile.covering or leading(self.tables, table, signature, self.seed)
-        return Subject.shared(table, signature, level, self.seed, profile, leads)
+        return Subject.shared(table, signature, level, self.seed, PROFILES[self.profile])
 
     @property
     def covering(self) -> Mapping[str, frozenset[Signature]] | None:

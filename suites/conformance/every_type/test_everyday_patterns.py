@@ -14,14 +14,17 @@ import numpy as np
 
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement
-from dmlcts.suites.cases.values import Array, Streams
+from dmlcts.suites.cases.values import Array, Streams, Values
 from dmlcts.suites.combinations.rows import share_of
 from dmlcts.suites.combinations.sizes import with_larger_totals
+from dmlcts.suites.conformance.every_type.test_telling_values import bounds_of
 from dmlcts.suites.conformance.having import several_inputs
 from dmlcts.suites.conformance.tensors.describing import along, may_be_one_region, plain_scaling
 from dmlcts.suites.conformance.tensors.test_strides import permuted
+from dmlcts.suites.generation import distinct
 from dmlcts.suites.generation.edge_values import kinds, neighbours, shortcuts
 from dmlcts.suites.generation.subject import Subject
+from dmlcts.suites.generation.telling import for_all_beside
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
@@ -38,24 +41,39 @@ _REPEATED = (3, 0, 5, 2)  # the first elements of what is repeated: in the domai
 
 @checks("values", "tensor.strides.broadcast", having=several_inputs)
 def test_one_telling_element_for_all(subject: Subject, judge: Judge) -> None:
-    """Each value for which a kernel may have a shortcut, repeated in each input, beside the others' kinds of value.
+    """Each value that tells of the arithmetic, repeated in each input, beside partners with which it does.
 
-    In place of the others as well, in packed tensors and in larger ones.
+    Those for which a kernel may have a shortcut in place of the others as well, in packed tensors and in larger ones.
     """
     judge.all(_telling(subject))
 
 
 def _telling(subject: Subject) -> Iterator[Case]:
-    attributes, sizes = subject.revealing(), subject.flat(_WHOLE)
+    attributes, sizes, many = subject.revealing(), subject.flat(_WHOLE), subject.flat(2 * _WHOLE)
     clause = subject.values_clause(attributes)
     for name in subject.inputs:
-        operator = subject.describe(sizes, attributes, layouts={name: (0,) * len(sizes)})
-        for values in _told_of(subject, name):
-            yield Case(operator, values, clause, "tensor.strides.broadcast")
-            for place in subject.in_place:
-                if place.aliased(operator) != name:
-                    for one in (operator, with_larger_totals(operator, 64)):
-                        yield Case(one, values, clause, subject.in_place_clause, placement=place)
+        for_all = {name: (0,) * len(sizes)}
+        one, other = (subject.describe(each, attributes, layouts=for_all) for each in (sizes, many))
+        yield from (Case(other, values, clause, "tensor.strides.broadcast")
+                    for values in _beside_each(subject, name, bounds_of(subject, attributes)))  # fmt: skip
+        placed = [(each, place) for place in subject.in_place if place.aliased(one) != name
+                  for each in (one, with_larger_totals(one, 64))]  # fmt: skip
+        for values in _told_of(subject, name) if placed else ():
+            for operator, place in placed:
+                yield Case(operator, values, clause, subject.in_place_clause, placement=place)
+
+
+def _beside_each(subject: Subject, name: str, around: tuple[float, ...]) -> Iterator[Streams]:
+    """Values of all inputs for each telling value of one, beside its partners and others."""
+    names, types = tuple(subject.inputs), tuple(subject.inputs.values())
+    order = [one for one in subject.types if one != subject.table.output]
+    single = {one: Values.of(value, subject.single[one]) for one, value in distinct.singles(subject.single).items()}
+    for values in for_all_beside(types, names.index(name), around, 2 * _WHOLE):
+        found = dict(zip(names, values, strict=True)) | single
+        if any(subject.table.tensors[one].nonzero for one in names):
+            yield subject.of_arrays({one: found[one].array(2 * _WHOLE) for one in names}).streams
+        else:
+            yield Streams(tuple((one, found[one]) for one in order))
 
 
 def _told_of(subject: Subject, name: str) -> Iterator[Streams]:

@@ -9,14 +9,19 @@ import numpy as np
 import pytest
 
 from dmlcts.specs import ScaleBias
+from dmlcts.specs.tables.signatures import signatures
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.values import Array
+from dmlcts.suites.conformance.having import few_bytes
+from dmlcts.suites.generation.covering_subjects import of_few_bytes, whole
 from dmlcts.suites.generation.drawn.draws import drawn_cases
 from dmlcts.suites.generation.drawn.layouts import Kinds
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import Judge
 from dmlcts.suites.running.markers import checks
 
+_SMALL_GROUP = 64
+_PERIOD = 2039  # a prime: no part of a tensor that is moved by whole groups falls in step
 WORKGROUPS = 65536  # one more than one dispatch takes; times 256 it is past 2^24 as well, where FLOAT32 ends counting
 
 
@@ -44,11 +49,37 @@ def test_lengths_around_powers_of_two(subject: Subject, judge: Judge) -> None:
 @checks("tensor.position", "tensor.output.complete")
 @pytest.mark.parametrize("group", [64, 256])
 def test_more_workgroups_than_one_dispatch_takes(subject: Subject, judge: Judge, group: int) -> None:
-    """Past 65535 groups of 64 and of 256 threads with one element each, past 2^24 elements, and a tail."""
-    largest = subject.profile.largest_on_every_type or subject.data_type.itemsize <= 2
-    if group == 256 and not largest and subject.data_type.name != "FLOAT32":
-        group = 128
-    judge(_bulk(subject, WORKGROUPS * (group if subject.leading else 1) + 37))
+    """Past 65535 groups of 64 and of 256 threads with one element each, past 2^24 elements, and a tail.
+
+    Quick has the groups of 64 alone, on operators with bounds or modes; see :func:`test_past_the_largest_grid`.
+    """
+    largest = subject.profile.largest_on_every_type or (group == _SMALL_GROUP and whole(subject.table))
+    judge(_bulk(subject, WORKGROUPS * (group if largest else 1) + 37))
+
+
+@checks("tensor.position", "tensor.output.complete", on="values", having=few_bytes)
+def test_past_the_largest_grid(subject: Subject, judge: Judge) -> None:
+    """A packed tensor past 65535 groups of 256 threads, and past 2^24 elements, of the type of the fewest bytes.
+
+    Of the wider types that an implementation takes in its place where it has to, few elements.
+    """
+    _past_the_largest_grid(subject, judge)
+
+
+@checks("tensor.position", "tensor.output.complete", on="rounding", having=few_bytes)
+def test_past_the_largest_grid_to_be_rounded(subject: Subject, judge: Judge) -> None:
+    """The same of an operator whose values are stated by modes of rounding alone."""
+    _past_the_largest_grid(subject, judge)
+
+
+def _past_the_largest_grid(subject: Subject, judge: Judge) -> None:
+    table, known = subject.table, signatures(subject.table, subject.level)
+    claimed = (judge.bench.info.data_types or {}).get(table.operator)
+    taken = (one for one in of_few_bytes(table) if one in known and (claimed is None or one.data_type in claimed))
+    count = WORKGROUPS * 256 + 37 if next(taken, None) == subject.signature else 2 * _PERIOD + 37
+    attributes = subject.revealing()
+    operator, values = subject.describe(subject.flat(count), attributes), subject.distinct(_PERIOD).streams
+    judge(Case(operator, values, subject.values_clause(attributes), "tensor.position"))
 
 
 @checks("tensor.position")

@@ -41,7 +41,7 @@ class Recorder:
 def test_many_kernels_share_the_tensors_of_the_one_that_is_judged(table: OperatorTable) -> None:
     told = Recorder(Bench("latest", Latest(), {}, TABLES))
     for signature in (signatures(table, LEVEL)[0], signatures(table, LEVEL)[-1]):
-        many_kernels(Subject(table, signature, LEVEL, 0, QUICK, True), cast(Any, told))
+        many_kernels(Subject(table, signature, LEVEL, 0, QUICK), cast(Any, told))
     told.bench.close()
     assert told.cases
     for case in told.cases:

@@ -12,7 +12,7 @@ from dmlcts.specs.tables import Tables
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.families import family
 from dmlcts.suites.families.family import ConformanceTest, families
-from dmlcts.suites.generation.covering_subjects import covering_subjects, leading
+from dmlcts.suites.generation.covering_subjects import covering_subjects
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 from dmlcts.suites.judging.judge import ConformanceFailure, Judge
@@ -24,11 +24,9 @@ class Probe(family.Probe):
 
     Attributes:
         clauses: ids of the clauses it checks, the one it is about first.
-        leading: whether the subject stands for all operators of its form where a single test takes seconds.
     """
 
     clauses: tuple[str, ...] = ()
-    leading: bool = True
 
     @property
     def test(self) -> str:
@@ -49,7 +47,7 @@ class Probe(family.Probe):
         Raises:
             BaseException: what the test ended with, where that is no verdict.
         """
-        subject = Subject.shared(self.table, self.signature, bench.level, seed, QUICK, self.leading)
+        subject = Subject.shared(self.table, self.signature, bench.level, seed, QUICK)
         attempt = self.attempt(bench, subject)
         ledger = attempt.judge.ledger
         if isinstance(attempt.error, ConformanceFailure):
@@ -82,6 +80,5 @@ def probes(tables: Tables, seed: int | None = None) -> tuple[Probe, ...]:
         for table in tables.operators.values():
             clauses = test.checked.clauses(table, tables)
             for one in test.probes(tables, table, chosen):
-                leads = seed is None or leading(tables, table, one.signature, seed)
-                found.append(Probe(**vars(one), clauses=clauses, leading=leads))
+                found.append(Probe(**vars(one), clauses=clauses))
     return tuple(found)

@@ -38,7 +38,7 @@ from dmlcts.suites.selftest.first_three import FIRST_THREE
 from dmlcts.suites.selftest.proof.probes import Probe, probes
 from dmlcts.suites.selftest.proof.sweep_mutants import sweep_mutant
 
-_HEAVY = ("test_more_workgroups_than_one_dispatch_takes",)
+_HEAVY = ("test_more_workgroups_than_one_dispatch_takes", "test_past_the_largest_grid")
 _ISOLATED_SECONDS = 3.0
 _ISOLATED_GROWTH = 1 << 30
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dmlcts.specs import FeatureLevel
 from dmlcts.specs.loading import load_tables
 from dmlcts.specs.tables.signatures import Signature, signatures
-from dmlcts.suites.generation.covering_subjects import covering_subjects, form_of, whole
+from dmlcts.suites.generation.covering_subjects import covering_subjects, form_of, of_few_bytes, whole
 from dmlcts.suites.generation.profiles import QUICK
 from dmlcts.suites.generation.subject import Subject
 
@@ -42,3 +42,13 @@ def test_places_are_shared_out_among_signatures_and_every_type_is_taken() -> Non
     once = covering_subjects(tables, 0)
     if any(len(chosen) < len(signatures(tables.operators[name])) for name, chosen in once.items()):
         assert once != covering_subjects(tables, 1), "the seed turns what is chosen"
+
+
+def test_at_every_level_there_is_a_signature_of_few_bytes_for_the_largest_tensor() -> None:
+    for name, table in load_tables().operators.items():
+        few = of_few_bytes(table)
+        for level in FeatureLevel:
+            assert not signatures(table, level) or set(few) & set(signatures(table, level)), (name, level)
+    short = {name: [str(one) for one in of_few_bytes(load_tables().operator(name))] for name in ("IDENTITY", "TANH")}
+    assert short["IDENTITY"][0] in ("INT8", "UINT8")
+    assert short["TANH"] == ["FLOAT16", "FLOAT32"]
