@@ -20,7 +20,7 @@ from dmlcts.suites.selftest.mutants.reference import Array, Reference
 Strides = tuple[int, ...] | None
 
 
-def clip(
+def laid_clip(
     sizes: tuple[int, ...] = (3, 4),
     source: Strides = None,
     target: Strides = None,
@@ -35,7 +35,7 @@ def clip(
     return OperatorDesc("ELEMENT_WISE_CLIP", tensors, attributes)
 
 
-def case(operator: OperatorDesc, layout_clause: str | None, clause: str = "clip.formula") -> Case:
+def tried(operator: OperatorDesc, layout_clause: str | None, clause: str = "clip.formula") -> Case:
     return Case(operator, Values.of(np.arange(2, 60), operator.data_type), clause, layout_clause)
 
 
@@ -98,14 +98,14 @@ def told(backend: type[Reference], *cases: Case) -> list[Finding]:
 def test_what_is_about_other_strides_than_its_test_says_which(
     backend: type[Reference], source: Strides, target: Strides, made_for: str, because: str
 ) -> None:
-    (found,) = told(backend, case(clip(source=source, target=target), f"tensor.strides.{made_for}"))
+    (found,) = told(backend, tried(laid_clip(source=source, target=target), f"tensor.strides.{made_for}"))
     assert found.clause == found.case.layout_clause == f"tensor.strides.{made_for}", "the row that fails is the test's"
     assert found.because == (because and f"tensor.strides.{because}")
     assert found.needs == (("output strides",) if backend is IntoStrides else ("input strides",))
 
 
-POSITION = case(clip((60,)), "tensor.position")
-SUPPORT = case(clip((60,)), None, "clip.support.later-level")
+POSITION = tried(laid_clip((60,)), "tensor.position")
+SUPPORT = tried(laid_clip((60,)), None, "clip.support.later-level")
 
 
 def test_a_support_test_is_explained_by_what_is_known_of_positions() -> None:
@@ -118,7 +118,9 @@ def test_a_support_test_is_explained_by_what_is_known_of_positions() -> None:
 
 
 def test_a_wrong_value_in_a_support_test_is_the_values() -> None:
-    known, found, again = told(Spoilt, case(clip((4,)), None), SUPPORT, replace(SUPPORT, operator=clip((7,))))
+    known, found, again = told(
+        Spoilt, tried(laid_clip((4,)), None), SUPPORT, replace(SUPPORT, operator=laid_clip((7,)))
+    )
     assert (known.clause, known.because) == ("clip.formula", "")
     assert [(one.clause, one.because) for one in (found, again)] == [("clip.support.later-level", "clip.formula")] * 2
     (unknown,) = told(Spoilt, SUPPORT)
@@ -130,12 +132,14 @@ def test_another_fault_of_the_operator_explains_nothing() -> None:
         def strikes(self, operator: OperatorDesc) -> bool:
             return super().strikes(operator) or permuted(operator.input)
 
-    known, found = told(Two, POSITION, case(clip((3, 4), (1, 3)), "tensor.strides.permuted"))
+    known, found = told(Two, POSITION, tried(laid_clip((3, 4), (1, 3)), "tensor.strides.permuted"))
     assert (known.needs, found.needs, found.because) == (("count",), ("input strides",), "")
 
 
 def test_a_value_that_is_wrong_unscaled_too_is_explained_where_a_test_of_scales_recognises_it() -> None:
-    scaled = [case(clip((4,), scale_bias=ScaleBias(one, 0)), None, "clip.scale-bias.integer") for one in (1, 2, 1)]
+    scaled = [
+        tried(laid_clip((4,), scale_bias=ScaleBias(one, 0)), None, "clip.scale-bias.integer") for one in (1, 2, 1)
+    ]
     first, *others = told(Spoilt, *scaled)
     assert (first.clause, first.because) == ("clip.formula", "")
     assert {(one.clause, one.because) for one in others} == {("clip.scale-bias.integer", "clip.formula")}

@@ -41,7 +41,7 @@ def long(data_type: DataType = DataType.INT8, count: int = 60) -> Case:
     return Case(operator, Values.of(np.arange(count) % 50, data_type), "round.toward-zero", "tensor.position")
 
 
-def clip(data_type: DataType = DataType.INT8, count: int = 60) -> Case:
+def long_clip(data_type: DataType = DataType.INT8, count: int = 60) -> Case:
     tensor = TensorDesc(data_type, (count,))
     operator = OperatorDesc(
         "ELEMENT_WISE_CLIP",
@@ -74,7 +74,7 @@ def told(backend: type[Reference], case: Case) -> Finding:
 @pytest.mark.parametrize("name", PLACES)
 def test_a_number_of_elements_is_needed_only_where_a_wrong_element_stays(name: str) -> None:
     places, factor, said = PLACES[name]
-    found = told(wrong_at(places), clip())
+    found = told(wrong_at(places), long_clip())
     if name != "the last of one number":
         assert (found.clause, found.needs) == ("tensor.position", (factor,))
         assert dict(found.details)["needs"] == said
@@ -89,7 +89,7 @@ def test_a_known_element_is_recognised_on_another_type_and_another_one_is_not() 
 
     on = bench(wrong_at(places)())
     faults = Faults(on)
-    first, second = (faults.told(judge_case(on, clip(one)).findings[0]) for one in (DataType.INT8, DataType.INT16))
+    first, second = (faults.told(judge_case(on, long_clip(one)).findings[0]) for one in (DataType.INT8, DataType.INT16))
     assert first.needs == second.needs == ("element",)
     assert dict(first.details)["needs"] == dict(second.details)["needs"] == "element 11 (right at the others)"
 
@@ -100,5 +100,5 @@ def test_a_known_element_is_recognised_on_another_type_and_another_one_is_not() 
 
     on = bench(AllOfSixteenBits())
     faults = Faults(on)
-    first, second = (faults.told(judge_case(on, clip(one)).findings[0]) for one in (DataType.INT8, DataType.INT16))
+    first, second = (faults.told(judge_case(on, long_clip(one)).findings[0]) for one in (DataType.INT8, DataType.INT16))
     assert (first.needs, second.needs) == (("element",), ("count",)), "the control"
