@@ -10,10 +10,18 @@ system_software() {
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
-other_backends() {
-  .venv/bin/pip install --quiet -e '.[dev,directml,wgpu,onnxruntime,torch,fast,cluster,certify]' -c .ci/versions.txt
+every_backend='.[dev,directml,wgpu,onnxruntime,torch,fast,cluster,certify]'
+
+# Fetched while processors are busy with other steps: the packages, not installed yet, and the libraries.
+download() {
+  .venv/bin/pip download --quiet --dest "$work/packages" "$every_backend" -c .ci/versions.txt
   .venv/bin/dmlcts directml fetch
   .venv/bin/dmlcts directml fetch --windows --accept-terms
   .venv/bin/dmlcts directml fetch --windows 1.13.1 --accept-terms  # another release, to live beside it in one process
+}
+
+other_backends() {
+  joined download
+  .venv/bin/pip install --quiet --find-links "$work/packages" -e "$every_backend" -c .ci/versions.txt
   .venv/bin/dmlcts backends
 }

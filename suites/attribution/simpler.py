@@ -80,11 +80,15 @@ def _out_of_place(bench: Bench, finding: Finding) -> Iterator[Case]:
 
 
 def _standard_placement(bench: Bench, finding: Finding) -> Iterator[Case]:
-    placement = finding.case.placement
+    """The standard place; then that with the first input at the offset that it had, which may be what matters."""
+    placement, operator = finding.case.placement, finding.case.operator
     standard = replace(_STANDARD, front=placement.front, in_place=placement.in_place, alias=placement.alias,
                        one_region=placement.one_region)  # fmt: skip
     if placement != standard:
         yield replace(finding.case, placement=standard)
+        offset = placement.regions(operator)[0][operator.input_name].offset
+        if offset != standard.front:
+            yield replace(finding.case, placement=replace(standard, front=offset))
 
 
 def _without_offset(bench: Bench, finding: Finding) -> Iterator[Case]:

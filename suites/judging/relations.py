@@ -58,7 +58,7 @@ def relation(case: Case, executions: tuple[Execution, ...], wrong: Array, told: 
         findings = (
             Finding(
                 case.clause, "fail", case, told(worst), details, int(wrong.size), suspects,
-                deviation=Deviation.RELATION,
+                deviation=Deviation.WRONG_VALUE if case.expectation == "plain layout" else Deviation.RELATION,
             ),
         )  # fmt: skip
     return Judgement(findings, value_clauses(case), int(first.output.size), executions)

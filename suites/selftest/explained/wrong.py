@@ -177,7 +177,7 @@ FAULTS: Mapping[str, Fault] = {
     "CeilOfHalves": Fault("CEIL", (), "ceil.formula", where(lambda x: np.abs(x - np.trunc(x)) == 0.5)),
     "MinOfEvenInt32": Fault("MIN", (), "min.formula", where(lambda a, b: (a & 1 == 0) & (b > a)), ("INT32",)),
     "SubtractInt8": Fault("SUBTRACT", (), "subtract.formula", plus_one, ("INT8",)),
-    "ClipInverted": Fault("CLIP", ("inverted",), "clip.formula"),
+    "ClipInverted": Fault("CLIP", ("inverted",), "clip.bounds.inverted"),
     # two conditions
     "LogScaledStrided": Fault("LOG", ("scaled", "first strided"), "tensor.strides.packed"),
     "SqrtStridedBothWays": Fault("SQRT", ("first strided", "output strided"), "tensor.strides.output"),
