@@ -97,11 +97,11 @@ def _key(failure: FailureRecord) -> Key | None:
 
 
 def _size(failure: FailureRecord) -> tuple[int, int, int, str]:
-    """How much there is to read: elements, parts of the account, and the length of the title.
+    """How much there is to read: elements, what is needed, and the length of the title.
 
     So an input of -0.5 is told rather than 0.49999997. The file's name is there so that no order matters.
     """
-    return elements_of(failure.case), len(failure.details), len(failure.title), failure.file
+    return elements_of(failure.case), len(failure.needs), len(failure.title), failure.file
 
 
 def elements_of(case: Any) -> int:

@@ -103,8 +103,12 @@ class Faults:
             return known or least
         if least.because or _has_numbers(least.case.operator):
             return least
-        self._ranges[key] = ranged(self._bench, least)
-        return self._ranges[key][0]
+        shown, seen = ranged(self._bench, least)
+        if shown.needs != least.needs:  # at another input: what is needed has to be seen there as well
+            there = confirmed(self._bench, shown, least.needs)
+            shown = least if there is None else with_needs(there)
+        self._ranges[key] = shown, seen
+        return shown
 
     def _recognised(self, finding: Finding, alone: Finding | None) -> Finding | None:
         """The finding, where it has the needs of a known fault."""

@@ -13,14 +13,7 @@ from dmlcts.specs.descriptions import Attribute
 from dmlcts.specs.models import OperatorTable
 from dmlcts.specs.oracle.vector_scale_bias import Operands, plainly_scaled
 from dmlcts.suites.attribution.inputs import inputs_said, ordinary_inputs
-from dmlcts.suites.attribution.shrink import (
-    TELLING,
-    layouts,
-    resizable,
-    resized,
-    spread,
-    telling_values,
-)
+from dmlcts.suites.attribution.shrink import TELLING, layouts, resizable, resized, spread, telling_values
 from dmlcts.suites.cases.bench import Bench
 from dmlcts.suites.cases.case import Case
 from dmlcts.suites.cases.placement import Placement

@@ -273,7 +273,7 @@ def test_what_a_position_makes_wrong_is_not_blamed_on_the_value() -> None:
     assert totals.wrong == 1
     (failure,) = explain(bench, target, totals, Settings.read(backend="cpu"))
     assert failure.clause == "tensor.position"
-    assert failure.case["values"] == {"InputTensor": {"patterns": {"first": "0x3f800000"}}}
+    assert failure.case["values"] == {"InputTensor": {"bits": ["0x3f810000"]}}, "the wrong element's, for all of them"
     assert replay(bench, Case.from_json(failure.case), "").failed
 
 
