@@ -422,8 +422,8 @@ def test_a_run_says_each_fault_once_and_more_or_less_of_it_when_asked(
     assert (quiet.code, verbose.code) == (1, 1), quiet.err + verbose.err
     assert told.out.count("FAIL  round.toward-infinity (required)") == 1
     first = " ".join(told.out.split())
-    assert ("first: input -0.5 gives 0.0 on FLOAT16 with RoundingMode TOWARD_INFINITY; "
-            "acceptable: -1.0 (0xbc00) needs: TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO) "
+    assert ("first: ROUND FLOAT16 with RoundingMode TOWARD_INFINITY: -0.5 gives 0.0, must be -1.0 (0xbc00) "
+            "needs: TOWARD_INFINITY (right with HALVES_TO_NEAREST_EVEN and TOWARD_ZERO) "
             "replay: out/there/failures/round.toward-infinity-") in first  # fmt: skip
     assert account not in told.out
     assert len(told.out.splitlines()) < 50, told.out
