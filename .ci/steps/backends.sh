@@ -21,7 +21,7 @@ depart_alike() { .venv/bin/python .ci/departing.py "$@"; }
 vulkan_drivers() {
   beside lavapipe judge lavapipe 0 --backend wgpu -o adapter=llvmpipe --operator ROUND,IF --data-type FLOAT32,FLOAT16
   VK_DRIVER_FILES=$swiftshader VK_ICD_FILENAMES=$swiftshader \
-    judge swiftshader 0 --backend wgpu -o adapter=SwiftShader --operator MAX,IS_NAN,BIT_SHIFT_RIGHT
+    judge swiftshader 0 -n 2 --backend wgpu -o adapter=SwiftShader --operator MAX,IS_NAN,BIT_SHIFT_RIGHT
   joined lavapipe
 }
 

@@ -22,6 +22,6 @@ download() {
 
 other_backends() {
   joined download
-  .venv/bin/pip install --quiet --find-links "$work/packages" -e "$every_backend" -c .ci/versions.txt
+  .venv/bin/pip install --quiet --no-compile --find-links "$work/packages" -e "$every_backend" -c .ci/versions.txt
   .venv/bin/dmlcts backends
 }
