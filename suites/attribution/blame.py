@@ -195,14 +195,19 @@ def _explaining(bench: Bench, finding: Finding) -> str:
         return ""
     clause = "tensor.strides.output"
     if "input strides" in factors:
-        kinds = [kind_of(case.operator.inputs[name]) for name in strided_inputs(case)]
-        kind = next((one for one in ("broadcast", "permuted", "padded") if one in kinds), "packed")
+        kind = _kind_of_inputs(case)
         ordered = in_order(case) if kind in ("broadcast", "permuted") else None
         if ordered is not None and judged(bench, ordered).findings:
             kind = "padded"
         if "output strides" not in factors or kind in ("broadcast", "permuted"):
             clause = f"tensor.strides.{kind}"
     return "" if clause == finding.clause else clause
+
+
+def _kind_of_inputs(case: Case) -> str:
+    """What kind of strides the inputs have that have any: the first of these that one of them has."""
+    kinds = [kind_of(case.operator.inputs[name]) for name in strided_inputs(case)]
+    return next((one for one in ("broadcast", "permuted", "padded") if one in kinds), "packed")
 
 
 def _strides(case: Case, factors: frozenset[str]) -> str:
@@ -214,8 +219,7 @@ def _strides(case: Case, factors: frozenset[str]) -> str:
     made_for = case.layout_clause or ""
     if "input strides" not in factors or "output strides" in factors:
         return made_for if made_for.startswith("tensor.strides.") else "tensor.strides.output"
-    kinds = [kind_of(case.operator.inputs[name]) for name in strided_inputs(case)]
-    kind = next((one for one in ("broadcast", "permuted", "padded") if one in kinds), "packed")
+    kind = _kind_of_inputs(case)
     if made_for.startswith("tensor.strides.") and made_for != "tensor.strides.output" and kind != "broadcast":
         return made_for
     return f"tensor.strides.{kind}"
